@@ -1,0 +1,133 @@
+"""What the measurements need of a product under test."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks import processes
+from benchmarks.wire import Http, Mcp, WireError
+
+READY_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Start:
+    """Seconds from spawning the daemon to its first answers, and the CPU that the last one took."""
+
+    answered: float
+    executed: float
+    cpu_seconds: float
+
+
+class Subject(ABC):
+    name: str
+    read: str  # JavaScript that reads thing `i` and gives its number
+    write: str  # JavaScript that creates a thing and needs an approval
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.port = processes.free_port()
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
+    @abstractmethod
+    def environ(self, home: Path) -> dict[str, str]: ...
+
+    @abstractmethod
+    def daemon_command(self) -> list[str]: ...
+
+    @abstractmethod
+    def cli(self, *arguments: str) -> list[str]: ...
+
+    @abstractmethod
+    def headers(self, home: Path) -> Mapping[str, str]: ...
+
+    @abstractmethod
+    def connect(self, document_url: str) -> None:
+        """Adds the trivial API as source `things`."""
+
+    @abstractmethod
+    def park(self, client: Mcp) -> str:
+        """Runs the write until it waits for its approval; what `approve` needs to know of it."""
+
+    @abstractmethod
+    def approve(self, client: Mcp, parked: str) -> None:
+        """Approves and waits until the execution is completed."""
+
+    @property
+    def status_arguments(self) -> Sequence[str]:
+        return ("status",)
+
+    @property
+    def home(self) -> Path:
+        return self.folder / "home"
+
+    def client(self) -> Mcp:
+        return Mcp(self.base_url, self.headers(self.home))
+
+    def execute(self, client: Mcp, code: str, expected: Any) -> None:
+        answer = client.call("execute", {"code": code})
+        outcome = answer.get("structuredContent") or {}
+        if outcome.get("status") != "completed" or outcome.get("result") != expected:
+            raise WireError(f"{self.name}: `{code[:80]}` gave {str(answer)[:1000]}")
+
+    def spawn(self, home: Path) -> subprocess.Popen[bytes]:
+        home.mkdir(parents=True, exist_ok=True)
+        with (self.folder / "daemon.log").open("ab") as log:
+            return subprocess.Popen(
+                self.daemon_command(), env=self.environ(home), cwd=home, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
+
+    def start(self) -> None:
+        self.process = self.spawn(self.home)
+        processes.wait_until(self.answers, limit=READY_SECONDS, what=f"{self.name}: first answer")
+
+    def stop(self) -> None:
+        if self.process is not None:
+            processes.end(self.process)
+
+    def answers(self) -> bool:
+        http = Http(self.base_url, {})
+        try:
+            response, _ = http.request("GET", "/")
+        except OSError:
+            return False
+        else:
+            return response.status < 500
+        finally:
+            http.close()
+
+    def cold_start(self, home: Path) -> Start:
+        """Starts a daemon of its own in `home` on a fresh port, and ends it."""
+        port, self.port = self.port, processes.free_port()
+        begin = time.perf_counter()
+        process = self.spawn(home)
+        try:
+            processes.wait_until(self.answers, limit=READY_SECONDS, what=f"{self.name}: first answer")
+            answered = time.perf_counter() - begin
+            client = Mcp(self.base_url, self.headers(home))
+            self.execute(client, "return 1+1", 2)
+            executed = time.perf_counter() - begin
+            client.close()
+            return Start(answered, executed, processes.cpu_seconds(process.pid))
+        finally:
+            processes.end(process)
+            self.port = port
+
+    def fresh_home(self) -> Path:
+        return Path(tempfile.mkdtemp(prefix="start-", dir=self.folder))

@@ -1,0 +1,169 @@
+"""Every error Executor raises on purpose, in one tree.
+
+ExecutorError
+├── InvalidRequest            what was asked makes no sense as it stands
+│   ├── EmptyCode · CodeTooLarge · UnknownRuntime
+├── Unauthorized · Forbidden  who is asking
+├── NotFound                  no such thing in this workspace
+├── Conflict                  it exists, but not in a state that allows this
+│   ├── AlreadySettled · InteractionExpired · NamespaceTaken
+├── SourceError               a source could not be read
+│   ├── SourceUnreachable · DocumentInvalid · EgressRefused
+├── StorageError              the database can't be used
+│   ├── DataDirectoryLocked · DataDirectoryUnusable · StorageFull · NewerDatabase
+├── Busy                      a limit of the whole installation is reached; try again
+├── Fenced                    another owner took the execution over (internal)
+├── SandboxLost               the worker process died under an execution (internal)
+└── ToolError                 one tool call failed; the submitted code can catch it
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class ExecutorError(Exception):
+    """`code` is stable, `message` says what happened with the value in it, `hint` what to do next."""
+
+    code: ClassVar[str] = "internal"
+    status: ClassVar[int] = 500
+
+    def __init__(self, message: str, *, hint: str = "", **details: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.details = details
+
+
+class InvalidRequest(ExecutorError):
+    code = "invalid_request"
+    status = 400
+
+
+class EmptyCode(InvalidRequest):
+    code = "empty_code"
+
+
+class CodeTooLarge(InvalidRequest):
+    code = "code_too_large"
+    status = 413
+
+
+class UnknownRuntime(InvalidRequest):
+    code = "unknown_runtime"
+
+
+class Unauthorized(ExecutorError):
+    code = "unauthorized"
+    status = 401
+
+
+class Forbidden(ExecutorError):
+    code = "forbidden"
+    status = 403
+
+
+class NotFound(ExecutorError):
+    code = "not_found"
+    status = 404
+
+
+class Conflict(ExecutorError):
+    code = "conflict"
+    status = 409
+
+
+class AlreadySettled(Conflict):
+    code = "already_settled"
+
+
+class InteractionExpired(Conflict):
+    code = "interaction_expired"
+
+
+class NamespaceTaken(Conflict):
+    code = "namespace_taken"
+
+
+class SourceError(ExecutorError):
+    code = "source_error"
+    status = 422
+
+
+class SourceUnreachable(SourceError):
+    code = "source_unreachable"
+    status = 502
+
+
+class DocumentInvalid(SourceError):
+    code = "document_invalid"
+
+
+class EgressRefused(SourceError):
+    code = "egress_refused"
+
+
+class StorageError(ExecutorError):
+    code = "storage_error"
+    status = 503
+
+
+class DataDirectoryLocked(StorageError):
+    code = "data_directory_locked"
+
+
+class DataDirectoryUnusable(StorageError):
+    code = "data_directory_unusable"
+
+
+class StorageFull(StorageError):
+    code = "storage_full"
+    status = 507
+
+
+class NewerDatabase(StorageError):
+    code = "newer_database"
+
+
+class Busy(ExecutorError):
+    code = "busy"
+    status = 503
+
+
+class Fenced(ExecutorError):
+    code = "fenced"
+    status = 409
+
+
+class SandboxLost(ExecutorError):
+    code = "sandbox_lost"
+
+
+class ToolError(ExecutorError):
+    """What submitted code sees when a call fails: `code`, `message`, `status`, `details`, `retryable`, `hint`."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        hint: str = "",
+        status: int | None = None,
+        details: Any = None,
+        retryable: bool = False,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.tool_code = code
+        self.http_status = status
+        self.tool_details = details
+        self.retryable = retryable
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "code": self.tool_code,
+            "message": self.message,
+            "status": self.http_status,
+            "details": self.tool_details,
+            "retryable": self.retryable,
+            "hint": self.hint,
+        }

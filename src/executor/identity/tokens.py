@@ -1,0 +1,137 @@
+"""The two bearer tokens of a local installation: one for the operator, one for agents.
+
+Each lives in a file that only its owner may read. Nothing here ever prints a token or compares one in a time that
+depends on its content.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import re
+import secrets
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from executor.errors import DataDirectoryUnusable, Unauthorized
+from executor.model.tenancy import ActorKind
+
+OPERATOR_FILE: Final = "operator.token"
+AGENT_FILE: Final = "agent.token"
+OPERATOR_PREFIX: Final = "exo_"
+AGENT_PREFIX: Final = "exa_"
+_FORM = re.compile(r"ex[oa]_[A-Za-z0-9_-]{43}")
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """`operator` may decide and change settings; `agent` may only execute and discover."""
+
+    operator: str = field(repr=False)
+    agent: str = field(repr=False)
+    _digests: tuple[tuple[ActorKind, bytes], ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        digests = (("human", _digest(self.operator)), ("agent", _digest(self.agent)))
+        object.__setattr__(self, "_digests", digests)
+
+    @classmethod
+    def load_or_create(cls, data_dir: Path) -> Tokens:
+        return cls(
+            operator=_load_or_create(data_dir / OPERATOR_FILE, OPERATOR_PREFIX),
+            agent=_load_or_create(data_dir / AGENT_FILE, AGENT_PREFIX),
+        )
+
+    def authenticate(self, header: str | None) -> ActorKind:
+        """The kind of actor an `Authorization` header stands for."""
+        scheme, _, token = (header or "").partition(" ")
+        if scheme.lower() != "bearer" or not token:
+            raise Unauthorized("this request carries no bearer token", hint=_HOW)
+        presented = _digest(token.strip())
+        kinds = [kind for kind, known in self._digests if hmac.compare_digest(presented, known)]
+        if not kinds:
+            raise Unauthorized("this bearer token is not known here", hint=_HOW)
+        return kinds[0]
+
+
+_HOW = (
+    f"send `Authorization: Bearer <token>` with the content of {AGENT_FILE} or {OPERATOR_FILE} from the data directory; "
+    "a token in a query string is never accepted"
+)
+
+
+def read_token(path: Path) -> str | None:
+    """The token in `path`, or None when there is no such file. A file that others could read or made is refused."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise DataDirectoryUnusable(
+            f"the token file {path} can't be opened: {error.strerror}",
+            hint="it must be a plain file of yours, not a link; remove it to get a new token",
+        ) from error
+    with os.fdopen(descriptor, "rb") as file:
+        _refuse_unsafe(path, os.fstat(file.fileno()))
+        token = file.read(256).decode("ascii", "replace").strip()
+    if not _FORM.fullmatch(token):
+        raise DataDirectoryUnusable(
+            f"the token file {path} does not hold a token",
+            hint="remove it and start the daemon again to get a new one",
+        )
+    return token
+
+
+def _refuse_unsafe(path: Path, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise DataDirectoryUnusable(f"the token file {path} is not a plain file", hint="remove it")
+    if os.name != "posix":
+        return
+    if status.st_uid != os.geteuid():
+        raise DataDirectoryUnusable(
+            f"the token file {path} belongs to user {status.st_uid}, not to you",
+            hint="somebody else made it: remove it, or use a data directory of your own",
+        )
+    mode = stat.S_IMODE(status.st_mode)
+    if mode & 0o077:
+        raise DataDirectoryUnusable(
+            f"the token file {path} has mode {mode:04o}, so other users may know the token",
+            hint=f"remove it to get a new token, or run `chmod 600 {path}` if nobody can have read it",
+        )
+
+
+def _load_or_create(path: Path, prefix: str) -> str:
+    """A file appears whole or not at all, and of several that create it at once one wins for all."""
+    token = read_token(path)
+    if token is not None:
+        return token
+    created = prefix + secrets.token_urlsafe(32)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        _write_new(draft, created)
+        os.link(draft, path)
+    except FileExistsError:
+        return _load_or_create(path, prefix)
+    except OSError as error:
+        raise DataDirectoryUnusable(
+            f"the token file {path} can't be created: {error.strerror}",
+            hint="check that the data directory exists and is yours to write",
+        ) from error
+    finally:
+        draft.unlink(missing_ok=True)
+    return created
+
+
+def _write_new(path: Path, token: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(token.encode() + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()

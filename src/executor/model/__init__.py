@@ -1,0 +1,1 @@
+"""The nouns of Executor: frozen dataclasses without I/O. One word for one concept, here and everywhere above."""

@@ -1,0 +1,18 @@
+"""An event: an append-only record. The audit log and the live stream are made of these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """`id` grows in commit order within a database, so a reader that remembers the last one misses nothing."""
+
+    id: int
+    workspace_id: str
+    execution_id: str
+    type: str
+    at: int
+    data: dict[str, Any]

@@ -1,0 +1,90 @@
+"""An execution: one run of submitted code, and the calls it made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from executor.model.tool import Effect
+
+Status = Literal["queued", "running", "paused", "completed", "failed", "cancelled"]
+FINAL: frozenset[Status] = frozenset({"completed", "failed", "cancelled"})
+
+CallState = Literal["proposed", "started", "succeeded", "failed", "abandoned"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one execution. Time that a human takes never counts: a parked execution has no process."""
+
+    cpu_ms: int = 10_000
+    memory_bytes: int = 64 * 1024 * 1024
+    wall_ms: int = 300_000
+    calls: int = 1_000
+    output_bytes: int = 4 * 1024 * 1024
+    log_bytes: int = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why an execution or a call failed. The same shape everywhere: database, `/v1`, CLI, MCP, submitted code."""
+
+    code: str
+    message: str
+    hint: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"code": self.code, "message": self.message, "hint": self.hint, **self.details}
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """`seed` and `clock_ms` make a replay see the same random numbers and times; `epoch` fences off old owners."""
+
+    id: str
+    workspace_id: str
+    actor_id: str
+    language: str
+    code: str
+    status: Status
+    seed: bytes
+    clock_ms: int
+    limits: Limits
+    epoch: int = 0
+    wall_ms: int = 0
+    result: str | None = None
+    failure: Failure | None = None
+    created_at: int = 0
+    updated_at: int = 0
+    finished_at: int | None = None
+
+    @property
+    def is_final(self) -> bool:
+        return self.status in FINAL
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One journalled call. `done_seq` is the place of its answer in delivery order, `done_ms` the clock then shown.
+
+    `arguments` and `result` are JSON text, kept as the bytes that were digested and delivered.
+    """
+
+    execution_id: str
+    workspace_id: str
+    seq: int
+    kind: Literal["tool", "timer"]
+    path: str
+    arguments: str
+    arguments_digest: str
+    state: CallState
+    effect: Effect = "read"
+    source_id: str = ""
+    schema_digest: str = ""
+    result: str | None = None
+    failure: dict[str, Any] | None = None
+    done_seq: int | None = None
+    done_ms: int | None = None
+    created_at: int = 0
+    started_at: int | None = None

@@ -1,0 +1,42 @@
+"""A tool: one callable of a source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Effect = Literal["read", "write", "destructive"]
+Schema = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """Schemas keep their `$ref`s (`#/$defs/Name`); the definitions are stored once per source, see `Definitions`.
+
+    `binding` is how the source's kind sends a call (for OpenAPI: method, path template, where each argument goes).
+    `idempotent` is true only when a repeated send with the same idempotency key can't act twice.
+    """
+
+    path: str
+    source_id: str
+    description: str
+    effect: Effect
+    input_schema: Schema
+    output_schema: Schema | None = None
+    binding: dict[str, Any] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    deprecated: bool = False
+    idempotent: bool = False
+    schema_digest: str = ""
+
+    @property
+    def namespace(self) -> str:
+        return self.path.partition(".")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A part of a document that could not become a tool, and why."""
+
+    where: str
+    reason: str

@@ -1,0 +1,247 @@
+"""Settings: defaults, then the config file, then `EXECUTOR_*` variables; the last one that speaks wins.
+
+Standard library and platformdirs only, since the CLI reads this on every start.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from executor.errors import InvalidRequest
+
+MEGABYTE = 1024 * 1024
+LOG_LEVELS = ("debug", "info", "warning", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class LimitSettings:
+    """What one execution may use when it asks for nothing else. The same fields as `model.execution.Limits`."""
+
+    cpu_ms: int = 10_000
+    memory_bytes: int = 64 * MEGABYTE
+    wall_ms: int = 300_000
+    calls: int = 1_000
+    output_bytes: int = 4 * MEGABYTE
+    log_bytes: int = MEGABYTE
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    data_dir: Path
+    state_dir: Path
+    config_file: Path
+    host: str = "127.0.0.1"
+    port: int = 8788
+    database_url: str = ""
+    workers: int = 2
+    slots: int = 16
+    limits: LimitSettings = field(default_factory=LimitSettings)
+    approval_ttl_seconds: int = 7 * 86400
+    max_code_bytes: int = 1_000_000
+    allow_private_hosts: bool = False
+    log_level: str = "info"
+
+    @classmethod
+    def load(cls, environ: Mapping[str, str] = os.environ) -> Settings:
+        config_file = _config_file(environ)
+        given = {**_from_file(config_file, required="EXECUTOR_CONFIG" in environ), **_from_environment(environ)}
+        values = {name: _converted(name, value) for name, value in given.items()}
+        limits = {name.removeprefix("limits."): values.pop(name) for name in list(values) if name.startswith("limits.")}
+        data_dir = values.pop("data_dir", None)
+        # A data directory chosen by hand brings its own state directory: two daemons must never share one.
+        state_dir = values.pop("state_dir", None) or (data_dir / "state" if data_dir else _user_dir("state"))
+        return cls(
+            data_dir=data_dir or _user_dir("data"),
+            state_dir=state_dir,
+            config_file=config_file,
+            limits=LimitSettings(**limits),
+            **values,
+        )
+
+    @property
+    def base_url(self) -> str:
+        return f"http://{bracketed(self.host)}:{self.port}"
+
+    @property
+    def database_file(self) -> Path:
+        return self.data_dir / "executor.db"
+
+    @property
+    def lock_file(self) -> Path:
+        return self.data_dir / "daemon.lock"
+
+    @property
+    def operator_token_file(self) -> Path:
+        return self.data_dir / "operator.token"
+
+    @property
+    def agent_token_file(self) -> Path:
+        return self.data_dir / "agent.token"
+
+    @property
+    def pid_file(self) -> Path:
+        return self.state_dir / "daemon.pid"
+
+    @property
+    def log_file(self) -> Path:
+        return self.state_dir / "daemon.log"
+
+    @property
+    def daemon_file(self) -> Path:
+        return self.state_dir / "daemon.json"
+
+
+class _Given(NamedTuple):
+    value: Any
+    origin: str
+    folder: Path
+
+
+def bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def variable(name: str) -> str:
+    """The environment variable of a setting: `limits.cpu_ms` is `EXECUTOR_LIMITS_CPU_MS`."""
+    return "EXECUTOR_" + name.replace(".", "_").upper()
+
+
+def _user_dir(kind: str) -> Path:
+    import platformdirs
+
+    return Path(getattr(platformdirs, f"user_{kind}_dir")("executor", appauthor=False))
+
+
+def _config_file(environ: Mapping[str, str]) -> Path:
+    if chosen := environ.get("EXECUTOR_CONFIG"):
+        return Path(chosen).expanduser().absolute()
+    return _user_dir("config") / "config.toml"
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, _Given]:
+    folder = Path.cwd() if any(variable(name) in environ for name in PATHS) else Path()
+    found = {name: environ[variable(name)] for name in CONVERTERS if environ.get(variable(name))}
+    return {name: _Given(value, variable(name), folder) for name, value in found.items()}
+
+
+def _from_file(path: Path, *, required: bool) -> dict[str, _Given]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        if required:
+            raise InvalidRequest(
+                f"the config file {path} (EXECUTOR_CONFIG) does not exist", hint="create it or unset EXECUTOR_CONFIG"
+            ) from None
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidRequest(f"the config file {path} can't be read: {error}", hint="make it readable UTF-8") from error
+    return {name: _Given(value, str(path), path.parent) for name, value in _flat(_parsed(path, text), path).items()}
+
+
+def _parsed(path: Path, text: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidRequest(f"the config file {path} is not TOML: {error}", hint="correct that line") from error
+
+
+def _flat(table: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    limits = table.get("limits", {})
+    if not isinstance(limits, dict):
+        raise InvalidRequest(f"limits in {path} is {limits!r}, not a table", hint="write [limits] on a line of its own")
+    flat = {name: value for name, value in table.items() if name != "limits"}
+    flat |= {f"limits.{name}": value for name, value in limits.items()}
+    for name in flat:
+        if name not in CONVERTERS:
+            raise InvalidRequest(
+                f"unknown setting {name!r} in {path}", hint=f"the settings are: {', '.join(sorted(CONVERTERS))}"
+            )
+    return flat
+
+
+def _converted(name: str, given: _Given) -> Any:
+    try:
+        return CONVERTERS[name](given)
+    except ValueError as error:
+        raise InvalidRequest(
+            f"setting {name} is {given.value!r} (from {given.origin}): {error}",
+            hint=f"correct it in {given.origin} or remove it to use the default",
+            setting=name,
+        ) from None
+
+
+def _integer(low: int, high: int) -> Callable[[_Given], int]:
+    def convert(given: _Given) -> int:
+        value = given.value
+        number = int(value) if isinstance(value, str) and value.strip().isascii() and _digits(value) else value
+        if isinstance(number, bool) or not isinstance(number, int) or not low <= number <= high:
+            raise ValueError(f"expected a whole number from {low} to {high}")
+        return number
+
+    return convert
+
+
+def _digits(text: str) -> bool:
+    return text.strip().isdecimal() and len(text) <= 20
+
+
+def _text(given: _Given) -> str:
+    if not isinstance(given.value, str) or not given.value.strip() or not given.value.isprintable():
+        raise ValueError("expected text")
+    return given.value.strip()
+
+
+def _path(given: _Given) -> Path:
+    return (given.folder / Path(_text(given)).expanduser()).absolute()
+
+
+def _flag(given: _Given) -> bool:
+    words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+    flag = words.get(str(given.value).strip().lower())
+    if flag is None:
+        raise ValueError("expected true or false")
+    return flag
+
+
+def _level(given: _Given) -> str:
+    level = _text(given).lower()
+    if level not in LOG_LEVELS:
+        raise ValueError(f"expected one of {', '.join(LOG_LEVELS)}")
+    return level
+
+
+def _host(given: _Given) -> str:
+    host = _text(given)
+    if any(character in host for character in "/@[] ") or host.count(":") == 1:
+        raise ValueError("expected a host name or address without port or scheme")
+    return host
+
+
+PATHS = ("data_dir", "state_dir")
+CONVERTERS: dict[str, Callable[[_Given], Any]] = {
+    "host": _host,
+    "port": _integer(0, 65535),
+    "data_dir": _path,
+    "state_dir": _path,
+    "database_url": _text,
+    "workers": _integer(1, 256),
+    "slots": _integer(1, 1024),
+    "approval_ttl_seconds": _integer(1, 365 * 86400),
+    "max_code_bytes": _integer(1, 64 * MEGABYTE),
+    "allow_private_hosts": _flag,
+    "log_level": _level,
+    "limits.cpu_ms": _integer(1, 24 * 3_600_000),
+    "limits.memory_bytes": _integer(MEGABYTE, 4096 * MEGABYTE),
+    "limits.wall_ms": _integer(1, 30 * 86_400_000),
+    "limits.calls": _integer(0, 1_000_000),
+    "limits.output_bytes": _integer(1, 1024 * MEGABYTE),
+    "limits.log_bytes": _integer(0, 1024 * MEGABYTE),
+}
+OTHER_VARIABLES = ("EXECUTOR_CONFIG", "EXECUTOR_TOKEN", "EXECUTOR_PROGRAM")
+VARIABLES = (*map(variable, CONVERTERS), *OTHER_VARIABLES)

@@ -1,0 +1,106 @@
+"""Calls: the journal of an execution. Written before anything is sent, and again with the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from executor.model.execution import Call
+from executor.model.ids import now_ms
+from executor.storage.rows import dump, load
+from executor.storage.tables import calls
+
+_insert = sa.insert(calls)
+_key = (calls.c.execution_id == sa.bindparam("e"), calls.c.seq == sa.bindparam("s"))
+_start = sa.update(calls).where(*_key).values(state="started", started_at=sa.bindparam("at"))
+_answer = (
+    sa.update(calls)
+    .where(*_key)
+    .values(
+        state=sa.bindparam("new_state"),
+        result=sa.bindparam("new_result"),
+        failure=sa.bindparam("new_failure"),
+        done_seq=sa.bindparam("new_done_seq"),
+        done_ms=sa.bindparam("new_done_ms"),
+    )
+)
+
+
+def insert(c: Connection, journalled: Sequence[Call]) -> None:
+    c.execute(_insert, [_values(call) for call in journalled])
+
+
+def start(c: Connection, execution_id: str, seq: int) -> None:
+    c.execute(_start, {"e": execution_id, "s": seq, "at": now_ms()})
+
+
+def answer(c: Connection, call: Call) -> None:
+    """Record the answer and its place in delivery order."""
+    values = {
+        "e": call.execution_id,
+        "s": call.seq,
+        "new_state": call.state,
+        "new_result": call.result,
+        "new_failure": dump(call.failure) if call.failure is not None else None,
+        "new_done_seq": call.done_seq,
+        "new_done_ms": call.done_ms,
+    }
+    c.execute(_answer, values)
+
+
+def abandon(c: Connection, execution_id: str) -> None:
+    """Calls that never went out when the execution ended."""
+    open_calls = (calls.c.execution_id == execution_id, calls.c.state == "proposed")
+    c.execute(sa.update(calls).where(*open_calls).values(state="abandoned"))
+
+
+def of_execution(c: Connection, workspace_id: str, execution_id: str) -> list[Call]:
+    query = sa.select(calls).where(calls.c.execution_id == execution_id, calls.c.workspace_id == workspace_id)
+    return [_call(row) for row in c.execute(query.order_by(calls.c.seq))]
+
+
+def _values(call: Call) -> dict[str, Any]:
+    return {
+        "execution_id": call.execution_id,
+        "seq": call.seq,
+        "workspace_id": call.workspace_id,
+        "kind": call.kind,
+        "path": call.path,
+        "arguments": call.arguments,
+        "arguments_digest": call.arguments_digest,
+        "state": call.state,
+        "effect": call.effect,
+        "source_id": call.source_id,
+        "schema_digest": call.schema_digest,
+        "result": call.result,
+        "failure": dump(call.failure) if call.failure is not None else None,
+        "done_seq": call.done_seq,
+        "done_ms": call.done_ms,
+        "created_at": call.created_at,
+        "started_at": call.started_at,
+    }
+
+
+def _call(row: Any) -> Call:
+    return Call(
+        execution_id=row.execution_id,
+        workspace_id=row.workspace_id,
+        seq=row.seq,
+        kind=row.kind,
+        path=row.path,
+        arguments=row.arguments,
+        arguments_digest=row.arguments_digest,
+        state=row.state,
+        effect=row.effect,
+        source_id=row.source_id,
+        schema_digest=row.schema_digest,
+        result=row.result,
+        failure=load(row.failure),
+        done_seq=row.done_seq,
+        done_ms=row.done_ms,
+        created_at=row.created_at,
+        started_at=row.started_at,
+    )

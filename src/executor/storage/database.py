@@ -1,0 +1,190 @@
+"""The database: one writer thread with group commit, and readers beside it.
+
+Everything that is queued while a commit is under way shares the next one; a failing job rolls back alone. Jobs are
+committed in the order in which they were queued, so a later job's success tells that the earlier ones are durable too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.pool import QueuePool
+
+from executor.errors import DataDirectoryUnusable, InvalidRequest, StorageError, StorageFull
+from executor.model.event import Event
+
+T = TypeVar("T")
+Job = Callable[[Connection], Any]
+GROUP = 256
+READERS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    job: Job
+    future: asyncio.Future[Any]
+
+
+class Database:
+    """`write` and `read` take a function of a connection and run it in a thread, inside one transaction."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.on_events: Callable[[list[Event]], None] = lambda events: None
+        self._loop = asyncio.get_running_loop()
+        self._queue: queue.SimpleQueue[Queued | None] = queue.SimpleQueue()
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
+        self._writer = threading.Thread(target=self._write_forever, name="writer", daemon=True)
+        self._closed = False
+        self._writer.start()
+
+    def write(self, job: Callable[[Connection], T]) -> asyncio.Future[T]:
+        """Queue a job at once; the future ends after its commit."""
+        future: asyncio.Future[T] = self._loop.create_future()
+        if self._closed:
+            future.set_exception(StorageError("the database is closed", hint="start the daemon again"))
+        else:
+            self._queue.put(Queued(job, future))
+        return future
+
+    async def read(self, job: Callable[[Connection], T]) -> T:
+        return await self._loop.run_in_executor(self._readers, self._read, job)
+
+    async def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._queue.put(None)
+            await self._loop.run_in_executor(None, self._writer.join)
+            self._readers.shutdown(wait=True)
+            self.engine.dispose()
+
+    def _read(self, job: Callable[[Connection], T]) -> T:
+        try:
+            with self.engine.connect() as connection:
+                return job(connection)
+        except DBAPIError as error:
+            raise storage_error(error) from error
+
+    def _write_forever(self) -> None:
+        with self.engine.connect().execution_options(writes=True) as connection:
+            while (group := self._next_group()) is not None:
+                self._commit(connection, group)
+
+    def _next_group(self) -> list[Queued] | None:
+        first = self._queue.get()
+        if first is None:
+            return None
+        group = [first]
+        while len(group) < GROUP:
+            try:
+                item = self._queue.get_nowait()
+            except queue.Empty:
+                break
+            if item is None:
+                self._queue.put(None)
+                break
+            group.append(item)
+        return group
+
+    def _commit(self, connection: Connection, group: list[Queued]) -> None:
+        connection.info["new_events"] = new_events = []
+        outcomes: list[tuple[Queued, Any, BaseException | None]] = []
+        try:
+            with connection.begin():
+                for item in group:
+                    outcomes.append((item, *run_job(connection, item.job, alone=len(group) == 1)))
+        except BaseException as error:  # noqa: BLE001 - the edge of the writer thread: every waiting job is told
+            failure = storage_error(error) if isinstance(error, DBAPIError) else error
+            outcomes = [(item, None, failure) for item in group]
+            new_events = []
+        self._loop.call_soon_threadsafe(self._finish, outcomes, new_events)
+
+    def _finish(self, outcomes: list[tuple[Queued, Any, BaseException | None]], events: list[Event]) -> None:
+        if events:
+            self.on_events(events)
+        for item, value, error in outcomes:
+            if item.future.cancelled():
+                continue
+            if error is None:
+                item.future.set_result(value)
+            else:
+                item.future.set_exception(error)
+
+
+def run_job(connection: Connection, job: Job, *, alone: bool) -> tuple[Any, BaseException | None]:
+    """In a group, a job that fails is undone alone by its savepoint; alone, the whole transaction is."""
+    if alone:
+        return job_result(connection, job)
+    new_events: list[Event] = connection.info["new_events"]
+    before = len(new_events)
+    savepoint = connection.begin_nested()
+    try:
+        value = job(connection)
+        savepoint.commit()
+    except Exception as error:  # noqa: BLE001 - handed to the job's own waiter
+        savepoint.rollback()
+        del new_events[before:]
+        return None, storage_error(error) if isinstance(error, DBAPIError) else error
+    return value, None
+
+
+def job_result(connection: Connection, job: Job) -> tuple[Any, BaseException | None]:
+    return job(connection), None
+
+
+def open_engine(path: Path) -> Engine:
+    """SQLite in WAL mode with full durability. The writer begins immediately, readers are deferred."""
+    engine = sa.create_engine(
+        f"sqlite:///{path}",
+        poolclass=QueuePool,
+        pool_size=READERS + 1,
+        max_overflow=2,
+        connect_args={"check_same_thread": False, "timeout": 30.0},
+    )
+
+    @event.listens_for(engine, "connect")
+    def configure(connection: Any, record: Any) -> None:
+        connection.isolation_level = None
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "temp_store=MEMORY"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def sqlite_path(database_url: str, data_dir: Path) -> Path:
+    if not database_url:
+        return data_dir / "executor.db"
+    if database_url.startswith("sqlite:///"):
+        return Path(database_url.removeprefix("sqlite:///"))
+    scheme = database_url.partition(":")[0]
+    raise InvalidRequest(
+        f"EXECUTOR_DATABASE_URL starts with `{scheme}:`, which this version can't use",
+        hint="leave it empty, or give sqlite:///absolute/path/executor.db",
+    )
+
+
+def storage_error(error: DBAPIError) -> Exception:
+    text = str(error.orig)
+    if "disk is full" in text or "database or disk" in text:
+        return StorageFull("the disk that holds the database is full", hint="free some space; nothing was lost")
+    if "readonly" in text or "read-only" in text:
+        return DataDirectoryUnusable("the database can't be written", hint="check the data directory's permissions")
+    if isinstance(error, OperationalError):
+        return StorageError(f"the database refused: {text}", hint="run `executor doctor`")
+    return error

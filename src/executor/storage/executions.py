@@ -1,0 +1,156 @@
+"""Executions. Whoever runs one writes only through `fence`: an owner that lost its epoch can't write."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from executor.errors import Fenced
+from executor.model.execution import Execution, Failure, Limits, Status
+from executor.model.ids import now_ms
+from executor.storage.rows import dump, load
+from executor.storage.tables import executions
+
+_epoch = sa.select(executions.c.epoch, executions.c.status).where(executions.c.id == sa.bindparam("id"))
+_insert = sa.insert(executions)
+
+
+def insert(c: Connection, execution: Execution) -> None:
+    c.execute(
+        _insert,
+        {
+            "id": execution.id,
+            "workspace_id": execution.workspace_id,
+            "actor_id": execution.actor_id,
+            "language": execution.language,
+            "code": execution.code,
+            "status": execution.status,
+            "seed": execution.seed,
+            "clock_ms": execution.clock_ms,
+            "limits": dump(asdict(execution.limits)),
+            "epoch": execution.epoch,
+            "wall_ms": execution.wall_ms,
+            "created_at": execution.created_at,
+            "updated_at": execution.updated_at,
+        },
+    )
+
+
+def fence(c: Connection, execution_id: str, epoch: int) -> None:
+    """Raise unless `epoch` still owns the execution and it is running. The lock lasts until the commit."""
+    row = c.execute(_epoch.with_for_update(), {"id": execution_id}).first()
+    if row is None or row.epoch != epoch or row.status != "running":
+        raise Fenced(f"execution {execution_id} is no longer owned by epoch {epoch}")
+
+
+def claim(c: Connection, execution_id: str) -> Execution | None:
+    """Take a queued or abandoned execution over: one more epoch, running. None if there is nothing to run."""
+    row = c.execute(sa.select(executions).where(executions.c.id == execution_id).with_for_update()).first()
+    if row is None or row.status not in ("queued", "running"):
+        return None
+    changes = {"epoch": row.epoch + 1, "status": "running", "updated_at": now_ms()}
+    c.execute(sa.update(executions).where(executions.c.id == execution_id).values(**changes))
+    return get(c, row.workspace_id, execution_id)
+
+
+def park(c: Connection, execution_id: str, status: Status, wall_ms: int) -> None:
+    _update(c, execution_id, {"status": status, "wall_ms": wall_ms, "updated_at": now_ms()})
+
+
+def queue(c: Connection, execution_id: str) -> bool:
+    """Make a parked execution ready to run; true if it was parked."""
+    statement = sa.update(executions).where(executions.c.id == execution_id, executions.c.status == "paused")
+    return c.execute(statement.values(status="queued", updated_at=now_ms())).rowcount == 1
+
+
+def finish(
+    c: Connection, execution_id: str, status: Status, *, wall_ms: int, result: str | None, failure: Failure | None
+) -> int:
+    at = now_ms()
+    values = {
+        "status": status,
+        "wall_ms": wall_ms,
+        "result": result,
+        "failure": dump(asdict(failure)) if failure else None,
+        "updated_at": at,
+        "finished_at": at,
+    }
+    _update(c, execution_id, values)
+    return at
+
+
+def cancel(c: Connection, execution_id: str, failure: Failure) -> bool:
+    """End it whatever it does; the raised epoch fences off a run that is under way. False if it had ended."""
+    at = now_ms()
+    statement = sa.update(executions).where(
+        executions.c.id == execution_id, executions.c.status.in_(("queued", "running", "paused"))
+    )
+    values = {
+        "status": "cancelled",
+        "epoch": executions.c.epoch + 1,
+        "failure": dump(asdict(failure)),
+        "updated_at": at,
+        "finished_at": at,
+    }
+    return c.execute(statement.values(**values)).rowcount == 1
+
+
+def get(c: Connection, workspace_id: str, execution_id: str) -> Execution | None:
+    query = sa.select(executions).where(executions.c.id == execution_id, executions.c.workspace_id == workspace_id)
+    row = c.execute(query).first()
+    return _execution(row) if row else None
+
+
+def page(
+    c: Connection, workspace_id: str, *, status: str | None = None, limit: int = 50, before: str | None = None
+) -> list[Execution]:
+    query = sa.select(executions).where(executions.c.workspace_id == workspace_id)
+    if status:
+        query = query.where(executions.c.status == status)
+    if before:
+        query = query.where(executions.c.id < before)
+    return [_execution(row) for row in c.execute(query.order_by(executions.c.id.desc()).limit(limit))]
+
+
+def counts(c: Connection, workspace_id: str) -> dict[str, int]:
+    query = (
+        sa.select(executions.c.status, sa.func.count())
+        .where(executions.c.workspace_id == workspace_id)
+        .group_by(executions.c.status)
+    )
+    return {row[0]: row[1] for row in c.execute(query)}
+
+
+def unfinished(c: Connection) -> list[str]:
+    """Executions that should be running but have no owner after a restart, oldest first."""
+    query = sa.select(executions.c.id).where(executions.c.status.in_(("queued", "running")))
+    return [row.id for row in c.execute(query.order_by(executions.c.id))]
+
+
+def _update(c: Connection, execution_id: str, values: dict[str, Any]) -> None:
+    c.execute(sa.update(executions).where(executions.c.id == execution_id).values(**values))
+
+
+def _execution(row: Any) -> Execution:
+    failure = load(row.failure)
+    return Execution(
+        id=row.id,
+        workspace_id=row.workspace_id,
+        actor_id=row.actor_id,
+        language=row.language,
+        code=row.code,
+        status=row.status,
+        seed=row.seed,
+        clock_ms=row.clock_ms,
+        limits=Limits(**load(row.limits)),
+        epoch=row.epoch,
+        wall_ms=row.wall_ms,
+        result=row.result,
+        failure=Failure(**failure) if failure else None,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        finished_at=row.finished_at,
+    )

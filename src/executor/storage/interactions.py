@@ -1,0 +1,111 @@
+"""Interactions: what humans are asked. Settling one is possible once; using its answer is possible once."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from executor.model.ids import now_ms
+from executor.model.interaction import Binding, Interaction, InteractionStatus
+from executor.storage.rows import dump, load
+from executor.storage.tables import interactions
+
+
+def insert(c: Connection, interaction: Interaction) -> None:
+    c.execute(
+        sa.insert(interactions),
+        {
+            "id": interaction.id,
+            "workspace_id": interaction.workspace_id,
+            "execution_id": interaction.execution_id,
+            "call_seq": interaction.call_seq,
+            "kind": interaction.kind,
+            "status": interaction.status,
+            "binding": dump(asdict(interaction.binding)),
+            "prompt": dump(interaction.prompt),
+            "created_at": interaction.created_at,
+            "expires_at": interaction.expires_at,
+        },
+    )
+
+
+def settle(
+    c: Connection, interaction_id: str, status: InteractionStatus, *, by: str, reason: str, result: str | None
+) -> bool:
+    """True for the one that settled it; a second one changes nothing."""
+    pending = sa.update(interactions).where(interactions.c.id == interaction_id, interactions.c.status == "pending")
+    values = {"status": status, "settled_at": now_ms(), "settled_by": by, "reason": reason, "result": result}
+    return c.execute(pending.values(**values)).rowcount == 1
+
+
+def use(c: Connection, interaction_id: str) -> bool:
+    """Spend a settled decision; false if it was spent before."""
+    fresh = sa.update(interactions).where(interactions.c.id == interaction_id, interactions.c.used.is_(False))
+    return c.execute(fresh.values(used=True)).rowcount == 1
+
+
+def cancel_pending(c: Connection, execution_id: str) -> list[str]:
+    """Close everything an ended execution still asked; the ids that were closed."""
+    pending = (interactions.c.execution_id == execution_id, interactions.c.status == "pending")
+    ids = [row.id for row in c.execute(sa.select(interactions.c.id).where(*pending))]
+    if ids:
+        c.execute(sa.update(interactions).where(*pending).values(status="cancelled", settled_at=now_ms()))
+    return ids
+
+
+def expired(c: Connection, now: int, limit: int = 200) -> list[Interaction]:
+    query = sa.select(interactions).where(interactions.c.status == "pending", interactions.c.expires_at <= now)
+    return [_interaction(row) for row in c.execute(query.limit(limit))]
+
+
+def get(c: Connection, workspace_id: str, interaction_id: str) -> Interaction | None:
+    mine = (interactions.c.id == interaction_id, interactions.c.workspace_id == workspace_id)
+    row = c.execute(sa.select(interactions).where(*mine)).first()
+    return _interaction(row) if row else None
+
+
+def of_execution(c: Connection, execution_id: str) -> list[Interaction]:
+    query = sa.select(interactions).where(interactions.c.execution_id == execution_id).order_by(interactions.c.id)
+    return [_interaction(row) for row in c.execute(query)]
+
+
+def page(
+    c: Connection,
+    workspace_id: str,
+    *,
+    status: str | None = None,
+    execution_id: str | None = None,
+    limit: int = 50,
+    before: str | None = None,
+) -> list[Interaction]:
+    query = sa.select(interactions).where(interactions.c.workspace_id == workspace_id)
+    if status:
+        query = query.where(interactions.c.status == status)
+    if execution_id:
+        query = query.where(interactions.c.execution_id == execution_id)
+    if before:
+        query = query.where(interactions.c.id < before)
+    return [_interaction(row) for row in c.execute(query.order_by(interactions.c.id.desc()).limit(limit))]
+
+
+def _interaction(row: Any) -> Interaction:
+    return Interaction(
+        id=row.id,
+        workspace_id=row.workspace_id,
+        execution_id=row.execution_id,
+        call_seq=row.call_seq,
+        kind=row.kind,
+        status=row.status,
+        binding=Binding(**load(row.binding)),
+        prompt=load(row.prompt),
+        created_at=row.created_at,
+        expires_at=row.expires_at,
+        settled_at=row.settled_at,
+        settled_by=row.settled_by,
+        reason=row.reason,
+        result=row.result,
+        used=row.used,
+    )

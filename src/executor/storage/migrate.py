@@ -1,0 +1,72 @@
+"""Bring the database to this version's schema. Alembic is imported only when there is something to do."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.exc import DatabaseError, DBAPIError
+
+from executor.errors import DataDirectoryUnusable, NewerDatabase
+from executor.storage.database import storage_error
+
+HEAD = "0001"
+KNOWN = ("0001",)
+MIGRATIONS = Path(__file__).parent / "migrations"
+
+
+def prepare_file(path: Path) -> None:
+    """A 0700 directory and a 0600 database file, made before SQLite makes them with the user's umask."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.parent.chmod(0o700)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        path.chmod(0o600)
+    except OSError as error:
+        raise DataDirectoryUnusable(
+            f"the data directory {path.parent} can't be used: {error.strerror}",
+            hint="make it writable for you, or set EXECUTOR_DATA_DIR to another directory",
+        ) from error
+
+
+def migrate(engine: Engine) -> bool:
+    """True if the schema was changed."""
+    try:
+        with engine.connect().execution_options(writes=True) as connection, connection.begin():
+            return _migrate(connection)
+    except DatabaseError as error:
+        if "not a database" in str(error.orig) or "malformed" in str(error.orig):
+            raise DataDirectoryUnusable(
+                f"the database file is damaged: {error.orig}", hint="restore it from a backup, or move it away"
+            ) from error
+        raise storage_error(error) from error
+    except DBAPIError as error:
+        raise storage_error(error) from error
+
+
+def current_revision(connection: Connection) -> str | None:
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return None
+    row = connection.execute(sa.text("SELECT version_num FROM alembic_version")).first()
+    return str(row[0]) if row else None
+
+
+def _migrate(connection: Connection) -> bool:
+    present = current_revision(connection)
+    if present == HEAD:
+        return False
+    if present is not None and present not in KNOWN:
+        raise NewerDatabase(
+            f"the database has schema {present}, which is newer than this version's {HEAD}",
+            hint="install the newer Executor again, or set EXECUTOR_DATA_DIR to another directory",
+        )
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+    return True

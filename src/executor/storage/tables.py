@@ -1,0 +1,223 @@
+"""All tables. Every row below a workspace carries its workspace; times are milliseconds since 1970."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+# SQLite gives rowids only to INTEGER keys.
+SERIAL = BigInteger().with_variant(Integer, "sqlite")
+
+
+def workspace_column() -> Column[str]:
+    return Column("workspace_id", String, ForeignKey("workspaces.id"), nullable=False)
+
+
+accounts = Table(
+    "accounts",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("name", String, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+organizations = Table(
+    "organizations",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("name", String, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+members = Table(
+    "members",
+    metadata,
+    Column("organization_id", String, ForeignKey("organizations.id"), primary_key=True),
+    Column("account_id", String, ForeignKey("accounts.id"), primary_key=True),
+    Column("role", String, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+workspaces = Table(
+    "workspaces",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("organization_id", String, ForeignKey("organizations.id"), nullable=False),
+    Column("name", String, nullable=False),
+    Column("policy_revision", Integer, nullable=False, default=0),
+    Column("catalog_revision", Integer, nullable=False, default=0),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+actors = Table(
+    "actors",
+    metadata,
+    Column("id", String, primary_key=True),
+    workspace_column(),
+    Column("account_id", String, ForeignKey("accounts.id")),
+    Column("kind", String, nullable=False),
+    Column("name", String, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+sources = Table(
+    "sources",
+    metadata,
+    Column("id", String, primary_key=True),
+    workspace_column(),
+    Column("kind", String, nullable=False),
+    Column("namespace", String, nullable=False),
+    Column("name", String, nullable=False),
+    Column("config", Text, nullable=False),
+    Column("status", String, nullable=False),
+    Column("document_digest", String, nullable=False),
+    Column("error", Text, nullable=False, default=""),
+    Column("tool_count", Integer, nullable=False, default=0),
+    Column("skipped", Text, nullable=False, default="[]"),
+    Column("created_at", BigInteger, nullable=False),
+    Column("refreshed_at", BigInteger, nullable=False),
+    UniqueConstraint("workspace_id", "namespace"),
+)
+
+tools = Table(
+    "tools",
+    metadata,
+    Column("source_id", String, ForeignKey("sources.id", ondelete="CASCADE"), primary_key=True),
+    Column("path", String, primary_key=True),
+    workspace_column(),
+    Column("description", Text, nullable=False),
+    Column("effect", String, nullable=False),
+    Column("tags", Text, nullable=False),
+    Column("deprecated", Boolean, nullable=False),
+    Column("idempotent", Boolean, nullable=False),
+    Column("input_schema", Text, nullable=False),
+    Column("output_schema", Text),
+    Column("binding", Text, nullable=False),
+    Column("schema_digest", String, nullable=False),
+    Index(None, "workspace_id", "path"),
+)
+
+definitions = Table(
+    "definitions",
+    metadata,
+    Column("source_id", String, ForeignKey("sources.id", ondelete="CASCADE"), primary_key=True),
+    Column("name", String, primary_key=True),
+    workspace_column(),
+    Column("schema", Text, nullable=False),
+)
+
+policies = Table(
+    "policies",
+    metadata,
+    Column("id", String, primary_key=True),
+    workspace_column(),
+    Column("position", Integer, nullable=False),
+    Column("pattern", String, nullable=False),
+    Column("action", String, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Index(None, "workspace_id", "position"),
+)
+
+executions = Table(
+    "executions",
+    metadata,
+    Column("id", String, primary_key=True),
+    workspace_column(),
+    Column("actor_id", String, ForeignKey("actors.id"), nullable=False),
+    Column("language", String, nullable=False),
+    Column("code", Text, nullable=False),
+    Column("status", String, nullable=False),
+    Column("seed", LargeBinary, nullable=False),
+    Column("clock_ms", BigInteger, nullable=False),
+    Column("limits", Text, nullable=False),
+    Column("epoch", Integer, nullable=False),
+    Column("wall_ms", BigInteger, nullable=False),
+    Column("result", Text),
+    Column("failure", Text),
+    Column("created_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    Column("finished_at", BigInteger),
+    Index(None, "workspace_id", "status", "id"),
+    Index(None, "status"),
+)
+
+calls = Table(
+    "calls",
+    metadata,
+    Column("execution_id", String, ForeignKey("executions.id", ondelete="CASCADE"), primary_key=True),
+    Column("seq", Integer, primary_key=True),
+    workspace_column(),
+    Column("kind", String, nullable=False),
+    Column("path", String, nullable=False),
+    Column("arguments", Text, nullable=False),
+    Column("arguments_digest", String, nullable=False),
+    Column("state", String, nullable=False),
+    Column("effect", String, nullable=False),
+    Column("source_id", String, nullable=False),
+    Column("schema_digest", String, nullable=False),
+    Column("result", Text),
+    Column("failure", Text),
+    Column("done_seq", Integer),
+    Column("done_ms", BigInteger),
+    Column("created_at", BigInteger, nullable=False),
+    Column("started_at", BigInteger),
+    UniqueConstraint("execution_id", "done_seq"),
+)
+
+interactions = Table(
+    "interactions",
+    metadata,
+    Column("id", String, primary_key=True),
+    workspace_column(),
+    Column("execution_id", String, ForeignKey("executions.id", ondelete="CASCADE"), nullable=False),
+    Column("call_seq", Integer, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("status", String, nullable=False),
+    Column("binding", Text, nullable=False),
+    Column("prompt", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Column("settled_at", BigInteger),
+    Column("settled_by", String, nullable=False, default=""),
+    Column("reason", Text, nullable=False, default=""),
+    Column("result", Text),
+    Column("used", Boolean, nullable=False, default=False),
+    Index(None, "execution_id", "call_seq"),
+    Index(None, "workspace_id", "status", "id"),
+    Index(None, "status", "expires_at"),
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("id", SERIAL, primary_key=True, autoincrement=True),
+    workspace_column(),
+    Column("execution_id", String, nullable=False, default=""),
+    Column("type", String, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("data", Text, nullable=False),
+    Index(None, "execution_id", "id"),
+    Index(None, "workspace_id", "id"),
+    sqlite_autoincrement=True,
+)

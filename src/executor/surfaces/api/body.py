@@ -1,0 +1,48 @@
+"""Request bodies: strict JSON. What two parsers could read differently is refused rather than guessed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import orjson
+from starlette.requests import Request
+
+from executor.errors import InvalidRequest
+
+LARGE = 256 * 1024
+_HINT = "send one JSON object in UTF-8, without NaN, duplicate keys or lone surrogates"
+
+
+class StrictRequest(Request):
+    async def json(self) -> Any:
+        if not hasattr(self, "_json"):
+            body = await self.body()
+            self._json = await asyncio.to_thread(parse, body) if len(body) > LARGE else parse(body)
+        return self._json
+
+
+def parse(body: bytes) -> Any:
+    """orjson refuses NaN, bad UTF-8, lone surrogates and depth; the second reading finds duplicate keys."""
+    try:
+        value = orjson.loads(body)
+        if body.count(b":") > 1:
+            json.loads(body, object_pairs_hook=_unique)
+    except (ValueError, RecursionError) as error:
+        raise InvalidRequest(f"the body is not JSON that can be read: {_reason(error)}", hint=_HINT) from error
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> None:
+    keys = {key for key, _ in pairs}
+    if len(keys) != len(pairs):
+        raise ValueError("a key appears twice in one object")
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} (line {error.lineno}, column {error.colno})"
+    return str(error)

@@ -1,0 +1,129 @@
+"""Problem details (RFC 9457): every error that leaves the API looks the same."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from executor.errors import ExecutorError, Forbidden, InvalidRequest, NotFound, ToolError, Unauthorized
+
+logger = logging.getLogger(__name__)
+MEDIA_TYPE = "application/problem+json"
+_RESERVED = frozenset({"type", "title", "status", "detail", "code", "hint"})
+
+
+class BodyTooLarge(InvalidRequest):
+    code = "body_too_large"
+    status = 413
+
+
+class UnsupportedMediaType(InvalidRequest):
+    code = "unsupported_media_type"
+    status = 415
+
+
+class MethodNotAllowed(InvalidRequest):
+    code = "method_not_allowed"
+    status = 405
+
+
+class HostRefused(Forbidden):
+    """The Host header names something that is not this daemon: the mark of DNS rebinding."""
+
+    code = "host_refused"
+    status = 421
+
+
+class OriginRefused(Forbidden):
+    """A web page that is not ours asks; browsers attach Origin, so a page can't hide it."""
+
+    code = "origin_refused"
+
+
+class InternalError(ExecutorError):
+    """Something broke here. The answer names only an id; the log has the rest."""
+
+
+def render(error: ExecutorError) -> dict[str, Any]:
+    details = {key: value for key, value in error.details.items() if key not in _RESERVED}
+    code = error.tool_code if isinstance(error, ToolError) else error.code
+    return {
+        "type": f"urn:executor:error:{code}",
+        "title": HTTPStatus(error.status).phrase,
+        "status": error.status,
+        "detail": error.message,
+        "code": code,
+        "hint": error.hint,
+        **details,
+    }
+
+
+def respond(error: ExecutorError, headers: Mapping[str, str] | None = None) -> Response:
+    extra = dict(headers or {})
+    if isinstance(error, Unauthorized):
+        extra["WWW-Authenticate"] = "Bearer"
+    if isinstance(error, BodyTooLarge) or error.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        extra["Connection"] = "close"  # the rest of the body was not read
+    body = orjson.dumps(render(error), default=str)
+    return Response(body, status_code=error.status, headers=extra, media_type=MEDIA_TYPE)
+
+
+def opaque(error: BaseException) -> InternalError:
+    """Log what happened under an id that the answer names instead."""
+    incident = secrets.token_hex(8)
+    logger.error("unexpected error %s", incident, exc_info=error)
+    return InternalError(
+        f"something went wrong here (incident {incident})",
+        hint="the daemon's log has the details under this id",
+        incident=incident,
+    )
+
+
+def from_validation(errors: Sequence[Mapping[str, Any]]) -> InvalidRequest:
+    """What the caller sent is not echoed, only where it is wrong and why."""
+    problems = [{"at": _pointer(error["loc"]), "message": str(error["msg"])} for error in errors[:20]]
+    first = problems[0] if problems else {"at": "", "message": "the request is not valid"}
+    return InvalidRequest(
+        f"{first['at'] or 'the request'}: {first['message']}",
+        hint="GET /v1/openapi.json describes every route",
+        problems=problems,
+    )
+
+
+def _pointer(location: Sequence[Any]) -> str:
+    where, *rest = [str(part) for part in location] or [""]
+    if where == "body":
+        return "/" + "/".join(part.replace("~", "~0").replace("/", "~1") for part in rest) if rest else "body"
+    return " ".join((where, *rest))
+
+
+async def on_executor_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, ExecutorError)
+    return respond(error)
+
+
+async def on_validation_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    return respond(from_validation(error.errors()))
+
+
+async def on_http_exception(request: Request, error: Exception) -> Response:
+    """Starlette's own refusals. FastAPI wraps what broke while a body was read; the cause says more."""
+    assert isinstance(error, HTTPException)
+    if isinstance(error.__cause__, ExecutorError):
+        return respond(error.__cause__)
+    if error.status_code == HTTPStatus.NOT_FOUND:
+        return respond(NotFound("there is nothing at this address", hint="GET /v1/openapi.json lists every route"))
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        refused = MethodNotAllowed(f"{request.method} is not possible at this address")
+        return respond(refused, error.headers)
+    return respond(InvalidRequest(str(error.detail)), error.headers)
