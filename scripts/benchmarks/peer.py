@@ -59,7 +59,9 @@ class Peer(Subject):
     def connect(self, document_url: str) -> None:
         client = self.client()
         spec = f'{{kind: "url", url: "{document_url}"}}'
-        asked = client.call("execute", {"code": f'return await tools.executor.openapi.addSpec({{spec: {spec}, slug: "things"}})'})
+        asked = client.call(
+            "execute", {"code": f'return await tools.executor.openapi.addSpec({{spec: {spec}, slug: "things"}})'}
+        )
         client.call("resume", {"executionId": execution_id(asked), "action": "accept"})
         client.close()
         http = Http(self.base_url, {})

@@ -7,8 +7,8 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,7 +58,7 @@ def proportional(pid: int) -> int:
 
 
 def settled_memory_bytes(root: int, *, limit: float = 15) -> int:
-    """Waits until the tree's memory changed by less than 1 % and its CPU is idle for a second, at most `limit` seconds."""
+    """Once it changed by less than 1 % within a second without CPU, or after `limit` seconds."""
     deadline = time.monotonic() + limit
     before, spent = memory_bytes(root), cpu_seconds(root)
     while time.monotonic() < deadline:
@@ -109,7 +109,9 @@ def run(command: Sequence[str], environ: Mapping[str, str], *, cwd: Path) -> Spe
     """One short command with the CPU time of everything it started and waited for."""
     with (cwd / "command-output").open("w+b") as sink:
         start = time.perf_counter()
-        process = subprocess.Popen(command, env=dict(environ), cwd=cwd, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink)
+        process = subprocess.Popen(
+            command, env=dict(environ), cwd=cwd, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink
+        )
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -118,13 +120,3 @@ def run(command: Sequence[str], environ: Mapping[str, str], *, cwd: Path) -> Spe
     if process.returncode != 0:
         raise RuntimeError(f"`{' '.join(command)}` ended with {process.returncode}: {output.decode()[-2000:]}")
     return Spent(wall, usage.ru_utime + usage.ru_stime, output)
-
-
-@contextmanager
-def background(command: Sequence[str], environ: Mapping[str, str], *, cwd: Path) -> Iterator[subprocess.Popen[bytes]]:
-    with (cwd / "background-output").open("ab") as sink:
-        process = subprocess.Popen(command, env=dict(environ), cwd=cwd, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink)
-    try:
-        yield process
-    finally:
-        end(process)

@@ -34,6 +34,7 @@ class Subject(ABC):
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.port = processes.free_port()
+        self.warm = False
         self.process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -90,12 +91,26 @@ class Subject(ABC):
         home.mkdir(parents=True, exist_ok=True)
         with (self.folder / "daemon.log").open("ab") as log:
             return subprocess.Popen(
-                self.daemon_command(), env=self.environ(home), cwd=home, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                self.daemon_command(),
+                env=self.environ(home),
+                cwd=home,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
             )
 
     def start(self) -> None:
         self.process = self.spawn(self.home)
-        processes.wait_until(self.answers, limit=READY_SECONDS, what=f"{self.name}: first answer")
+        self.wait_for(self.process)
+
+    def wait_for(self, process: subprocess.Popen[bytes]) -> None:
+        def answers() -> bool:
+            if process.poll() is not None:
+                log = (self.folder / "daemon.log").read_text(errors="replace")
+                raise WireError(f"{self.name}: the daemon ended with {process.returncode}\n{log[-3000:]}")
+            return self.answers()
+
+        processes.wait_until(answers, limit=READY_SECONDS, what=f"{self.name}: first answer")
 
     def stop(self) -> None:
         if self.process is not None:
@@ -118,7 +133,7 @@ class Subject(ABC):
         begin = time.perf_counter()
         process = self.spawn(home)
         try:
-            processes.wait_until(self.answers, limit=READY_SECONDS, what=f"{self.name}: first answer")
+            self.wait_for(process)
             answered = time.perf_counter() - begin
             client = Mcp(self.base_url, self.headers(home))
             self.execute(client, "return 1+1", 2)

@@ -1,6 +1,6 @@
 """A minimal MCP client over streamable HTTP, one kept-alive connection each, the same for every subject.
 
-It speaks plain JSON-RPC through the standard library, so that the client's own cost stays small and equal on both sides.
+It speaks plain JSON-RPC through the standard library, so that the client's own cost is small and equal on both sides.
 """
 
 from __future__ import annotations

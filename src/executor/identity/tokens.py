@@ -58,8 +58,8 @@ class Tokens:
 
 
 _HOW = (
-    f"send `Authorization: Bearer <token>` with the content of {AGENT_FILE} or {OPERATOR_FILE} from the data directory; "
-    "a token in a query string is never accepted"
+    f"send `Authorization: Bearer <token>` with the content of {AGENT_FILE} or {OPERATOR_FILE} "
+    "from the data directory; a token in a query string is never accepted"
 )
 
 

@@ -16,3 +16,12 @@ class Event:
     type: str
     at: int
     data: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """That an event was committed; whoever wants its content reads it."""
+
+    workspace_id: str
+    execution_id: str
+    type: str

@@ -52,9 +52,9 @@ def answer(c: Connection, call: Call) -> None:
 
 
 def abandon(c: Connection, execution_id: str) -> None:
-    """Calls that never went out when the execution ended."""
-    open_calls = (calls.c.execution_id == execution_id, calls.c.state == "proposed")
-    c.execute(sa.update(calls).where(*open_calls).values(state="abandoned"))
+    """Calls that never went out, and timers that nobody waits for any more, when the execution ended."""
+    unsent = sa.or_(calls.c.state == "proposed", sa.and_(calls.c.state == "started", calls.c.kind == "timer"))
+    c.execute(sa.update(calls).where(calls.c.execution_id == execution_id, unsent).values(state="abandoned"))
 
 
 def of_execution(c: Connection, workspace_id: str, execution_id: str) -> list[Call]:

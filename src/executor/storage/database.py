@@ -22,7 +22,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.pool import QueuePool
 
 from executor.errors import DataDirectoryUnusable, InvalidRequest, StorageError, StorageFull
-from executor.model.event import Event
+from executor.model.event import Announcement
 
 T = TypeVar("T")
 Job = Callable[[Connection], Any]
@@ -41,7 +41,7 @@ class Database:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self.on_events: Callable[[list[Event]], None] = lambda events: None
+        self.on_events: Callable[[list[Announcement]], None] = lambda events: None
         self._loop = asyncio.get_running_loop()
         self._queue: queue.SimpleQueue[Queued | None] = queue.SimpleQueue()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
@@ -98,7 +98,8 @@ class Database:
         return group
 
     def _commit(self, connection: Connection, group: list[Queued]) -> None:
-        connection.info["new_events"] = new_events = []
+        new_events: list[Announcement] = []
+        connection.info["new_events"] = new_events
         outcomes: list[tuple[Queued, Any, BaseException | None]] = []
         try:
             with connection.begin():
@@ -110,7 +111,7 @@ class Database:
             new_events = []
         self._loop.call_soon_threadsafe(self._finish, outcomes, new_events)
 
-    def _finish(self, outcomes: list[tuple[Queued, Any, BaseException | None]], events: list[Event]) -> None:
+    def _finish(self, outcomes: list[tuple[Queued, Any, BaseException | None]], events: list[Announcement]) -> None:
         if events:
             self.on_events(events)
         for item, value, error in outcomes:
@@ -126,7 +127,7 @@ def run_job(connection: Connection, job: Job, *, alone: bool) -> tuple[Any, Base
     """In a group, a job that fails is undone alone by its savepoint; alone, the whole transaction is."""
     if alone:
         return job_result(connection, job)
-    new_events: list[Event] = connection.info["new_events"]
+    new_events: list[Announcement] = connection.info["new_events"]
     before = len(new_events)
     savepoint = connection.begin_nested()
     try:

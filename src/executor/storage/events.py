@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from executor.model.event import Event
+from executor.model.event import Announcement, Event
 from executor.model.ids import now_ms
 from executor.storage.rows import dump, load
 from executor.storage.tables import events
@@ -16,13 +16,19 @@ from executor.storage.tables import events
 _insert = sa.insert(events)
 
 
-def append(c: Connection, workspace_id: str, type: str, data: dict[str, Any], execution_id: str = "") -> Event:
+def append(c: Connection, workspace_id: str, type: str, data: dict[str, Any], execution_id: str = "") -> None:
+    append_all(c, workspace_id, execution_id, [(type, data)])
+
+
+def append_all(
+    c: Connection, workspace_id: str, execution_id: str, happened: Sequence[tuple[str, dict[str, Any]]]
+) -> None:
+    """Several events of one execution, in order, with one statement."""
     at = now_ms()
-    values = {"workspace_id": workspace_id, "execution_id": execution_id, "type": type, "at": at, "data": dump(data)}
-    key = c.execute(_insert, values).inserted_primary_key
-    event = Event(key[0] if key else 0, workspace_id, execution_id, type, at, data)
-    c.info.setdefault("new_events", []).append(event)
-    return event
+    owner = {"workspace_id": workspace_id, "execution_id": execution_id, "at": at}
+    c.execute(_insert, [{**owner, "type": type, "data": dump(data)} for type, data in happened])
+    announced: list[Announcement] = c.info.setdefault("new_events", [])
+    announced.extend(Announcement(workspace_id, execution_id, type) for type, _ in happened)
 
 
 def after(
@@ -43,9 +49,10 @@ def logs(c: Connection, workspace_id: str, execution_id: str, limit: int = 10_00
     return [_event(row) for row in c.execute(query.order_by(events.c.id).limit(limit))]
 
 
+def count_logs(c: Connection, execution_id: str) -> int:
+    mine = (events.c.execution_id == execution_id, events.c.type == "execution.log")
+    return int(c.execute(sa.select(sa.func.count()).where(*mine)).scalar_one())
+
+
 def _event(row: Any) -> Event:
     return Event(row.id, row.workspace_id, row.execution_id, row.type, row.at, load(row.data))
-
-
-def types_of(found: Sequence[Event]) -> list[str]:
-    return [event.type for event in found]

@@ -14,8 +14,21 @@ from executor.model.ids import now_ms
 from executor.storage.rows import dump, load
 from executor.storage.tables import executions
 
-_epoch = sa.select(executions.c.epoch, executions.c.status).where(executions.c.id == sa.bindparam("id"))
+# Statements on every execution's road are built once; building one costs more than running it.
+_id = executions.c.id == sa.bindparam("key")
 _insert = sa.insert(executions)
+_owner = sa.select(executions.c.epoch, executions.c.status).where(_id).with_for_update()
+_finish = (
+    sa.update(executions)
+    .where(_id)
+    .values({name: sa.bindparam(f"new_{name}") for name in ("status", "wall_ms", "result", "failure")})
+    .values(updated_at=sa.bindparam("at"), finished_at=sa.bindparam("at"))
+)
+_park = (
+    sa.update(executions)
+    .where(_id)
+    .values(status=sa.bindparam("new_status"), wall_ms=sa.bindparam("new_wall_ms"), updated_at=sa.bindparam("at"))
+)
 
 
 def insert(c: Connection, execution: Execution) -> None:
@@ -33,15 +46,18 @@ def insert(c: Connection, execution: Execution) -> None:
             "limits": dump(asdict(execution.limits)),
             "epoch": execution.epoch,
             "wall_ms": execution.wall_ms,
+            "result": execution.result,
+            "failure": _failure(execution.failure),
             "created_at": execution.created_at,
             "updated_at": execution.updated_at,
+            "finished_at": execution.finished_at,
         },
     )
 
 
 def fence(c: Connection, execution_id: str, epoch: int) -> None:
     """Raise unless `epoch` still owns the execution and it is running. The lock lasts until the commit."""
-    row = c.execute(_epoch.with_for_update(), {"id": execution_id}).first()
+    row = c.execute(_owner, {"key": execution_id}).first()
     if row is None or row.epoch != epoch or row.status != "running":
         raise Fenced(f"execution {execution_id} is no longer owned by epoch {epoch}")
 
@@ -57,7 +73,7 @@ def claim(c: Connection, execution_id: str) -> Execution | None:
 
 
 def park(c: Connection, execution_id: str, status: Status, wall_ms: int) -> None:
-    _update(c, execution_id, {"status": status, "wall_ms": wall_ms, "updated_at": now_ms()})
+    c.execute(_park, {"key": execution_id, "new_status": status, "new_wall_ms": wall_ms, "at": now_ms()})
 
 
 def queue(c: Connection, execution_id: str) -> bool:
@@ -67,19 +83,23 @@ def queue(c: Connection, execution_id: str) -> bool:
 
 
 def finish(
-    c: Connection, execution_id: str, status: Status, *, wall_ms: int, result: str | None, failure: Failure | None
-) -> int:
-    at = now_ms()
+    c: Connection,
+    execution_id: str,
+    status: Status,
+    at: int,
+    wall_ms: int,
+    result: str | None,
+    failure: Failure | None,
+) -> None:
     values = {
-        "status": status,
-        "wall_ms": wall_ms,
-        "result": result,
-        "failure": dump(asdict(failure)) if failure else None,
-        "updated_at": at,
-        "finished_at": at,
+        "key": execution_id,
+        "new_status": status,
+        "new_wall_ms": wall_ms,
+        "new_result": result,
+        "new_failure": _failure(failure),
+        "at": at,
     }
-    _update(c, execution_id, values)
-    return at
+    c.execute(_finish, values)
 
 
 def cancel(c: Connection, execution_id: str, failure: Failure) -> bool:
@@ -91,7 +111,7 @@ def cancel(c: Connection, execution_id: str, failure: Failure) -> bool:
     values = {
         "status": "cancelled",
         "epoch": executions.c.epoch + 1,
-        "failure": dump(asdict(failure)),
+        "failure": _failure(failure),
         "updated_at": at,
         "finished_at": at,
     }
@@ -130,8 +150,8 @@ def unfinished(c: Connection) -> list[str]:
     return [row.id for row in c.execute(query.order_by(executions.c.id))]
 
 
-def _update(c: Connection, execution_id: str, values: dict[str, Any]) -> None:
-    c.execute(sa.update(executions).where(executions.c.id == execution_id).values(**values))
+def _failure(failure: Failure | None) -> str | None:
+    return None if failure is None else dump(asdict(failure))
 
 
 def _execution(row: Any) -> Execution:

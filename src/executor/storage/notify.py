@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from functools import partial
 
-from executor.model.event import Event
+from executor.model.event import Announcement, Event
 from executor.storage import events
 from executor.storage.database import Database
 
@@ -18,15 +19,23 @@ class Feed:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._wakers: set[tuple[str, str | None, asyncio.Event]] = set()
+        self._listeners: list[Callable[[Announcement], None]] = []
         self._closed = False
         database.on_events = self._publish
+
+    def listen(self, listener: Callable[[Announcement], None]) -> None:
+        """Call `listener` for every committed event, in commit order, before the writer's own caller goes on."""
+        self._listeners.append(listener)
 
     def close(self) -> None:
         self._closed = True
         for _, _, waker in self._wakers:
             waker.set()
 
-    def _publish(self, committed: list[Event]) -> None:
+    def _publish(self, committed: list[Announcement]) -> None:
+        for announcement in committed:
+            for listener in self._listeners:
+                listener(announcement)
         if not self._wakers:
             return
         touched = {(event.workspace_id, event.execution_id) for event in committed}
@@ -43,10 +52,8 @@ class Feed:
         try:
             while not self._closed:
                 waker.clear()
-                last = after
-                found = await self._database.read(
-                    lambda c: events.after(c, workspace_id, execution_id=execution_id, after=last, limit=PAGE)
-                )
+                read = partial(events.after, workspace_id=workspace_id, execution_id=execution_id, after=after)
+                found = await self._database.read(partial(read, limit=PAGE))
                 for event in found:
                     after = event.id
                     yield event

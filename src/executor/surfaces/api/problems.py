@@ -49,19 +49,26 @@ class OriginRefused(Forbidden):
     code = "origin_refused"
 
 
+class RefusedCall(InvalidRequest):
+    """A call that was only tried out and would fail at once, with the code that the submitted code would see."""
+
+    def __init__(self, error: ToolError) -> None:
+        super().__init__(error.message, hint=error.hint, details=error.tool_details)
+        self.code = error.tool_code  # type: ignore[misc]  # this one's code is not its own
+
+
 class InternalError(ExecutorError):
     """Something broke here. The answer names only an id; the log has the rest."""
 
 
 def render(error: ExecutorError) -> dict[str, Any]:
     details = {key: value for key, value in error.details.items() if key not in _RESERVED}
-    code = error.tool_code if isinstance(error, ToolError) else error.code
     return {
-        "type": f"urn:executor:error:{code}",
+        "type": f"urn:executor:error:{error.code}",
         "title": HTTPStatus(error.status).phrase,
         "status": error.status,
         "detail": error.message,
-        "code": code,
+        "code": error.code,
         "hint": error.hint,
         **details,
     }
@@ -106,19 +113,16 @@ def _pointer(location: Sequence[Any]) -> str:
     return " ".join((where, *rest))
 
 
-async def on_executor_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, ExecutorError)
-    return respond(error)
+async def on_executor_error(request: Request, error: ExecutorError) -> Response:
+    return respond(RefusedCall(error) if isinstance(error, ToolError) else error)
 
 
-async def on_validation_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
+async def on_validation_error(request: Request, error: RequestValidationError) -> Response:
     return respond(from_validation(error.errors()))
 
 
-async def on_http_exception(request: Request, error: Exception) -> Response:
+async def on_http_exception(request: Request, error: HTTPException) -> Response:
     """Starlette's own refusals. FastAPI wraps what broke while a body was read; the cause says more."""
-    assert isinstance(error, HTTPException)
     if isinstance(error.__cause__, ExecutorError):
         return respond(error.__cause__)
     if error.status_code == HTTPStatus.NOT_FOUND:

@@ -1,0 +1,114 @@
+"""`scripts/bench`: starts what is measured on loopback in a temporary folder, measures, prints a table."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from benchmarks import direct, report
+from benchmarks.measures import MEASURES, Measure, Rows, parked_memory, warm_up
+from benchmarks.ours import Ours
+from benchmarks.peer import PACKAGE, Peer
+from benchmarks.series import Series
+from benchmarks.subject import Subject
+
+DIRECT = "direct"
+
+
+def arguments() -> argparse.Namespace:
+    names = [measure.name for measure in MEASURES] + [DIRECT]
+    parser = argparse.ArgumentParser(prog="scripts/bench", description="Measures this checkout's speed and memory.")
+    parser.add_argument("--peer", action="store_true", help=f"also measure the npm package {PACKAGE}, in the same run")
+    parser.add_argument("--quick", action="store_true", help="fewer operations")
+    parser.add_argument("--full", action="store_true", help="also park 10,000 executions")
+    parser.add_argument("--only", action="append", choices=names, help="measure only this; may be repeated")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
+    return parser.parse_args()
+
+
+@contextmanager
+def upstream() -> Iterator[str]:
+    """The trivial API ends when its standard input does, so also if this process is killed."""
+    command = [sys.executable, "-m", "benchmarks.upstream"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin and process.stdout
+    try:
+        yield f"http://127.0.0.1:{int(process.stdout.readline())}"
+    finally:
+        process.stdin.close()
+        process.wait(10)
+        process.stdout.close()
+
+
+def prepared(folder: Path, *, with_peer: bool) -> list[Subject]:
+    subjects: list[Subject] = [Ours(folder / "executor")]
+    if with_peer:
+        say(f"installing {PACKAGE} into a temporary folder")
+        peer = Peer(folder / "peer")
+        peer.install()
+        subjects.append(peer)
+    for subject in subjects:
+        subject.folder.mkdir(exist_ok=True)
+    return subjects
+
+
+def measured(measure: Measure, subjects: Sequence[Subject], *, quick: bool) -> report.Results:
+    results: report.Results = {}
+    for number in range(measure.rounds):
+        for subject in subjects:
+            say(f"{measure.name}: {subject.name}, round {number + 1} of {measure.rounds}")
+            collect(results, subject.name, measure.run(subject, measure.quick if quick else measure.amount))
+    return results
+
+
+def collect(results: report.Results, subject: str, rows: Rows) -> None:
+    for label, series in rows.items():
+        results.setdefault(label, {}).setdefault(subject, Series()).extend(series)
+
+
+def run(options: argparse.Namespace, folder: Path) -> report.Results:
+    results: report.Results = {}
+    wanted = options.only or [measure.name for measure in MEASURES] + [DIRECT]
+    with ExitStack() as stack:
+        address = stack.enter_context(upstream())
+        subjects = prepared(folder, with_peer=options.peer)
+        for subject in subjects:
+            stack.callback(subject.stop)
+            subject.start()
+            subject.connect(f"{address}/openapi.json")
+        for measure in MEASURES:
+            if measure.name in wanted:
+                if measure.warm:
+                    warm_up(subjects)
+                results |= measured(measure, subjects, quick=options.quick)
+        if DIRECT in wanted:
+            collect(results, Ours.name, asyncio.run(direct.measure(address, 5 if options.quick else 20)))
+        if options.full:
+            say("parking 10,000 executions")
+            collect(results, Ours.name, parked_memory(subjects[0], 10_000))
+    return results
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def main() -> None:
+    options = arguments()
+    with tempfile.TemporaryDirectory(prefix="executor-bench-") as folder:
+        results = run(options, Path(folder))
+    if options.json:
+        print(json.dumps(report.as_json(results), indent=2))
+    else:
+        print(report.table(results, Ours.name, Peer.name if options.peer else None))
+
+
+if __name__ == "__main__":
+    main()

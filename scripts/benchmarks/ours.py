@@ -1,0 +1,64 @@
+"""This checkout: its daemon in a data directory of its own, on a port of its own."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+
+from benchmarks.subject import Subject
+from benchmarks.wire import Http, Mcp, WireError
+
+
+class Ours(Subject):
+    name = "executor"
+    read = "(await tools.things.things.getThing({id: i})).id"
+    write = 'return (await tools.things.things.createThing({name: "a"})).id'
+
+    def environ(self, home: Path) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("EXECUTOR_", "PYTHON"))}
+        empty = home / "config.toml"
+        empty.touch()
+        return kept | {
+            "EXECUTOR_CONFIG": str(empty),
+            "EXECUTOR_DATA_DIR": str(home / "data"),
+            "EXECUTOR_STATE_DIR": str(home / "state"),
+            "EXECUTOR_PORT": str(self.port),
+        }
+
+    def daemon_command(self) -> list[str]:
+        return self.cli("up", "--foreground")
+
+    def cli(self, *arguments: str) -> list[str]:
+        """The installed command if there is one, which is what a user runs."""
+        installed = Path(sys.executable).with_name("executor")
+        return [str(installed), *arguments] if installed.exists() else [sys.executable, "-m", "executor", *arguments]
+
+    def headers(self, home: Path) -> Mapping[str, str]:
+        return bearer(home / "data" / "agent.token")
+
+    @cached_property
+    def operator(self) -> Http:
+        return Http(self.base_url, bearer(self.home / "data" / "operator.token"))
+
+    def connect(self, document_url: str) -> None:
+        self.operator.json("POST", "/v1/sources", {"location": document_url, "namespace": "things"})
+
+    def park(self, client: Mcp) -> str:
+        outcome = client.call("execute", {"code": self.write}).get("structuredContent") or {}
+        if outcome.get("status") != "paused":
+            raise WireError(f"{self.name}: expected a paused execution, got {str(outcome)[:500]}")
+        return f"{outcome['executionId']} {outcome['interactions'][0]['id']}"
+
+    def approve(self, client: Mcp, parked: str) -> None:
+        execution, interaction = parked.split()
+        self.operator.json("POST", f"/v1/interactions/{interaction}/approve", {})
+        outcome = client.call("resume", {"executionId": execution}).get("structuredContent") or {}
+        if outcome.get("result") != 1:
+            raise WireError(f"{self.name}: the approved write gave {str(outcome)[:500]}")
+
+
+def bearer(token_file: Path) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token_file.read_text().strip()}"}

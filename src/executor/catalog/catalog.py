@@ -1,0 +1,281 @@
+"""The catalog: every tool of every source of a workspace, found, described, checked and called."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy.engine import Connection
+
+from executor.catalog import changes
+from executor.catalog.nearest import Nearest
+from executor.catalog.references import reached, with_definitions
+from executor.catalog.search import Hit, Index, best
+from executor.catalog.shelf import Recent, Shelf
+from executor.catalog.signatures import COMPACT, FULL, signature
+from executor.catalog.text import first_sentence
+from executor.catalog.validation import Validator, compile_schema, invalid_arguments, problems
+from executor.errors import InvalidRequest, NotFound, ToolError
+from executor.model.source import Source
+from executor.model.tool import Tool
+from executor.sources.kind import Kind, SourceRequest
+from executor.sources.references import names_in
+from executor.storage import sources as source_rows
+from executor.storage import tools as tool_rows
+from executor.storage.database import Database
+from executor.storage.tools import Head
+
+SIGNATURE_STEPS = 9
+MAX_LIMIT = 200
+ITEM_DESCRIPTION = 160
+
+
+class Catalog:
+    """Reads come from memory when warm; a change of a source drops what was remembered of its workspace."""
+
+    def __init__(self, database: Database, kinds: Mapping[str, Kind]) -> None:
+        self._database = database
+        self._kinds = kinds
+        self._shelves: dict[str, Shelf] = {}
+        self._sources: dict[str, Source] = {}
+        self._validators: Recent[tuple[str, str], Validator] = Recent(2_000)
+        self._signatures: Recent[tuple[str, str, int], str] = Recent(5_000)
+
+    async def tool(self, workspace_id: str, path: str) -> Tool | None:
+        shelf = self._shelf(workspace_id)
+        tool = shelf.tools.get(path)
+        if tool is None:
+            tool = await self._database.read(lambda c: tool_rows.get(c, workspace_id, path))
+            if tool is not None:
+                shelf.tools.put(path, tool)
+        return tool
+
+    async def source(self, workspace_id: str, id_or_namespace: str) -> Source | None:
+        shelf = self._shelf(workspace_id)
+        source = shelf.sources.get(id_or_namespace)
+        if source is None:
+            source = await self._database.read(lambda c: source_rows.get(c, workspace_id, id_or_namespace))
+            if source is not None:
+                shelf.sources |= {source.id: source, source.namespace: source}
+        return source
+
+    async def sources(self, workspace_id: str) -> list[Source]:
+        return await self._database.read(lambda c: source_rows.listing(c, workspace_id))
+
+    async def close(self) -> None:
+        for kind in self._kinds.values():
+            await kind.close()
+
+    async def sources(self, workspace_id: str) -> list[Source]:
+        return await self._database.read(lambda c: source_rows.listing(c, workspace_id))
+
+    async def check(self, tool: Tool, arguments: dict[str, Any]) -> None:
+        """Raises ToolError("invalid_arguments") with every problem, and the signature as its hint."""
+        if not isinstance(arguments, dict):
+            found = [{"at": "", "message": "arguments must be one object"}]
+            raise invalid_arguments(tool, found, await self._signature(tool, COMPACT))
+        kind, _ = await self._kind_of(tool)
+        arranged = kind.arrange(tool, arguments)
+        found = problems(await self._validator(kind, tool), arranged, arguments, tool)
+        if found:
+            raise invalid_arguments(tool, found, await self._signature(tool, COMPACT))
+
+    async def invoke(self, tool: Tool, arguments: dict[str, Any], *, idempotency_key: str) -> str:
+        kind, source = await self._kind_of(tool)
+        return await kind.invoke(source, tool, arguments, idempotency_key)
+
+    async def nearest(self, workspace_id: str, path: str, limit: int = 3) -> list[str]:
+        index = await self._nearest(workspace_id)
+        return await asyncio.to_thread(index.to, path, limit)
+
+    async def search(
+        self, workspace_id: str, query: str, *, limit: int = 10, namespace: str | None = None, depth: int = 1
+    ) -> dict[str, Any]:
+        """`depth` 0: names, 1: with signatures, 2: with schemas."""
+        limit = max(1, min(limit, MAX_LIMIT))
+        index = await self._index(workspace_id)
+        if query.strip():
+            hits = await asyncio.to_thread(index.search, query, namespace=namespace)
+            shown = best(hits, limit)
+        else:
+            hits = [Hit(head, 0.0) for head in index.heads if namespace is None or in_namespace(head, namespace)]
+            shown = hits[:limit]
+        items = [item(hit) for hit in shown]
+        await self._deepen(workspace_id, items, depth)
+        best_path = items[0]["path"] if items and query.strip() else None
+        answer: dict[str, Any] = {"bestPath": best_path, "items": items, "total": len(hits)}
+        known = namespaces(index)
+        if not query.strip():
+            answer["namespaces"] = known
+        elif namespace is not None and namespace not in known:
+            answer["hint"] = f"there is no namespace {namespace[:80]!r}; there are: {', '.join(list(known)[:20])}"
+        return answer
+
+    async def describe(self, workspace_id: str, path: str, *, include_schemas: bool = False) -> dict[str, Any]:
+        tool = await self.tool(workspace_id, path)
+        if tool is None:
+            close = await self.nearest(workspace_id, path)
+            hint = f"nearest: {', '.join(close)}" if close else "find tools with tools.discover({query})"
+            raise NotFound(f"there is no tool {path[:200]!r}", hint=hint, nearest=close)
+        source = await self.source(workspace_id, tool.source_id)
+        described: dict[str, Any] = {
+            "path": tool.path,
+            "description": tool.description,
+            "effect": tool.effect,
+            "source": source.namespace if source else tool.namespace,
+            "signature": await self._signature(tool, FULL),
+            "deprecated": tool.deprecated,
+        }
+        return {**described, **await self._schemas(tool)} if include_schemas else described
+
+    async def page(
+        self,
+        workspace_id: str,
+        *,
+        prefix: str = "",
+        source: str | None = None,
+        limit: int = 100,
+        after: str | None = None,
+    ) -> list[Head]:
+        """In the order of paths; `after` is the last path of the page before."""
+        source_id = ""
+        if source is not None:
+            found = await self.source(workspace_id, source)
+            if found is None:
+                raise changes.no_source(source)
+            source_id = found.id
+
+        def read(c: Connection) -> list[Head]:
+            return tool_rows.page(c, workspace_id, prefix=prefix, source_id=source_id, limit=limit, after=after or "")
+
+        return await self._database.read(read)
+
+    async def add_source(self, workspace_id: str, request: SourceRequest) -> Source:
+        source = await changes.add(self._database, self._kind(request.kind), workspace_id, request)
+        self._forget(source)
+        return source
+
+    async def refresh_source(self, workspace_id: str, id_or_namespace: str) -> Source:
+        """A source that can't be read keeps its tools and is marked `failing`; the error says why."""
+        source = await changes.present(self._database, workspace_id, id_or_namespace)
+        try:
+            return await changes.refresh(self._database, self._kind(source.kind), source)
+        finally:
+            self._forget(source)
+
+    async def remove_source(self, workspace_id: str, id_or_namespace: str) -> Source:
+        source = await changes.remove(self._database, workspace_id, id_or_namespace)
+        self._forget(source)
+        return source
+
+    async def close(self) -> None:
+        for kind in self._kinds.values():
+            await kind.close()
+
+    def _shelf(self, workspace_id: str) -> Shelf:
+        shelf = self._shelves.get(workspace_id)
+        if shelf is None:
+            shelf = self._shelves[workspace_id] = Shelf()
+        return shelf
+
+    def _forget(self, source: Source) -> None:
+        self._shelves.pop(source.workspace_id, None)
+        self._sources.pop(source.id, None)
+
+    def _kind(self, name: str) -> Kind:
+        kind = self._kinds.get(name)
+        if kind is None:
+            raise InvalidRequest(f"{name[:80]!r} is no kind of source", hint=f"known kinds: {', '.join(self._kinds)}")
+        return kind
+
+    async def _kind_of(self, tool: Tool) -> tuple[Kind, Source]:
+        source = self._sources.get(tool.source_id)
+        if source is None:
+            source = await self._database.read(lambda c: source_rows.by_id(c, tool.source_id))
+            if source is None:
+                raise ToolError(
+                    "unknown_tool", f"{tool.path} is gone: its source was removed", hint="discover what there is now"
+                )
+            self._sources[source.id] = source
+        return self._kind(source.kind), source
+
+    async def _validator(self, kind: Kind, tool: Tool) -> Validator:
+        key = (tool.source_id, tool.schema_digest)
+        validator = self._validators.get(key)
+        if validator is None:
+            strict = kind.strict_schema(tool)
+
+            def build(c: Connection) -> Validator:
+                return compile_schema(with_definitions(strict, reached(c, tool.source_id, names_in(strict))))
+
+            validator = await self._database.read(build)
+            self._validators.put(key, validator)
+        return validator
+
+    async def _signature(self, tool: Tool, budget: int) -> str:
+        key = (tool.source_id, tool.schema_digest, budget)
+        text = self._signatures.get(key)
+        if text is None:
+            text = await self._database.read(lambda c: render(c, tool, budget))
+            self._signatures.put(key, text)
+        return text
+
+    async def _schemas(self, tool: Tool) -> dict[str, Any]:
+        names = names_in(tool.input_schema, tool.output_schema)
+        definitions = await self._database.read(lambda c: reached(c, tool.source_id, names))
+        output = None if tool.output_schema is None else with_definitions(tool.output_schema, definitions)
+        return {"inputSchema": with_definitions(tool.input_schema, definitions), "outputSchema": output}
+
+    async def _deepen(self, workspace_id: str, items: list[dict[str, Any]], depth: int) -> None:
+        for one in items if depth >= 1 else ():
+            tool = await self.tool(workspace_id, one["path"])
+            if tool is not None:
+                one["signature"] = await self._signature(tool, COMPACT)
+                if depth >= 2:
+                    one |= await self._schemas(tool)
+
+    async def _index(self, workspace_id: str) -> Index:
+        """Built in a thread, once, by whoever asks first."""
+        shelf = self._shelf(workspace_id)
+        if shelf.index is None or failed(shelf.index):
+            shelf.index = asyncio.ensure_future(self._build_index(workspace_id))
+        return await asyncio.shield(shelf.index)
+
+    async def _nearest(self, workspace_id: str) -> Nearest:
+        shelf = self._shelf(workspace_id)
+        if shelf.nearest is None or failed(shelf.nearest):
+            shelf.nearest = asyncio.ensure_future(self._build_nearest(workspace_id))
+        return await asyncio.shield(shelf.nearest)
+
+    async def _build_index(self, workspace_id: str) -> Index:
+        return await self._database.read(lambda c: Index(tool_rows.heads(c, workspace_id)))
+
+    async def _build_nearest(self, workspace_id: str) -> Nearest:
+        return await self._database.read(lambda c: Nearest(head.path for head in tool_rows.heads(c, workspace_id)))
+
+
+def render(c: Connection, tool: Tool, budget: int) -> str:
+    names = names_in(tool.input_schema, tool.output_schema)
+    return signature(tool, reached(c, tool.source_id, names, steps=SIGNATURE_STEPS), budget=budget)
+
+
+def failed(future: asyncio.Future[Any]) -> bool:
+    return future.done() and (future.cancelled() or future.exception() is not None)
+
+
+def item(hit: Hit) -> dict[str, Any]:
+    description = first_sentence(hit.head.description, ITEM_DESCRIPTION)
+    return {"path": hit.head.path, "description": description, "effect": hit.head.effect, "score": hit.score}
+
+
+def in_namespace(head: Head, namespace: str) -> bool:
+    return head.path.startswith(f"{namespace}.")
+
+
+def namespaces(index: Index) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for head in index.heads:
+        name = head.path.partition(".")[0]
+        counts[name] = counts.get(name, 0) + 1
+    return counts

@@ -1,0 +1,30 @@
+"""Namespaces: the first segment of every path of a source."""
+
+from __future__ import annotations
+
+import re
+
+from executor.errors import InvalidRequest, NamespaceTaken
+from executor.sources.kind import RESERVED
+
+PATTERN = re.compile(r"[a-z][a-z0-9_]{0,62}\Z")
+
+
+def check(namespace: str) -> None:
+    if not PATTERN.match(namespace):
+        raise InvalidRequest(
+            f"{namespace[:80]!r} can't be a namespace",
+            hint="use lower-case letters, digits and _, beginning with a letter, at most 63 characters",
+        )
+    if namespace in RESERVED:
+        raise NamespaceTaken(
+            f"the namespace {namespace!r} is reserved for built-in tools", hint="choose another with --namespace"
+        )
+
+
+def taken(namespace: str) -> NamespaceTaken:
+    return NamespaceTaken(
+        f"there is already a source with the namespace {namespace!r}",
+        hint="choose another with --namespace, or run `executor sources refresh` to read that source again",
+        namespace=namespace,
+    )

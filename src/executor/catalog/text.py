@@ -1,0 +1,43 @@
+"""Text from documents made fit for signatures: it can't end a comment, a string or a line."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+
+_IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
+_SENTENCE = re.compile(r"(?<=[.!?])\s")
+
+
+def is_printable(character: str) -> bool:
+    return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+
+
+def one_line(text: str) -> str:
+    return " ".join("".join(c if is_printable(c) else " " for c in text).split())
+
+
+def first_sentence(text: str, limit: int) -> str:
+    sentence = _SENTENCE.split(one_line(text[: limit * 20]), maxsplit=1)[0]
+    return sentence if len(sentence) <= limit else sentence[: limit - 1].rsplit(" ", 1)[0] + "…"
+
+
+def comment(text: str, limit: int) -> str:
+    """Safe inside `/* … */` and after `//`."""
+    return first_sentence(text, limit).replace("*/", "* /").replace("/*", "/ *").replace("`", "'")
+
+
+def literal(value: object) -> str:
+    """A JSON literal, which is a TypeScript literal, with everything invisible escaped."""
+    written = json.dumps(value, ensure_ascii=False)
+    return "".join(c if is_printable(c) else escaped(c) for c in written)
+
+
+def escaped(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i] << 8 | units[i + 1]:04x}" for i in range(0, len(units), 2))
+
+
+def key(name: str) -> str:
+    return name if _IDENTIFIER.match(name) else literal(name)

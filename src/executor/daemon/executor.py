@@ -1,0 +1,85 @@
+"""Everything wired together: one Executor per data directory, in the daemon or embedded in a program."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import asdict
+
+from executor.catalog.catalog import Catalog
+from executor.execution.door import Door
+from executor.execution.engine import Engine
+from executor.execution.rules import Rules
+from executor.model.execution import Limits
+from executor.model.ids import now_ms
+from executor.runtime.typescript.runtime import TypeScriptRuntime
+from executor.settings import Settings
+from executor.sources.egress import Egress
+from executor.sources.openapi.kind import OpenApi
+from executor.storage import events, migrate, tenancy
+from executor.storage.database import Database, open_engine, sqlite_path
+from executor.storage.notify import Feed
+from executor.storage.tenancy import Tenancy
+
+Progress = Callable[[str], None]
+
+
+def silent(text: str) -> None:
+    """Progress that nobody watches."""
+
+
+class Executor:
+    """Open with `await Executor.open(settings)`; the caller holds the data directory's lock for as long."""
+
+    def __init__(self, settings: Settings, database: Database, tenancy: Tenancy) -> None:
+        self.settings = settings
+        self.database = database
+        self.tenancy = tenancy
+        self.started_at = now_ms()
+        self.feed = Feed(database)
+        self.rules = Rules(database, self.feed)
+        self.catalog = Catalog(database, {"openapi": OpenApi(Egress(allow_private=settings.allow_private_hosts))})
+        self.door = Door(self.catalog, self.rules)
+        self.runtime = TypeScriptRuntime(
+            workers=settings.workers, slots=settings.slots, cache_dir=settings.state_dir / "sandbox"
+        )
+        self.limits = Limits(**asdict(settings.limits))
+        self.engine = Engine(
+            database,
+            self.door,
+            {self.runtime.language: self.runtime},
+            limits=self.limits,
+            ttl_ms=settings.approval_ttl_seconds * 1000,
+            max_code_bytes=settings.max_code_bytes,
+        )
+
+    @classmethod
+    async def open(cls, settings: Settings, *, progress: Progress = silent) -> Executor:
+        path = sqlite_path(settings.database_url, settings.data_dir)
+        migrate.prepare_file(path)
+        engine = open_engine(path)
+        progress("opening the database")
+        await asyncio.to_thread(migrate.migrate, engine)
+        database = Database(engine)
+        try:
+            executor = cls(settings, database, await database.write(tenancy.provision))
+            progress("starting the sandboxes")
+            await executor.runtime.start()
+            await executor._note("daemon.started", await executor.engine.start())
+        except BaseException:
+            await database.close()
+            raise
+        return executor
+
+    async def close(self) -> None:
+        """Park running work, then let go of sandboxes, connections and the database, in this order."""
+        await self.engine.close()
+        self.feed.close()
+        await self.runtime.close()
+        await self.catalog.close()
+        await self._note("daemon.stopped", 0)
+        await self.database.close()
+
+    async def _note(self, what: str, taken_up: int) -> None:
+        workspace_id = self.tenancy.workspace.id
+        await self.database.write(lambda c: events.append(c, workspace_id, what, {"takenUp": taken_up}))

@@ -1,0 +1,138 @@
+"""The one door out of a sandbox: find the tool, check the arguments, ask the policies, send."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import orjson
+
+from executor.catalog.catalog import Catalog
+from executor.errors import ExecutorError, ToolError
+from executor.execution import builtins
+from executor.execution.failures import denied_by_policy
+from executor.execution.rules import Rules
+from executor.model.digest import digest, digest_text
+from executor.model.execution import Call, Execution
+from executor.model.ids import new_id
+from executor.model.interaction import Binding
+from executor.model.source import Source
+from executor.model.tool import Tool
+from executor.policy.decide import decide
+from executor.runtime.sandbox import Proposal
+
+RESULT_BYTES = 8 * 1024 * 1024
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What is to become of a proposal. `tool` is None for timers and for refusals of unknown paths."""
+
+    proposal: Proposal
+    verdict: Literal["send", "ask", "refuse"]
+    tool: Tool | None = None
+    reason: str = ""
+    refusal: ToolError | None = None
+    source: Source | None = None
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+
+class Door:
+    def __init__(self, catalog: Catalog, rules: Rules) -> None:
+        self.catalog = catalog
+        self.rules = rules
+
+    async def find(self, workspace_id: str, path: str) -> Tool | None:
+        return builtins.BUILTINS.get(path) or await self.catalog.tool(workspace_id, path)
+
+    async def admit(self, workspace_id: str, proposal: Proposal) -> Admission:
+        """Arguments are checked before anyone is asked and before anything is sent."""
+        if proposal.kind == "timer":
+            return Admission(proposal, "send")
+        tool = await self.find(workspace_id, proposal.path)
+        if tool is None:
+            return Admission(proposal, "refuse", refusal=await self._unknown(workspace_id, proposal.path))
+        policies = await self.rules.of(workspace_id)
+        decision = decide(tool.path, tool.effect, policies.policies)
+        if decision.action == "deny":
+            return Admission(proposal, "refuse", tool, refusal=denied_by_policy(tool.path, decision.reason))
+        try:
+            arguments = parse_arguments(proposal.arguments)
+            await self._check(tool, arguments)
+        except ToolError as refusal:
+            return Admission(proposal, "refuse", tool, refusal=refusal)
+        verdict: Literal["send", "ask"] = "send" if decision.action == "allow" else "ask"
+        source = await self.source_of(workspace_id, tool) if verdict == "ask" else None
+        return Admission(proposal, verdict, tool, decision.reason, source=source, arguments=arguments)
+
+    async def _check(self, tool: Tool, arguments: dict[str, Any]) -> None:
+        if tool.source_id == builtins.SOURCE:
+            builtins.check(tool, arguments)
+        else:
+            await self.catalog.check(tool, arguments)
+
+    async def source_of(self, workspace_id: str, tool: Tool) -> Source | None:
+        return None if tool.source_id == builtins.SOURCE else await self.catalog.source(workspace_id, tool.source_id)
+
+    async def bind(self, execution: Execution, call: Call, tool: Tool, source: Source | None) -> Binding:
+        """What a decision holds for: the call, the tool as it is now, where it goes, and the policies in force."""
+        return Binding(
+            actor_id=execution.actor_id,
+            execution_id=execution.id,
+            call_seq=call.seq,
+            path=tool.path,
+            schema_digest=tool.schema_digest,
+            arguments_digest=call.arguments_digest,
+            source_digest=digest([source.id, source.config]) if source else "",
+            policy_revision=(await self.rules.of(execution.workspace_id)).revision,
+        )
+
+    async def send(self, execution: Execution, call: Call, tool: Tool, *, approved: bool) -> str:
+        """The JSON text of the result, or a ToolError; nothing else comes out."""
+        try:
+            result = await self._send(execution, call, tool, approved)
+        except ToolError:
+            raise
+        except ExecutorError as error:
+            raise ToolError(error.code, error.message, hint=error.hint) from error
+        except Exception as error:
+            incident = new_id("err")
+            logger.exception("call failed inside Executor", extra={"incident": incident, "tool": tool.path})
+            hint = f"see the daemon's log for {incident}"
+            raise ToolError("internal", "the call failed inside Executor", hint=hint) from error
+        if len(result) > RESULT_BYTES:
+            raise ToolError(
+                "result_too_large",
+                f"the result has {len(result)} bytes, more than the {RESULT_BYTES} a call may return",
+                hint="ask for less: filter, select fields, or use a smaller page",
+            )
+        return result
+
+    async def _send(self, execution: Execution, call: Call, tool: Tool, approved: bool) -> str:
+        arguments = parse_arguments(call.arguments)
+        if tool.source_id == builtins.SOURCE:
+            return await builtins.invoke(self.catalog, execution.workspace_id, tool, arguments, approved=approved)
+        return await self.catalog.invoke(tool, arguments, idempotency_key=f"{execution.id}:{call.seq}")
+
+    async def _unknown(self, workspace_id: str, path: str) -> ToolError:
+        near = await self.catalog.nearest(workspace_id, path)
+        hint = f"did you mean {', '.join(near)}?" if near else "find tools with tools.discover({query})"
+        return ToolError("unknown_tool", f"there is no tool {path!r}", hint=hint, details={"nearest": near})
+
+
+def parse_arguments(text: str) -> dict[str, Any]:
+    value = orjson.loads(text)
+    if not isinstance(value, dict):
+        raise ToolError(
+            "invalid_arguments",
+            f"a tool takes one object of arguments, not {type(value).__name__}",
+            hint="call it like tools.x.y({name: value})",
+        )
+    return value
+
+
+def proposal_digest(proposal: Proposal) -> str:
+    return digest_text(f"{proposal.kind}\n{proposal.path}\n{proposal.arguments}")

@@ -1,0 +1,60 @@
+"""The failures the engine itself gives to executions and calls, each with what to do next."""
+
+from __future__ import annotations
+
+from executor.errors import ExecutorError, ToolError
+from executor.model.execution import Call, Failure
+from executor.model.interaction import Interaction
+
+
+class Diverged(ExecutorError):
+    """The code did not repeat what the journal says it did."""
+
+    code = "nondeterminism"
+
+
+def wall_limit(limit_ms: int) -> Failure:
+    hint = "do less in one execution, or raise the limit with --timeout"
+    return Failure("wall_limit", f"the execution was active for more than {limit_ms / 1000:g} s", hint)
+
+
+def sandbox_lost(times: int) -> Failure:
+    hint = "run `executor doctor`; if it says ok, the code itself brings the sandbox down"
+    return Failure("sandbox_lost", f"the sandbox died {times} times under this code", hint)
+
+
+def nondeterminism(detail: str) -> Failure:
+    hint = "code must make the same calls when it is run again; take varying input from tool results only"
+    return Failure("nondeterminism", f"the code did not repeat itself: {detail}", hint)
+
+
+def stuck() -> Failure:
+    return Failure("code_error", "the code waits for something that never happens", "await only tools.* and timers")
+
+
+def cancelled(by: str) -> Failure:
+    return Failure("cancelled", f"the execution was cancelled by {by}", "submit the code again if it is still wanted")
+
+
+def internal(incident: str) -> Failure:
+    return Failure("internal", "the execution failed inside Executor", f"see the daemon's log for {incident}")
+
+
+def tool_gone(path: str) -> ToolError:
+    return ToolError("unknown_tool", f"{path} is gone", hint="refresh its source, then run the code again")
+
+
+def approval_expired(path: str) -> ToolError:
+    return ToolError("approval_expired", f"nobody decided about {path} in time", hint="run the code again")
+
+
+def denied_by_policy(path: str, reason: str) -> ToolError:
+    return ToolError("denied", f"{path} is denied: {reason}", hint="an operator can change it with `executor policies`")
+
+
+def denied_by_human(call: Call, interaction: Interaction) -> ToolError:
+    if interaction.kind == "unknown_outcome":
+        hint = interaction.reason or "look at the target before doing it again"
+        return ToolError("unknown_outcome", f"{call.path} was sent; whether it took effect is unknown", hint=hint)
+    said = f": {interaction.reason}" if interaction.reason else ""
+    return ToolError("denied", f"{call.path} was denied{said}", hint="don't try it another way; ask the operator")

@@ -1,0 +1,216 @@
+"""The journal of one execution: every write is fenced by the epoch, in one transaction, with its events.
+
+Writes are queued in order and the caller goes on; `durable` waits for all of them. Nothing leaves the process (a call
+sent, an outcome told) before `durable` has returned, so a crash can only lose what nobody has seen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy.engine import Connection
+
+from executor.model.execution import Call, Execution, Failure, Status
+from executor.model.ids import now_ms
+from executor.model.interaction import Interaction
+from executor.runtime.sandbox import Log
+from executor.storage import calls, events, executions, interactions
+from executor.storage.database import Database
+
+Happened = list[tuple[str, dict[str, Any]]]
+BIRTH_SECONDS = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a resumed execution finds: its calls, what humans were asked, and how many log lines are kept already."""
+
+    calls: dict[int, Call]
+    interactions: dict[int, Interaction]
+    log_count: int
+
+
+class Journal:
+    def __init__(self, database: Database, execution: Execution) -> None:
+        self._database = database
+        self._execution = execution
+        self._pending: list[asyncio.Future[Any]] = []
+        self._log: Happened = []
+        self._unborn = False
+
+    async def load(self) -> Recorded:
+        workspace_id, execution_id = self._execution.workspace_id, self._execution.id
+
+        def job(c: Connection) -> Recorded:
+            journalled = {call.seq: call for call in calls.of_execution(c, workspace_id, execution_id)}
+            return Recorded(
+                journalled,
+                {asked.call_seq: asked for asked in interactions.of_execution(c, execution_id)},
+                events.count_logs(c, execution_id),
+            )
+
+        return await self._database.read(job)
+
+    def log(self, lines: Sequence[Log]) -> None:
+        """Kept with the next write, whatever it is."""
+        self._log.extend(("execution.log", {"level": line.level, "text": line.text}) for line in lines)
+
+    def create(self) -> None:
+        """The execution's row goes in with its first other write, or by itself after a moment.
+
+        Until then nothing has left the process and nobody has been told its id, so there is nothing to lose; most
+        executions that call no tool cost one transaction instead of two.
+        """
+        self._unborn = True
+        asyncio.get_running_loop().call_later(BIRTH_SECONDS, self.bear)
+
+    def bear(self) -> None:
+        if self._unborn:
+            self._queue(lambda c: None, [])
+
+    def propose(self, proposed: Sequence[Call], asked: Sequence[Interaction]) -> None:
+        """Every call of a round, before anything of it is sent."""
+
+        def job(c: Connection) -> None:
+            calls.insert(c, proposed)
+            for interaction in asked:
+                interactions.insert(c, interaction)
+
+        happened = [event for call in proposed if (event := call_event(call))]
+        happened += [interaction_event("requested", interaction) for interaction in asked]
+        self._queue(job, happened)
+
+    def answer(self, answered: Sequence[Call]) -> None:
+        def job(c: Connection) -> None:
+            for call in answered:
+                calls.answer(c, call)
+
+        self._queue(job, [event for call in answered if (event := call_event(call))])
+
+    def start(self, approved: Sequence[tuple[Call, Interaction]], asked: Sequence[Interaction]) -> None:
+        """Spend the decisions and mark their calls as sent, in one transaction; ask again for what has changed."""
+
+        def job(c: Connection) -> None:
+            for call, interaction in approved:
+                interactions.use(c, interaction.id)
+                calls.start(c, call.execution_id, call.seq)
+            for interaction in asked:
+                interactions.insert(c, interaction)
+
+        happened: Happened = [("call.started", {"seq": call.seq, "path": call.path}) for call, _ in approved]
+        happened += [interaction_event("requested", interaction) for interaction in asked]
+        self._queue(job, happened)
+
+    async def park(self, waiting: Sequence[int], wall_ms: int) -> dict[int, Interaction]:
+        """Park, unless a decision for one of the `waiting` calls came in meanwhile: then return the decisions."""
+        execution = self._execution
+
+        def job(c: Connection) -> dict[int, Interaction]:
+            latest = {asked.call_seq: asked for asked in interactions.of_execution(c, execution.id)}
+            settled = {seq: latest[seq] for seq in waiting if seq in latest and is_settled(latest[seq])}
+            if not settled:
+                executions.park(c, execution.id, "paused", wall_ms)
+                pending = [latest[seq].id for seq in waiting if seq in latest]
+                events.append(c, execution.workspace_id, "execution.paused", {"interactions": pending}, execution.id)
+            return settled
+
+        future: asyncio.Future[dict[int, Interaction]] = self._queue(job, [])
+        await self.durable()
+        return future.result()
+
+    async def settled(self, waiting: Sequence[int]) -> dict[int, Interaction]:
+        found = await self._database.read(lambda c: interactions.of_execution(c, self._execution.id))
+        latest = {asked.call_seq: asked for asked in found}
+        return {seq: latest[seq] for seq in waiting if seq in latest and is_settled(latest[seq])}
+
+    async def requeue(self, wall_ms: int) -> None:
+        """Leave the execution to the next start of the daemon."""
+        self._queue(lambda c: executions.park(c, self._execution.id, "queued", wall_ms), [])
+        await self.durable()
+
+    async def finish(self, status: Status, result: str | None, failure: Failure | None, wall_ms: int) -> int:
+        execution, at = self._execution, now_ms()
+        happened: Happened = [(f"execution.{status}", {"failure": failure.to_dict()} if failure else {})]
+        if self._unborn:
+            self._execution = replace(
+                execution, status=status, result=result, failure=failure, wall_ms=wall_ms, updated_at=at, finished_at=at
+            )
+            self._queue(lambda c: None, happened)
+        else:
+            self._queue(lambda c: executions.finish(c, execution.id, status, at, wall_ms, result, failure), happened)
+        await self.durable()
+        return at
+
+    def close_open_calls(self) -> None:
+        """Before the end: nothing stays proposed and nothing stays asked."""
+        execution = self._execution
+
+        def job(c: Connection) -> None:
+            calls.abandon(c, execution.id)
+            for closed in interactions.cancel_pending(c, execution.id):
+                events.append(c, execution.workspace_id, "interaction.cancelled", {"id": closed}, execution.id)
+
+        self._queue(job, [])
+
+    async def durable(self) -> None:
+        while self._pending:
+            pending, self._pending = self._pending, []
+            for future in pending:
+                await future
+
+    def _queue(self, job: Callable[[Connection], Any], happened: Happened) -> asyncio.Future[Any]:
+        execution, born_now = self._execution, self._unborn
+        happened = [*([created(execution)] if born_now else []), *self._log, *happened]
+        self._unborn, self._log = False, []
+
+        def whole(c: Connection) -> Any:
+            if born_now:
+                executions.insert(c, execution)
+            else:
+                executions.fence(c, execution.id, execution.epoch)
+            value = job(c)
+            if happened:
+                events.append_all(c, execution.workspace_id, execution.id, happened)
+            return value
+
+        future = self._database.write(whole)
+        self._pending.append(future)
+        return future
+
+
+def created(execution: Execution) -> tuple[str, dict[str, Any]]:
+    return "execution.created", {"actor": execution.actor_id, "language": execution.language}
+
+
+def is_settled(interaction: Interaction) -> bool:
+    return interaction.status in ("approved", "denied", "expired") and not interaction.used
+
+
+def call_event(call: Call) -> tuple[str, dict[str, Any]] | None:
+    if call.kind == "timer":
+        return None
+    data: dict[str, Any] = {"seq": call.seq, "path": call.path}
+    if call.failure is not None:
+        data["code"] = call.failure["code"]
+        data["message"] = call.failure["message"]
+    elif call.result is not None:
+        data["bytes"] = len(call.result)
+    elif call.effect:
+        data["effect"] = call.effect
+    if call.done_ms is not None and call.started_at is not None:
+        data["durationMs"] = call.done_ms - call.started_at
+    return f"call.{call.state}", data
+
+
+def interaction_event(what: str, interaction: Interaction) -> tuple[str, dict[str, Any]]:
+    data = {
+        "id": interaction.id,
+        "kind": interaction.kind,
+        "tool": interaction.binding.path,
+        "seq": interaction.call_seq,
+        "expiresAt": interaction.expires_at,
+    }
+    return f"interaction.{what}", data

@@ -1,0 +1,37 @@
+"""What a caller is told about an execution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from executor.model.event import Event
+from executor.model.execution import Execution
+from executor.model.interaction import Interaction
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    level: str
+    text: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`interactions` are those still pending; an execution is paused because of them."""
+
+    execution: Execution
+    interactions: tuple[Interaction, ...] = ()
+    logs: tuple[LogLine, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayReport:
+    """Whether the journal alone gives the recorded outcome again; `detail` says what differs."""
+
+    matches: bool
+    detail: str
+
+
+def log_line(event: Event) -> LogLine:
+    return LogLine(event.data["level"], event.data["text"], event.at)

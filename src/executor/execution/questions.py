@@ -1,0 +1,47 @@
+"""What a run asks humans, and what becomes of a call once they have decided."""
+
+from __future__ import annotations
+
+from executor.errors import ToolError
+from executor.execution import failures
+from executor.execution.door import Door
+from executor.execution.prompt import ask
+from executor.model.execution import Call, Execution
+from executor.model.interaction import Interaction, InteractionKind
+from executor.model.tool import Tool
+from executor.policy.decide import decide
+
+
+class Questions:
+    """`asked` are the open questions of a run, by call."""
+
+    def __init__(self, execution: Execution, door: Door, ttl_ms: int) -> None:
+        self._execution = execution
+        self._door = door
+        self._ttl_ms = ttl_ms
+        self.asked: dict[int, Interaction] = {}
+
+    async def ask(self, kind: InteractionKind, call: Call, tool: Tool, reason: str) -> Interaction:
+        source = await self._door.source_of(call.workspace_id, tool)
+        binding = await self._door.bind(self._execution, call, tool, source)
+        question = ask(kind, call, binding, tool, source, reason, self._ttl_ms)
+        self.asked[call.seq] = question
+        return question
+
+    async def judge(self, call: Call, settled: Interaction) -> Tool | Interaction | ToolError:
+        """The tool to send the call to, the reason to refuse it, or a new question where anything has changed."""
+        if settled.status == "denied":
+            return failures.denied_by_human(call, settled)
+        if settled.status == "expired":
+            return failures.approval_expired(call.path)
+        tool = await self._door.find(call.workspace_id, call.path)
+        if tool is None:
+            return failures.tool_gone(call.path)
+        rules = await self._door.rules.of(call.workspace_id)
+        decision = decide(tool.path, tool.effect, rules.policies)
+        if decision.action == "deny":
+            return failures.denied_by_policy(tool.path, decision.reason)
+        source = await self._door.source_of(call.workspace_id, tool)
+        if settled.binding == await self._door.bind(self._execution, call, tool, source):
+            return tool
+        return await self.ask(settled.kind, call, tool, "something changed since it was asked")

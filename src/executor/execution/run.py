@@ -1,0 +1,373 @@
+"""One live run of an execution: from its start, or from its journal, until it is parked or has ended."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
+
+import orjson
+
+from executor.errors import Fenced, SandboxLost, ToolError
+from executor.execution import failures
+from executor.execution.door import Admission, Door, proposal_digest
+from executor.execution.failures import Diverged
+from executor.execution.journal import Journal, Recorded
+from executor.execution.outcome import LogLine, Outcome
+from executor.execution.position import Position
+from executor.execution.questions import Questions
+from executor.execution.sends import Sends, sleep_until
+from executor.model.execution import Call, Execution, Failure, Status
+from executor.model.ids import now_ms
+from executor.model.interaction import Interaction
+from executor.model.tool import Tool
+from executor.runtime.sandbox import Answer, Log, Program, Proposal, Runtime, Sandbox, Step
+
+SANDBOX_ATTEMPTS = 5
+FINISH_GRACE = 30.0
+STOP_GRACE = 2.0
+
+logger = logging.getLogger(__name__)
+
+
+class Run:
+    """`done` is set when the run is over; `outcome` then says how it stands, unless another owner took it away."""
+
+    def __init__(
+        self, execution: Execution, *, fresh: bool, journal: Journal, door: Door, runtime: Runtime, ttl_ms: int
+    ) -> None:
+        self.execution = execution
+        self.outcome: Outcome | None = None
+        self.done = asyncio.Event()
+        self.task: asyncio.Task[None] | None = None
+        self._fresh = fresh
+        self._journal = journal
+        self._door = door
+        self._runtime = runtime
+        self._position = Position(Recorded({}, {}, 0))
+        self._questions = Questions(execution, door, ttl_ms)
+        self._sends = Sends()
+        self._deliveries: deque[Answer] = deque()
+        self._decided = False
+        self._stopping = False
+        self._done_seq = 0
+        self._done_ms = execution.clock_ms
+        self._end: Step | None = None
+        self._logs: list[LogLine] = []
+        self._began = 0.0
+
+    def wake(self) -> None:
+        """A human has settled something of this execution."""
+        self._decided = True
+        self._sends.news.set()
+
+    def stop(self) -> None:
+        """The daemon is going down: leave the work to its next start, as soon as what was sent is answered."""
+        self._stopping = True
+        self._sends.news.set()
+
+    def abort(self) -> None:
+        """It was cancelled: drop everything at once."""
+        if self.task is not None:
+            self.task.cancel()
+
+    async def drive(self) -> None:
+        try:
+            await self._drive()
+        except Fenced:
+            logger.info("execution taken over or cancelled", extra={"execution": self.execution.id})
+        finally:
+            self._sends.cancel()
+            self.done.set()
+
+    async def _drive(self) -> None:
+        for _ in range(SANDBOX_ATTEMPTS):
+            try:
+                await self._attempt()
+                return
+            except SandboxLost:
+                await self._outlive_sandbox()
+        await self._finish("failed", failure=failures.sandbox_lost(SANDBOX_ATTEMPTS))
+
+    async def _attempt(self) -> None:
+        sandbox = await self._runtime.open()
+        self._began = time.monotonic()
+        try:
+            async with asyncio.timeout(max(0.0, self._remaining_ms() / 1000)):
+                await self._run(sandbox)
+        except TimeoutError:
+            await self._finish("failed", failure=failures.wall_limit(self.execution.limits.wall_ms))
+        except Diverged as error:
+            await self._finish("failed", failure=failures.nondeterminism(error.message))
+        finally:
+            await sandbox.close()
+
+    async def _run(self, sandbox: Sandbox) -> None:
+        execution = self.execution
+        program = Program(execution.code, execution.seed, execution.clock_ms, execution.limits)
+        if self._fresh:
+            self._take(await sandbox.start(program))
+        else:
+            self._position = Position(await self._journal.load())
+            self._take(await sandbox.start(program))
+            await self._replay(sandbox)
+        await self._live(sandbox)
+
+    async def _live(self, sandbox: Sandbox) -> None:
+        while self._end is None:
+            if self._stopping:
+                await self._leave()
+                return
+            elif self._deliveries:
+                await self._deliver(sandbox)
+            elif self._position.new:
+                await self._admit()
+            elif self._sends.arrived:
+                self._record()
+            elif self._decided:
+                self._decided = False
+                await self._act_on(await self._journal.settled(list(self._questions.asked)))
+            elif self._sends:
+                self._sends.news.clear()
+                await self._sends.news.wait()
+            elif await self._park():
+                return
+        await self._conclude(self._end)
+
+    # -- replay: the same code, the same answers, the same calls -----------------------------------------------------
+
+    async def _replay(self, sandbox: Sandbox) -> None:
+        for call in self._position.answered():
+            if self._end is not None:
+                return
+            self._position.close(call)
+            self._done_seq, self._done_ms = call.done_seq or 0, call.done_ms or 0
+            self._take(await sandbox.answer(answer_of(call)))
+        if self._end is None:
+            self._position.check_whole()
+            await self._take_up()
+
+    async def _take_up(self) -> None:
+        """What the journal left open: timers, questions, decisions, and calls whose answer was lost."""
+        decided: dict[int, Interaction] = {}
+        for call in list(self._position.open.values()):
+            asked = self._position.asked.get(call.seq)
+            if call.kind == "timer":
+                self._start_timer(call)
+            elif asked is None or asked.used:
+                await self._take_up_sent(call)
+            else:
+                self._questions.asked[call.seq] = asked
+                if asked.status != "pending":
+                    decided[call.seq] = asked
+        await self._act_on(decided)
+
+    async def _take_up_sent(self, call: Call) -> None:
+        """Sent again only if that can't act twice; else a human says what happened."""
+        tool = await self._door.find(self.execution.workspace_id, call.path)
+        if tool is None:
+            self._sends.arrive(call, failures.tool_gone(call.path))
+        elif call.effect == "read" or tool.idempotent:
+            self._send(call, tool, approved=False)
+        else:
+            question = await self._questions.ask("unknown_outcome", call, tool, "it was sent and the answer was lost")
+            self._journal.start([], [question])
+
+    # -- steps -------------------------------------------------------------------------------------------------------
+
+    def _take(self, step: Step) -> None:
+        self._journal.log(self._position.take(step))
+        self._show(step.logs)
+        if step.ended:
+            self._end = step
+
+    def _show(self, lines: Sequence[Log]) -> None:
+        if lines:
+            at = now_ms()
+            self._logs.extend(LogLine(line.level, line.text, at) for line in lines)
+
+    async def _deliver(self, sandbox: Sandbox) -> None:
+        """One answer at a time, the sandbox drained in between; put on the wire together to save the waiting."""
+        answers = [self._deliveries.popleft() for _ in range(len(self._deliveries))]
+        steps = await asyncio.gather(*(sandbox.answer(answer) for answer in answers), return_exceptions=True)
+        for step in steps:
+            if self._end is not None:
+                return
+            if isinstance(step, BaseException):
+                raise step
+            self._take(step)
+
+    async def _admit(self) -> None:
+        """Judge every new call of this round, journal them in one transaction, then send what may go."""
+        workspace_id = self.execution.workspace_id
+        admissions = [await self._door.admit(workspace_id, proposal) for proposal in self._position.take_new()]
+        round_ = [(admission, self._call_of(admission)) for admission in admissions]
+        asked = [
+            await self._questions.ask("approval", call, admission.tool, admission.reason)
+            for admission, call in round_
+            if admission.verdict == "ask" and admission.tool
+        ]
+        self._journal.propose([call for _, call in round_], asked)
+        if any(admission.verdict == "send" for admission in admissions):
+            await self._journal.durable()
+        for admission, call in round_:
+            self._begin(admission, call)
+
+    def _begin(self, admission: Admission, call: Call) -> None:
+        if admission.verdict == "refuse":
+            self._deliveries.append(answer_of(call))
+            return
+        self._position.open[call.seq] = call
+        if call.kind == "timer":
+            self._start_timer(call)
+        elif admission.verdict == "send" and admission.tool:
+            self._send(call, admission.tool, approved=False)
+
+    def _call_of(self, admission: Admission) -> Call:
+        proposal, tool, at = admission.proposal, admission.tool, now_ms()
+        sent = admission.verdict == "send"
+        call = Call(
+            execution_id=self.execution.id,
+            workspace_id=self.execution.workspace_id,
+            seq=proposal.seq,
+            kind=proposal.kind,
+            path=proposal.path,
+            arguments=proposal.arguments,
+            arguments_digest=proposal_digest(proposal),
+            state="started" if sent else "proposed",
+            effect=tool.effect if tool else "read",
+            source_id=tool.source_id if tool else "",
+            schema_digest=tool.schema_digest if tool else "",
+            created_at=at,
+            started_at=at if sent else None,
+        )
+        return self._answered(call, admission.refusal) if admission.refusal else call
+
+    # -- sending and answers -----------------------------------------------------------------------------------------
+
+    def _send(self, call: Call, tool: Tool, *, approved: bool) -> None:
+        self._sends.launch(call, self._door.send(self.execution, call, tool, approved=approved))
+
+    def _start_timer(self, call: Call) -> None:
+        self._sends.launch(call, sleep_until((call.started_at or 0) + float(orjson.loads(call.arguments))))
+
+    def _record(self) -> None:
+        """Give what has arrived its place in delivery order. Delivery goes on while the journal is being written."""
+        answered = [self._answered(call, outcome) for call, outcome in self._sends.take_arrived()]
+        for call in answered:
+            self._position.open.pop(call.seq, None)
+            self._questions.asked.pop(call.seq, None)
+            self._deliveries.append(answer_of(call))
+        self._journal.answer(answered)
+
+    def _answered(self, call: Call, outcome: str | ToolError) -> Call:
+        self._done_seq += 1
+        self._done_ms = max(self._done_ms, now_ms())
+        call = replace(call, done_seq=self._done_seq, done_ms=self._done_ms)
+        if isinstance(outcome, ToolError):
+            return replace(call, state="failed", failure=outcome.to_dict())
+        return replace(call, state="succeeded", result=outcome)
+
+    async def _act_on(self, settled: dict[int, Interaction]) -> None:
+        """Send what was approved exactly as it was shown; ask again where anything has changed."""
+        approved: list[tuple[Call, Interaction, Tool]] = []
+        again: list[Interaction] = []
+        for seq, interaction in settled.items():
+            call = self._position.open[seq]
+            verdict = await self._questions.judge(call, interaction)
+            if isinstance(verdict, ToolError):
+                self._sends.arrive(call, verdict)
+            elif isinstance(verdict, Interaction):
+                again.append(verdict)
+            elif interaction.result is not None:
+                self._sends.arrive(call, interaction.result)
+            else:
+                approved.append((replace(call, state="started", started_at=now_ms()), interaction, verdict))
+        if approved or again:
+            self._journal.start([(call, interaction) for call, interaction, _ in approved], again)
+            await self._journal.durable()
+        for call, _, tool in approved:
+            del self._questions.asked[call.seq]
+            self._position.open[call.seq] = call
+            self._send(call, tool, approved=True)
+
+    # -- parking and ending ------------------------------------------------------------------------------------------
+
+    async def _park(self) -> bool:
+        """True when parked: rows, no process, no memory. False when a decision came in meanwhile."""
+        asked = self._questions.asked
+        if not asked:
+            self._end = Step(failure=failures.stuck())
+            return False
+        settled = await self._journal.park(list(asked), self._wall_ms())
+        if settled:
+            await self._act_on(settled)
+            return False
+        self._tell("paused")
+        return True
+
+    async def _leave(self) -> None:
+        """Going down: record the answers that come soon, and leave the rest to the next start."""
+        await self._outwait(STOP_GRACE)
+        await self._journal.requeue(self._wall_ms())
+        self._tell("queued")
+
+    async def _outwait(self, seconds: float) -> None:
+        await self._sends.settle(seconds)
+        if self._sends.arrived:
+            self._record()
+
+    async def _outlive_sandbox(self) -> None:
+        """The sandbox is gone, the journal isn't: record what was sent, then run again from the journal."""
+        await self._outwait(FINISH_GRACE)
+        await self._journal.durable()
+        self._sends.cancel()
+        self._deliveries.clear()
+        self._questions.asked.clear()
+        self.execution = replace(self.execution, wall_ms=self._wall_ms())
+        self._fresh, self._end, self._logs, self._began = False, None, [], 0.0
+
+    async def _conclude(self, end: Step) -> None:
+        """What was sent gets its answer recorded, though the code no longer waits for it."""
+        self._warn_unsent(self._position.new)
+        await self._outwait(FINISH_GRACE)
+        if end.failure is not None:
+            await self._finish("failed", failure=end.failure)
+        else:
+            await self._finish("completed", result=end.value)
+
+    def _warn_unsent(self, unsent: Sequence[Proposal]) -> None:
+        names = ", ".join(dict.fromkeys(proposal.path for proposal in unsent if proposal.kind == "tool"))
+        if names:
+            line = Log("warn", f"the code ended without awaiting {names}: these calls were not sent")
+            self._journal.log([line])
+            self._show([line])
+
+    async def _finish(self, status: Status, *, result: str | None = None, failure: Failure | None = None) -> None:
+        if self._position.open or self._questions.asked:
+            self._journal.close_open_calls()
+        at = await self._journal.finish(status, result, failure, self._wall_ms())
+        self.execution = replace(self.execution, result=result, failure=failure, finished_at=at)
+        self._questions.asked.clear()
+        self._tell(status)
+
+    def _tell(self, status: Status) -> None:
+        self.execution = replace(self.execution, status=status, updated_at=now_ms())
+        self.outcome = Outcome(self.execution, tuple(self._questions.asked.values()), tuple(self._logs))
+
+    def _wall_ms(self) -> int:
+        spent = (time.monotonic() - self._began) * 1000 if self._began else 0
+        return self.execution.wall_ms + int(spent)
+
+    def _remaining_ms(self) -> int:
+        return self.execution.limits.wall_ms - self.execution.wall_ms
+
+
+def answer_of(call: Call) -> Answer:
+    clock = call.done_ms or 0
+    if call.failure is not None:
+        return Answer(call.seq, clock, error=orjson.dumps(call.failure).decode())
+    return Answer(call.seq, clock, value=call.result or "null")

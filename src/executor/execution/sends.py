@@ -1,0 +1,60 @@
+"""Calls on their way, and the answers that have come in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Coroutine
+from typing import Any
+
+from executor.errors import ToolError
+from executor.model.execution import Call
+from executor.model.ids import now_ms
+
+
+class Sends:
+    """`news` is set when an answer has arrived or somebody outside wants the run's attention."""
+
+    def __init__(self) -> None:
+        self.news = asyncio.Event()
+        self.arrived: deque[tuple[Call, str | ToolError]] = deque()
+        self._under_way: dict[int, tuple[Call, asyncio.Task[None]]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._under_way)
+
+    def launch(self, call: Call, work: Coroutine[Any, Any, str]) -> None:
+        self._under_way[call.seq] = call, asyncio.create_task(self._answer(call, work))
+
+    def arrive(self, call: Call, outcome: str | ToolError) -> None:
+        self._under_way.pop(call.seq, None)
+        self.arrived.append((call, outcome))
+        self.news.set()
+
+    def take_arrived(self) -> list[tuple[Call, str | ToolError]]:
+        taken = list(self.arrived)
+        self.arrived.clear()
+        return taken
+
+    async def settle(self, seconds: float) -> None:
+        """Wait, for a bounded time, until everything that was really sent has its answer; timers don't count."""
+        sent = [task for call, task in self._under_way.values() if call.kind == "tool"]
+        if sent:
+            await asyncio.wait(sent, timeout=seconds)
+
+    def cancel(self) -> None:
+        for _, task in self._under_way.values():
+            task.cancel()
+        self._under_way.clear()
+
+    async def _answer(self, call: Call, work: Coroutine[Any, Any, str]) -> None:
+        try:
+            outcome: str | ToolError = await work
+        except ToolError as error:
+            outcome = error
+        self.arrive(call, outcome)
+
+
+async def sleep_until(due_ms: float) -> str:
+    await asyncio.sleep(max(0.0, (due_ms - now_ms()) / 1000))
+    return "null"

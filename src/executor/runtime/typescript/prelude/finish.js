@@ -1,0 +1,1 @@
+return [boot, run, refuse, answer, turn, flush, ended];

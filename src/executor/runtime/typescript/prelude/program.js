@@ -1,0 +1,180 @@
+// One program: what it proposed, logged and ended with. `flush` gives the host one line an item:
+//   c<seq> "path"⏎{arguments}   t<seq> <milliseconds>   l<level>"text"   v<value>   f{failure}
+const program = {
+  __proto__: null, started: 0, calls: 0, output: 0, logs: 0, offset: 0, callable: false, argumentRoom: 0,
+};
+const pending = create(null);
+let pendingCount = 0;
+let seq = 0;
+let items = "";
+let end = null;
+
+const propose = (kind, detail, entry) => {
+  if (end !== null) return;
+  if (seq >= program.calls) {
+    end = failureText(
+      "call_limit",
+      "the code made more than " + program.calls + " calls",
+      "make fewer calls, or raise the limit on calls of this execution",
+    );
+    return;
+  }
+  seq += 1;
+  pending[seq] = entry;
+  pendingCount += 1;
+  items += kind + seq + " " + detail + "\n";
+};
+
+const failureText = (code, message, hint, details = "{}") =>
+  'f{"code":' + quote(code) + ',"message":' + quote(slice(message, 0, 20000)) + ',"hint":' + quote(slice(hint, 0, 5000)) +
+  ',"details":' + details + "}\n";
+
+const fail = (thrown) => {
+  if (end !== null) return;
+  try {
+    end = uncaught(thrown);
+  } catch {
+    end = failureText("code_error", "the code threw a value that can't be shown", "", '{"name":"Error"}');
+  }
+};
+
+const uncaught = (thrown) => {
+  if (typeof thrown !== "object" || thrown === null) {
+    return failureText("code_error", inspect(thrown), "throw an Error to see the line", '{"name":"Error"}');
+  }
+  const name = text(thrown.name ?? "Error");
+  const message = text(thrown.message ?? "");
+  const frames = userFrames(thrown);
+  const at = '"line":' + frames.line + ',"column":' + frames.column;
+  if (thrown instanceof ToolError) return uncaughtToolError(thrown, message, at);
+  if (name === "InternalError" && message === "out of memory") {
+    return failureText("memory_limit", "the code used more memory than it may", "keep less in memory at once");
+  }
+  const stack = quote(slice(name + ": " + message + "\n" + frames.stack, 0, 8000));
+  return failureText("code_error", name + ": " + message, "", '{"name":' + quote(name) + "," + at + ',"stack":' + stack + "}");
+};
+
+const uncaughtToolError = (error, message, at) => {
+  const carried = (value) => (flawOf(value, 1000000) === null ? serialized(value) : "null");
+  const details = '{"status":' + carried(error.status) + ',"details":' + carried(error.details) +
+    ',"retryable":' + (error.retryable ? "true" : "false") + "," + at + "}";
+  return failureText(text(error.code), message, text(error.hint ?? ""), details);
+};
+
+const refusals = {
+  __proto__: null,
+  cyclic: "refers back to itself",
+  deep: "is nested deeper than " + DEPTH + " levels",
+};
+
+const succeed = (value) => {
+  if (end !== null) return;
+  const flaw = flawOf(value, program.output);
+  if (flaw !== null) {
+    end = flaw.what === "large" ? tooLarge() : unserializable(value, flaw);
+    return;
+  }
+  const json = serialized(value);
+  end = json.length > program.output ? tooLarge() : "v" + json + "\n";
+};
+
+const tooLarge = () =>
+  failureText(
+    "output_limit",
+    "the result is larger than " + program.output + " bytes",
+    "return only what is needed, for example a count or the first items",
+  );
+
+const unserializable = (value, flaw) => {
+  const hint =
+    flaw.what === "a tool" ? "call it, like `await tools.namespace.name({...})`"
+    : flaw.what === "a BigInt" ? "convert it with String(value) or Number(value)"
+    : flaw.what === "a function" ? "return its result, or leave it out"
+    : "return plain data: objects, arrays, strings, numbers, booleans, null";
+  return failureText(
+    "unserializable_result",
+    "the result can't be written as JSON: $" + flaw.path + " " + (refusals[flaw.what] ?? "is " + flaw.what),
+    hint,
+    '{"path":' + quote("$" + flaw.path) + "}",
+  );
+};
+
+const boot = (json) => {
+  const given = parse(json);
+  program.started = dateNow();
+  program.calls = given.calls;
+  program.output = given.output;
+  program.logs = given.logs;
+  program.offset = given.offset;
+  program.callable = given.callable;
+  program.argumentRoom = given.output;
+  reseed(given.seed);
+};
+
+const run = async (main) => {
+  try {
+    let value = await main();
+    if (program.callable && typeof value === "function" && toolPath(value) === undefined) value = await value();
+    succeed(value);
+  } catch (error) {
+    fail(error);
+  }
+};
+
+const refuse = (error) => {
+  const message = text(error.message);
+  if (error instanceof SyntaxError) {
+    const frames = userFrames(error);
+    end = failureText("syntax_error", message, "", '{"line":' + frames.line + ',"column":' + frames.column + "}");
+  } else {
+    fail(error);
+  }
+};
+
+const answer = (number, succeeded, json) => {
+  const entry = pending[number];
+  if (entry === undefined || end !== null) return;
+  delete pending[number];
+  pendingCount -= 1;
+  if (entry.timer !== null) {
+    fire(entry.timer);
+  } else if (succeeded) {
+    entry.resolve(parse(json));
+  } else {
+    const { error } = entry;
+    const given = parse(json);
+    const fields = ["message", "code", "status", "details", "retryable", "hint"];
+    for (let i = 0; i < fields.length; i++) {
+      const value = given[fields[i]];
+      if (value !== undefined) {
+        defineProperty(error, fields[i], {
+          __proto__: null, value, writable: true, configurable: true, enumerable: i > 0,
+        });
+      }
+    }
+    entry.reject(error);
+  }
+};
+
+const turn = () => {
+  if (end !== null || due.isEmpty()) return false;
+  fire(due.shift());
+  return true;
+};
+
+const ended = () => end !== null;
+
+const flush = () => {
+  if (end === null && pendingCount === 0) {
+    end = failureText(
+      "code_error",
+      "deadlock: the code awaits something that can never happen",
+      "every promise the code awaits must come from a tool call, a timer, or other code that settles it",
+      '{"name":"Deadlock"}',
+    );
+  }
+  const out = items + takeLogs() + (end ?? "");
+  items = "";
+  program.argumentRoom = program.output;
+  return out;
+};

@@ -1,0 +1,201 @@
+"""A worker process as its parent sees it: sockets to its slots, one for control, and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+import socket
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+from executor.errors import SandboxLost
+from executor.runtime.seal import Layer
+from executor.runtime.typescript import frames
+
+_MODULES = ("executor", "tree_sitter", "tree_sitter_typescript", "wasmtime")
+_BOOT = "import sys; sys.path[:0] = sys.argv.pop().split({!r}); from executor.runtime.typescript.worker import main; {}"
+_CALL = "main(sys.argv[1], int(sys.argv[2]), [int(n) for n in sys.argv[3].split(',')])"
+# Few arenas and no bytecode writing. Nothing of the daemon's own environment: it may hold secrets.
+_ENVIRONMENT = {"LANG": "C.UTF-8", "MALLOC_ARENA_MAX": "2", "PYTHONDONTWRITEBYTECODE": "1"}
+_LARGEST_READY = 65536
+
+
+def lost(message: str) -> SandboxLost:
+    return SandboxLost(message, hint="the execution is taken up again on another worker")
+
+
+def _module_directories() -> list[str]:
+    """Where a worker finds what it imports; it starts without `site`, which saves memory and time."""
+    found: dict[str, None] = {}
+    for name in _MODULES:
+        spec = importlib.util.find_spec(name)
+        if spec is None or not spec.submodule_search_locations:
+            raise ImportError(f"{name} is not installed")
+        found[str(Path(spec.submodule_search_locations[0]).parent)] = None
+    return list(found)
+
+
+class Stream(asyncio.Protocol):
+    """Frames of one socket. `largest` bounds the next frame; a longer one breaks the stream."""
+
+    def __init__(self, on_frame: Callable[[bytes], None], on_broken: Callable[[str], None], largest: int) -> None:
+        self._on_frame, self._on_broken, self.largest = on_frame, on_broken, largest
+        self._buffer = bytearray()
+        self.transport: asyncio.WriteTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.WriteTransport)
+        self.transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        buffer = self._buffer
+        buffer += data
+        while len(buffer) >= 4:
+            size = int.from_bytes(buffer[:4], "little")
+            if size > self.largest:
+                self._on_broken(f"a frame of {size} bytes")
+                return
+            if len(buffer) < size + 4:
+                return
+            frame = bytes(buffer[4 : size + 4])
+            del buffer[: size + 4]
+            self._on_frame(frame)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._on_broken("the connection ended")
+
+    def send(self, data: bytes) -> None:
+        if self.transport is not None and not self.transport.is_closing():
+            self.transport.write(data)
+
+
+class Place:
+    """One slot of a worker, on the parent's side. Replies come back in the order of the frames sent."""
+
+    def __init__(self, worker: Worker, index: int) -> None:
+        self.worker, self.index = worker, index
+        self.programs = 0
+        self.waiting: deque[asyncio.Future[bytes]] = deque()
+        self.stream = Stream(self._on_frame, worker.broken, _LARGEST_READY)
+        self.since = 0.0
+
+    def request(self, frame: bytes) -> asyncio.Future[bytes]:
+        if self.worker.is_dead:
+            raise lost("the worker process is gone")
+        loop = self.worker.loop
+        future: asyncio.Future[bytes] = loop.create_future()
+        if not self.waiting:
+            self.since = loop.time()
+        self.waiting.append(future)
+        self.stream.send(frame)
+        return future
+
+    def _on_frame(self, frame: bytes) -> None:
+        if not self.waiting:
+            self.worker.broken("a reply that nobody asked for")
+            return
+        future = self.waiting.popleft()
+        self.since = self.worker.loop.time()
+        if not future.done():
+            future.set_result(frame)
+
+    def abort(self) -> None:
+        self.worker.control.send(frames.encode_abort(self.index, self.programs))
+
+    def fail(self, message: str) -> None:
+        while self.waiting:
+            future = self.waiting.popleft()
+            if not future.done():
+                future.set_exception(lost(message))
+                future.exception()  # a caller that was cancelled will not look
+
+
+class Worker:
+    """`ready` is done when the worker has sealed itself; `on_end` is called once, when it is gone."""
+
+    def __init__(self, image: Path, slots: int, on_end: Callable[[Worker], None]) -> None:
+        self.loop = asyncio.get_running_loop()
+        self._image, self._on_end = image, on_end
+        self.is_dead = False
+        self.reason = ""
+        self.layers: tuple[Layer, ...] = ()
+        self.ready: asyncio.Future[None] = self.loop.create_future()
+        self.ready.add_done_callback(lambda future: future.cancelled() or future.exception())
+        self.control = Stream(self._on_ready, self.broken, _LARGEST_READY)
+        self.places = [Place(self, index) for index in range(slots)]
+        self.free: list[Place] = []
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid if self._process is not None else 0
+
+    async def spawn(self) -> None:
+        pairs = [socket.socketpair() for _ in range(len(self.places) + 1)]
+        theirs = [pair[1] for pair in pairs]
+        try:
+            # Started from this thread: a worker is killed when the thread that started it ends.
+            self._process = self._popen([end.fileno() for end in theirs])
+        finally:
+            for end in theirs:
+                end.close()
+        for (ours, _), stream in zip(pairs, [self.control, *(place.stream for place in self.places)], strict=True):
+            ours.setblocking(False)
+            await self.loop.create_connection(lambda stream=stream: stream, sock=ours)  # type: ignore[misc]
+
+    def _popen(self, descriptors: list[int]) -> subprocess.Popen[bytes]:
+        control, *slots = descriptors
+        command = [sys.executable, "-I", "-S", "-c", _BOOT.format(os.pathsep, _CALL), str(self._image), str(control)]
+        command += [",".join(map(str, slots)), os.pathsep.join(_module_directories())]
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=_ENVIRONMENT,
+            pass_fds=descriptors,
+            cwd="/",
+        )
+
+    def _on_ready(self, frame: bytes) -> None:
+        try:
+            rows = [line.split("\t") for line in frame.decode().split("\n")]
+            self.layers = tuple(Layer(name, active == "1", detail) for name, active, detail in rows)
+        except ValueError:
+            self.broken("an unreadable greeting")
+            return
+        if not self.ready.done():
+            self.free = list(self.places)
+            self.ready.set_result(None)
+
+    def broken(self, reason: str) -> None:
+        """Any disorder ends the whole worker: nothing it says can be believed any more."""
+        if self.is_dead:
+            return
+        self.is_dead, self.reason = True, reason
+        self.kill()
+        self.free.clear()
+        if not self.ready.done():
+            self.ready.set_exception(lost(f"the worker process did not start: {reason}"))
+        for place in self.places:
+            place.fail(f"the worker process ended: {reason}")
+        for stream in (self.control, *(place.stream for place in self.places)):
+            if stream.transport is not None:
+                stream.transport.abort()
+        self._on_end(self)
+
+    def kill(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+
+    async def reap(self) -> int:
+        """The exit code. Waits in steps, not in a thread: a killed process is gone within a moment."""
+        if self._process is None:
+            return 0
+        while (code := self._process.poll()) is None:
+            await asyncio.sleep(0.005)
+        return code

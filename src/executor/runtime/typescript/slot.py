@@ -1,0 +1,199 @@
+"""A slot: one thread of a worker that runs one program at a time, step by step, on a machine of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from typing import Any
+
+from executor.runtime.typescript import frames
+from executor.runtime.typescript.frames import Answered, Fault, Reply, Start
+from executor.runtime.typescript.machine import DeadlineCallback, Machine, OutOfMemory, Trap, WasmError
+from executor.runtime.typescript.source import Refused, Source, prepare
+from executor.runtime.typescript.wasm import CONTINUE, Engine, Module, lib
+
+TICK_SECONDS = 0.01
+_TICKS = 2  # the clock's ticks between two looks at the CPU time
+_GRACE_NS = 250_000_000  # after its CPU time is up, code has this long to stop in order, with its logs
+_HOG_NS = 200_000_000
+_NICE = 10
+_LEAST_MEMORY = 4 << 20
+
+
+class Ticker:
+    """Advances the engine's clock while code runs anywhere in this process. Sleeps when none has run for a second."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.slots: list[Slot] = []
+        self._asleep = threading.Event()
+        self._wake = threading.Event()
+        threading.Thread(target=self._tick, name="ticker", daemon=True).start()
+
+    def rouse(self) -> None:
+        if self._asleep.is_set():
+            self._wake.set()
+
+    def _any_running(self) -> bool:
+        return any(slot.running for slot in self.slots)
+
+    def _tick(self) -> None:
+        idle = 0
+        while True:
+            time.sleep(TICK_SECONDS)
+            self._engine.tick()
+            idle = 0 if self._any_running() else idle + 1
+            if idle * TICK_SECONDS > 1:
+                self._asleep.set()
+                if not self._any_running():
+                    self._wake.wait()
+                self._wake.clear()
+                self._asleep.clear()
+                idle = 0
+
+
+class Slot:
+    """The parent sends one frame and gets one back, in order.
+
+    Programs are numbered as they start. `aborted`, set by another thread at any time, is the number of the one that the
+    parent gave up: an order that comes late must not hit the next.
+    """
+
+    def __init__(self, module: Module, descriptor: int, ticker: Ticker) -> None:
+        self._module, self._descriptor, self._ticker = module, descriptor, ticker
+        self.running = False
+        self.aborted = self._number = 0
+        self._machine: Machine | None = None
+        self._used_ns = self._began_ns = self._limit_ns = 0
+        self._overdue = self._nice = False
+        self._on_deadline = DeadlineCallback(self._look)
+
+    def serve(self) -> None:
+        """Until the parent is gone, or until this thread had to be slowed down and another must take its place."""
+        while (body := frames.read_frame(self._descriptor)) is not None:
+            reply = self._reply(body)
+            frames.write_all(self._descriptor, frames.encode_reply(reply))
+            if self._machine is None and self._nice:
+                self._nice = False
+                threading.Thread(target=self.serve, daemon=True).start()
+                return
+        os._exit(0)
+
+    def _reply(self, body: bytes) -> Reply:
+        if body[0] == frames.CLOSE:
+            self._drop()
+            return Reply(frames.CLOSED, 0, None, b"")
+        before = self._used_ns
+        fault, output = None, b""
+        try:
+            if body[0] == frames.START:
+                before = 0
+                output = self._start(frames.decode_start(body))
+            elif self._machine is not None:
+                output = self._answer(self._machine, frames.decode_answer(body))
+        except Refused as refused:
+            fault = Fault("syntax_error", refused.message, refused.hint, refused.line, refused.column)
+        except (Trap, WasmError, OutOfMemory, MemoryError) as error:
+            fault = self._fault(error)
+        if fault is None and self._overdue:
+            fault = self._cpu_limit()
+        if fault is not None or _has_ended(output):
+            self._drop()
+        return Reply(frames.STEP, (self._used_ns - before) // 1000, fault, output)
+
+    def _start(self, start: Start) -> bytes:
+        self._drop()
+        self._number += 1
+        self._used_ns, self._limit_ns, self._overdue = 0, start.cpu_ms * 1_000_000, False
+        self._began_ns = time.thread_time_ns()
+        try:
+            source = prepare(start.code)
+            machine = self._machine = Machine(self._module, max(start.memory_bytes, _LEAST_MEMORY))
+            machine.watch(self._on_deadline)
+            machine.prepare_interrupt()
+            return self._run(lambda: self._begin(machine, start, source))
+        finally:
+            self._used_ns += time.thread_time_ns() - self._began_ns
+
+    def _begin(self, machine: Machine, start: Start, source: Source) -> bytes:
+        machine.boot(start.clock_ms, settings(start, source))
+        return machine.start(start.clock_ms, source.code)
+
+    def _answer(self, machine: Machine, answered: Answered) -> bytes:
+        self._began_ns = time.thread_time_ns()
+        try:
+            clock_ms, seq, succeeded, text = answered
+            return self._run(lambda: machine.answer(clock_ms, seq, succeeded, text))
+        finally:
+            self._used_ns += time.thread_time_ns() - self._began_ns
+
+    def _run(self, work: Any) -> bytes:
+        assert self._machine is not None
+        self._machine.deadline(_TICKS)
+        self.running = True
+        self._ticker.rouse()
+        try:
+            output: bytes = work()
+        finally:
+            self.running = False
+        return output
+
+    def _look(self, _context: int, _data: int, delta: Any, kind: Any) -> int:
+        """Called by the engine, on this thread, every few ticks while code runs."""
+        spent = self._used_ns + time.thread_time_ns() - self._began_ns
+        if self.aborted == self._number or spent > self._limit_ns + _GRACE_NS:
+            self._overdue = True
+            error: int = lib.wasmtime_error_new(b"stopped")
+            return error
+        if spent > self._limit_ns and not self._overdue and self._machine is not None:
+            self._overdue = True
+            self._machine.interrupt()
+        if spent > _HOG_NS and not self._nice:
+            self._be_nice()
+        delta[0], kind[0] = _TICKS, CONTINUE
+        return 0
+
+    def _be_nice(self) -> None:
+        """Others come first from here on. There is no way back without privileges, so a new thread serves the next."""
+        self._nice = True
+        with contextlib.suppress(OSError, AttributeError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
+
+    def _fault(self, error: Exception) -> Fault:
+        if self._overdue:
+            return self._cpu_limit()
+        if isinstance(error, Trap) and error.stack:
+            return Fault("code_error", "RangeError: the code went too deep and ran out of stack", "recurse less deeply")
+        if isinstance(error, Trap):
+            return Fault("code_error", f"the sandbox stopped the code: {error}", "")
+        return Fault("memory_limit", "the code used more memory than it may", "keep less in memory at once")
+
+    def _cpu_limit(self) -> Fault:
+        milliseconds = self._limit_ns // 1_000_000
+        return Fault(
+            "cpu_limit",
+            f"the code ran for more than {milliseconds} ms of CPU time",
+            "look for a loop that never ends, or do less in one execution",
+        )
+
+    def _drop(self) -> None:
+        if self._machine is not None:
+            self._machine.close()
+            self._machine = None
+
+
+def settings(start: Start, source: Source) -> bytes:
+    seed = ",".join(str(int.from_bytes(start.seed[at : at + 4], "little")) for at in range(0, 16, 4))
+    callable_ = "true" if source.callable else "false"
+    return (
+        f'{{"seed":[{seed}],"calls":{start.calls},"output":{start.output_bytes},"logs":{start.log_bytes},'
+        f'"offset":{source.offset},"callable":{callable_}}}'
+    ).encode()
+
+
+def _has_ended(output: bytes) -> bool:
+    """The last line says so: `v` a value, `f` a failure. No line but these begins with those letters."""
+    last = output.rfind(b"\n", 0, len(output) - 1) + 1
+    return output[last : last + 1] in (b"v", b"f")

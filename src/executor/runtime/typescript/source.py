@@ -1,0 +1,113 @@
+"""From what was submitted to one JavaScript expression that gives an async function, lines and columns kept."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from tree_sitter import Node
+
+from executor.runtime.typescript.blank import Blanked, Refused
+
+__all__ = ["Refused", "Source", "prepare"]
+
+_FENCE = re.compile(rb"\A\s*(```[^\n`]*\n).*?(```)\s*\Z", re.DOTALL)
+_OPEN = b'(async function(){"use strict";'
+_OPEN_EXPRESSION = _OPEN + b"return("
+_DEFAULT = b"var __default="  # as long as `export default`, so columns stay true
+_EXPORT_DEFAULT = re.compile(rb"export\s+default")
+_SKIPPED = ("comment", "empty_statement", "interface_declaration", "type_alias_declaration", "ambient_declaration")
+_FUNCTIONS = ("function_declaration", "generator_function_declaration")
+
+
+class Source(NamedTuple):
+    """`offset` is how far the first line is shifted; `callable` says that a function it gives is the program itself."""
+
+    code: bytes
+    offset: int
+    callable: bool
+    error: tuple[int, int] | None
+
+
+def prepare(submitted: bytes) -> Source:
+    code = Blanked(_without_fence(submitted))
+    code.run()
+    statements = [node for node in code.tree.root_node.children if node.type not in _SKIPPED]
+    error = code.first_error()
+    for node in statements:
+        if node.type == "export_statement" and any(child.type == "default" for child in node.children):
+            return _default(code, node, error)
+    _bare_exports(code, statements)
+    if len(statements) == 1 and statements[0].type == "expression_statement":
+        return _expression(code, statements[0], error)
+    if len(statements) == 1 and statements[0].type in _FUNCTIONS:
+        return _declared(code, statements[0], error)
+    return Source(_OPEN + bytes(code.out) + b"\n})", len(_OPEN), False, error)
+
+
+def _without_fence(submitted: bytes) -> bytes:
+    fence = _FENCE.match(submitted)
+    if fence is None:
+        return submitted
+    out = bytearray(submitted)
+    for group in (1, 2):
+        start, end = fence.span(group)
+        out[start:end] = re.sub(rb"[^\r\n]", b" ", submitted[start:end])
+    return bytes(out)
+
+
+def _expression(code: Blanked, statement: Node, error: tuple[int, int] | None) -> Source:
+    last = statement.children[-1]
+    if last.type == ";":
+        code.blank_node(last)
+    _without_tools_parameter(code, statement.children[0])
+    return Source(_OPEN_EXPRESSION + bytes(code.out) + b"\n)})", len(_OPEN_EXPRESSION), True, error)
+
+
+def _declared(code: Blanked, function: Node, error: tuple[int, int] | None) -> Source:
+    _without_tools_parameter(code, function)
+    name = function.child_by_field_name("name")
+    give = b"\n;return " + (code.source[name.start_byte : name.end_byte] if name is not None else b"undefined")
+    return Source(_OPEN + bytes(code.out) + give + b"\n})", len(_OPEN), True, error)
+
+
+def _default(code: Blanked, statement: Node, error: tuple[int, int] | None) -> Source:
+    _bare_exports(code, [node for node in code.tree.root_node.children if node.id != statement.id])
+    value = statement.child_by_field_name("declaration") or statement.child_by_field_name("value")
+    keywords = _EXPORT_DEFAULT.search(code.source, statement.start_byte)
+    if value is None or keywords is None:
+        return Source(_OPEN + bytes(code.out) + b"\n})", len(_OPEN), False, error)
+    if value.type in (*_FUNCTIONS, "class_declaration", "abstract_class_declaration"):
+        code.blank(*keywords.span())
+        return _declared(code, value, error)
+    if value.type == "interface_declaration":
+        return Source(_OPEN + bytes(code.out) + b"\n})", len(_OPEN), False, error)
+    _without_tools_parameter(code, value)
+    start, end = keywords.span()
+    code.out[start:end] = _DEFAULT.ljust(end - start)
+    if not code.source[statement.end_byte - 1 : statement.end_byte] == b";":
+        code.out[statement.end_byte : statement.end_byte] = b";"
+    return Source(_OPEN + bytes(code.out) + b"\n;return __default\n})", len(_OPEN), True, error)
+
+
+def _bare_exports(code: Blanked, statements: list[Node]) -> None:
+    """`export const x = 1` is a declaration here: nobody imports it."""
+    for node in statements:
+        if node.type == "export_statement" and node.child_by_field_name("declaration") is not None:
+            code.blank_node(node.children[0])
+
+
+def _without_tools_parameter(code: Blanked, function: Node) -> None:
+    """A program is called with nothing; one that names `tools` as its parameter means the global."""
+    while function.type == "parenthesized_expression" and len(function.named_children) == 1:
+        function = function.named_children[0]
+    single = function.child_by_field_name("parameter")
+    if single is not None and single.text == b"tools":
+        code.out[single.start_byte : single.end_byte] = b"()   "
+        return
+    parameters = function.child_by_field_name("parameters")
+    if parameters is None or len(parameters.named_children) != 1:
+        return
+    pattern = parameters.named_children[0].child_by_field_name("pattern")
+    if pattern is not None and re.sub(rb"\s", b"", pattern.text or b"") in (b"tools", b"{tools}"):
+        code.blank_node(parameters.named_children[0])

@@ -1,0 +1,56 @@
+"""The worker process: loads the image, seals itself, and serves its slots until its parent is gone.
+
+Imports as little as it can: several of these wait idle, and each import is memory in every one of them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from pathlib import Path
+
+from executor.runtime import seal
+from executor.runtime.typescript import frames
+from executor.runtime.typescript.machine import Machine
+from executor.runtime.typescript.slot import Slot, Ticker, settings
+from executor.runtime.typescript.source import prepare
+from executor.runtime.typescript.wasm import Engine, Module, WasmError
+
+_STACK = 4 << 20  # of a slot's thread: four times what the engine may use
+
+
+def warm_up(module: Module) -> None:
+    """Runs once everything that a first program would load, while files can still be opened."""
+    start = frames.Start(bytes(16), 0, 0, 0, 1, 1, 1, b"")
+    machine = Machine(module, 64 << 20)
+    machine.boot(0, settings(start, prepare(b"const one: number = 1;")))
+    machine.start(0, b"(async function(){return 1})")
+    machine.close()
+
+
+def main(image: str, control: int, descriptors: list[int]) -> None:
+    seal.die_with_parent()
+    try:
+        module = Module.load(Engine(), Path(image))
+        warm_up(module)
+    except WasmError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(frames.UNUSABLE_IMAGE)
+    threading.stack_size(_STACK)
+    layers = seal.apply(data_bytes=(1 << 30) + len(descriptors) * (128 << 20))
+    seal.die_with_parent()  # again: a new user namespace forgets it
+    ticker = Ticker(module.engine)
+    ticker.slots = [Slot(module, descriptor, ticker) for descriptor in descriptors]
+    for slot in ticker.slots:
+        threading.Thread(target=slot.serve, daemon=True).start()
+    ready = "\n".join(f"{layer.name}\t{int(layer.active)}\t{layer.detail}" for layer in layers).encode()
+    frames.write_all(control, frames.LENGTH.pack(len(ready)) + ready)
+    while (order := frames.read_exactly(control, frames.CONTROL_SIZE)) is not None:
+        index, number = frames.decode_abort(order)
+        ticker.slots[index].aborted = number
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), [int(number) for number in sys.argv[3].split(",")])

@@ -1,0 +1,140 @@
+"""Which addresses may be reached: pure decisions over URLs and IP addresses, apart from any I/O."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass, replace
+from urllib.parse import SplitResult, quote, urlsplit, urlunsplit
+
+from executor.errors import EgressRefused
+
+PORTS = {"http": 80, "https": 443}
+# Every resolver reads these as IPv4 (0x7f.1, 017700000001, 2130706433), but a check of the text would not.
+_NUMERIC_LABEL = re.compile(r"(?:0x[0-9a-f]*|\d+)\Z", re.IGNORECASE)
+_HOST = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_.])?\Z")
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_SHARED = ipaddress.ip_network("100.64.0.0/10")
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A URL that was understood: `origin` is scheme, host and port in one canonical spelling."""
+
+    url: str
+    scheme: str
+    host: str
+    port: int
+
+    @property
+    def origin(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}"
+
+
+def parse(url: str) -> Target:
+    """Raises EgressRefused for anything but a plain http(s) URL."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise EgressRefused(f"{shown(url)} is not a valid URL: {error}", hint="check the address") from error
+    if parts.scheme not in PORTS:
+        raise EgressRefused(
+            f"{shown(url)} uses the scheme `{parts.scheme}:`", hint="only http:// and https:// addresses can be reached"
+        )
+    if parts.username is not None or parts.password is not None:
+        raise EgressRefused(f"{shown(url)} carries a user name or password", hint="give the address without them")
+    if re.search(r"[\x00-\x20\x7f\\]", url):
+        raise EgressRefused(
+            f"{shown(url)} contains white space, control characters or backslashes", hint="percent-encode them"
+        )
+    host = canonical_host(parts.hostname or "", url)
+    target = Target(url, parts.scheme, host, port or PORTS[parts.scheme])
+    return target if url.isascii() else replace(target, url=in_ascii(parts, target))
+
+
+def in_ascii(parts: SplitResult, target: Target) -> str:
+    netloc = target.origin.partition("://")[2]
+    path, query = (quote(part, safe="/?&=%:@!$'()*+,;~-._") for part in (parts.path, parts.query))
+    return urlunsplit((parts.scheme, netloc, path, query, ""))
+
+
+def canonical_host(host: str, url: str) -> str:
+    if not host:
+        raise EgressRefused(f"{shown(url)} names no host", hint="give a full address such as https://api.example.com")
+    if ":" in host:
+        try:
+            return str(ipaddress.IPv6Address(host))
+        except ValueError as error:
+            raise EgressRefused(f"{shown(url)} names no valid host", hint="check the address") from error
+    try:
+        host = host.encode("idna").decode() if not host.isascii() else host.lower()
+    except UnicodeError as error:
+        raise EgressRefused(f"{shown(url)} names no valid host", hint="check the address") from error
+    if not _HOST.match(host):
+        raise EgressRefused(f"{shown(url)} names no valid host", hint="check the address")
+    if _NUMERIC_LABEL.match(host.rstrip(".").rpartition(".")[2]) and literal(host) is None:
+        raise EgressRefused(
+            f"{shown(url)} spells an IP address in an unusual way", hint="write it as four decimal numbers"
+        )
+    return host
+
+
+def literal(host: str) -> Address | None:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+def is_private(address: Address) -> bool:
+    """True for every address that is not plainly on the public internet, also when wrapped into IPv6."""
+    if isinstance(address, ipaddress.IPv6Address):
+        inner = address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
+        if inner is None and address in _NAT64:
+            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        if inner is not None and is_private(inner):
+            return True
+        if address.ipv4_mapped is not None:
+            return False
+    elif address in _SHARED:
+        return True
+    return not address.is_global or address.is_multicast or address.is_reserved or address.is_unspecified
+
+
+def is_link_local(address: Address) -> bool:
+    """Cloud metadata services live here: never granted by what a document says."""
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_link_local
+
+
+def is_private_host(host: str) -> bool:
+    """As far as the text alone tells; names are resolved and checked when a connection is made."""
+    address = literal(host)
+    if address is not None:
+        return is_private(address)
+    name = host.rstrip(".")
+    return name == "localhost" or name.endswith(".localhost")
+
+
+def refusal(target: Target, address: str = "") -> EgressRefused:
+    where = f"{target.host} ({address})" if address and address != target.host else target.host
+    return EgressRefused(
+        f"{where} is on a private or reserved network, and this source was not added there",
+        hint="an operator can allow it by adding the source with that address as its location or base URL",
+        origin=target.origin,
+    )
+
+
+def shown(url: str) -> str:
+    """A URL fit for messages: no user name, password, query values or fragment, no control characters."""
+    url = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]", "�", url)[:500]
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "the address"
+    names = "&".join(f"{pair.partition('=')[0]}=…" for pair in parts.query.split("&")) if parts.query else ""
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, names, ""))

@@ -1,0 +1,68 @@
+"""The forms in which a call may give its arguments, brought to one: parameters by name, and the body under `body`.
+
+Fields of an object body may stand beside the parameters, inside an explicit `body`, or some here and some there; the
+same field in both places is a contradiction. Where a field shares its name with a parameter, the name outside is the
+parameter's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from executor.errors import ToolError
+from executor.model.tool import Schema, Tool
+
+
+def strict_schema(tool: Tool) -> Schema:
+    shown = tool.input_schema
+    body = tool.binding["body"]
+    properties = {one["argument"]: shown["properties"][one["argument"]] for one in tool.binding["parameters"]}
+    required = [name for name in shown.get("required", []) if name in properties]
+    if body is not None:
+        properties["body"] = body["schema"]
+        if body["required"]:
+            required.append("body")
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def arrange(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Names that belong nowhere stay where they are, for validation to name them."""
+    body = tool.binding["body"]
+    if body is None or not body["object"]:
+        return arguments
+    parameters = {one["argument"] for one in tool.binding["parameters"]}
+    flat = set(body["flat"])
+    has_whole = "body" in arguments and ("body" not in flat or isinstance(arguments["body"], dict))
+    arranged: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
+    for name, value in arguments.items():
+        if name in parameters or (name == "body" and has_whole):
+            arranged[name] = value
+        elif name in flat or body["open"]:
+            fields[name] = value
+        else:
+            arranged[name] = value
+    if fields and has_whole:
+        arranged["body"] = merged(arranged["body"], fields)
+    elif fields or (body["required"] and not has_whole):
+        arranged["body"] = fields
+    return arranged
+
+
+def merged(whole: Any, fields: dict[str, Any]) -> dict[str, Any]:
+    names = ", ".join(sorted(fields))
+    if not isinstance(whole, dict):
+        raise contradiction(f"`body` must be an object when fields ({names}) stand beside it", "/body")
+    twice = sorted(set(whole) & set(fields))
+    if twice:
+        raise contradiction(f"given both inside `body` and beside it: {', '.join(twice)}", f"/{twice[0]}")
+    return {**whole, **fields}
+
+
+def contradiction(message: str, at: str) -> ToolError:
+    return ToolError(
+        "invalid_arguments",
+        message,
+        details={"problems": [{"at": at, "message": message}]},
+        hint="give each field once: either beside the parameters or inside `body`",
+    )

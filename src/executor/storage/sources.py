@@ -1,0 +1,104 @@
+"""Sources: one row per connected thing. Every change raises the workspace's catalog revision and is an event."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from executor.model.source import Source
+from executor.model.tool import Skipped
+from executor.storage import events
+from executor.storage.rows import dump, load
+from executor.storage.tables import sources, workspaces
+
+
+def insert(c: Connection, source: Source) -> None:
+    c.execute(sa.insert(sources), _row(source))
+    changed(c, source, "source.added")
+
+
+def replace(c: Connection, source: Source) -> bool:
+    """False if it is gone."""
+    mine = (sources.c.id == source.id, sources.c.workspace_id == source.workspace_id)
+    if not c.execute(sa.update(sources).where(*mine).values(_row(source))).rowcount:
+        return False
+    changed(c, source, "source.refreshed")
+    return True
+
+
+def delete(c: Connection, workspace_id: str, id_or_namespace: str) -> Source | None:
+    """Its tools and definitions go with it."""
+    source = get(c, workspace_id, id_or_namespace)
+    if source is not None:
+        c.execute(sa.delete(sources).where(sources.c.id == source.id))
+        changed(c, source, "source.removed")
+    return source
+
+
+def get(c: Connection, workspace_id: str, id_or_namespace: str) -> Source | None:
+    named = sa.or_(sources.c.id == id_or_namespace, sources.c.namespace == id_or_namespace)
+    row = c.execute(sa.select(sources).where(sources.c.workspace_id == workspace_id, named)).first()
+    return _source(row) if row is not None else None
+
+
+def by_id(c: Connection, source_id: str) -> Source | None:
+    row = c.execute(sa.select(sources).where(sources.c.id == source_id)).first()
+    return _source(row) if row is not None else None
+
+
+def listing(c: Connection, workspace_id: str) -> list[Source]:
+    query = sa.select(sources).where(sources.c.workspace_id == workspace_id).order_by(sources.c.namespace)
+    return [_source(row) for row in c.execute(query)]
+
+
+def changed(c: Connection, source: Source, type: str) -> None:
+    raised = sa.update(workspaces).where(workspaces.c.id == source.workspace_id)
+    c.execute(raised.values(catalog_revision=workspaces.c.catalog_revision + 1))
+    data = {
+        "id": source.id,
+        "namespace": source.namespace,
+        "kind": source.kind,
+        "status": source.status,
+        "tools": source.tool_count,
+        "skipped": len(source.skipped),
+        "error": source.error,
+    }
+    events.append(c, source.workspace_id, type, data)
+
+
+def _row(source: Source) -> dict[str, Any]:
+    return {
+        "id": source.id,
+        "workspace_id": source.workspace_id,
+        "kind": source.kind,
+        "namespace": source.namespace,
+        "name": source.name,
+        "config": dump(source.config),
+        "status": source.status,
+        "document_digest": source.document_digest,
+        "error": source.error,
+        "tool_count": source.tool_count,
+        "skipped": dump([[one.where, one.reason] for one in source.skipped]),
+        "created_at": source.created_at,
+        "refreshed_at": source.refreshed_at,
+    }
+
+
+def _source(row: Any) -> Source:
+    return Source(
+        id=row.id,
+        workspace_id=row.workspace_id,
+        kind=row.kind,
+        namespace=row.namespace,
+        name=row.name,
+        config=load(row.config),
+        status=row.status,
+        document_digest=row.document_digest,
+        error=row.error,
+        tool_count=row.tool_count,
+        skipped=tuple(Skipped(where, reason) for where, reason in load(row.skipped)),
+        created_at=row.created_at,
+        refreshed_at=row.refreshed_at,
+    )

@@ -1,0 +1,84 @@
+"""The ASGI application: `/v1`, `/mcp`, `/healthz` and the approvals page behind one door."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from executor import __version__
+from executor.daemon.executor import Executor
+from executor.errors import ExecutorError
+from executor.identity.tokens import Tokens
+from executor.surfaces.api import (
+    approvals,
+    events,
+    executions,
+    interactions,
+    policies,
+    problems,
+    sources,
+    status,
+    tools,
+)
+from executor.surfaces.api.answers import answer
+from executor.surfaces.api.guard import Guard
+from executor.surfaces.api.streams import Streams
+from executor.surfaces.mcp.endpoint import McpEndpoint
+
+NOUNS = (executions, interactions, sources, tools, policies, events, status, approvals)
+
+
+def create_app(executor: Executor, tokens: Tokens) -> FastAPI:
+    """Serve an open executor. The server calls `app.state.streams.close()` to end live streams when it stops."""
+    mcp = McpEndpoint(executor)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with mcp:
+            yield
+        app.state.streams.close()
+
+    app = FastAPI(
+        title="Executor",
+        version=__version__,
+        lifespan=lifespan,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.streams = Streams()
+    app.router.routes.append(Route("/mcp", mcp, methods=["POST"]))
+    for noun in NOUNS:
+        app.router.routes.extend(noun.router.routes)  # flat: one list to match and to look at
+    app.add_api_route("/v1/openapi.json", document, include_in_schema=False)
+    app.add_exception_handler(ExecutorError, problems.on_executor_error)
+    app.add_exception_handler(RequestValidationError, problems.on_validation_error)
+    app.add_exception_handler(HTTPException, problems.on_http_exception)
+    app.add_middleware(Guard, executor=executor, tokens=tokens)
+    app.openapi = lambda: described(app)  # type: ignore[method-assign]  # the documented way to extend the document
+    return app
+
+
+async def document(request: Request) -> Response:
+    """The OpenAPI document of `/v1`."""
+    app: FastAPI = request.app
+    return answer(app.openapi())
+
+
+def described(app: FastAPI) -> dict[str, Any]:
+    """FastAPI's document plus what it can't know: the bearer tokens that the door asks for."""
+    if app.openapi_schema is None:
+        app.openapi_schema = FastAPI.openapi(app)
+        components = app.openapi_schema.setdefault("components", {})
+        components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        app.openapi_schema["security"] = [{"token": []}]
+    return app.openapi_schema

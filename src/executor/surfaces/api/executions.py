@@ -1,0 +1,148 @@
+"""/v1/executions: run code, look at it, wait for it, end it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from executor.errors import Forbidden, InvalidRequest, NotFound
+from executor.execution.outcome import Outcome
+from executor.model.execution import Execution
+from executor.storage import calls, events, executions
+from executor.surfaces import views, waiting
+from executor.surfaces.api import shapes
+from executor.surfaces.api.answers import PROBLEMS, answer
+from executor.surfaces.api.bodies import DEFAULT_WAIT, MAX_WAIT, NewExecution, Resume
+from executor.surfaces.api.context import Context, EdgeRoute, context, operator_only
+from executor.surfaces.api.streams import LastEventId, events_answer
+
+router = APIRouter(prefix="/v1/executions", route_class=EdgeRoute, tags=["executions"], responses=PROBLEMS)
+PARTS = frozenset({"calls", "code"})
+
+
+@router.post("", status_code=201, response_model=shapes.ExecutionView)
+async def execute(request: Request, body: NewExecution) -> Response:
+    """Run code, and wait up to `wait` seconds for it to end or pause."""
+    here = context(request)
+    engine = here.executor.engine
+    limits = None if body.timeout_ms is None else replace(here.executor.limits, wall_ms=body.timeout_ms)
+    outcome = await engine.run(here.actor, body.code, language=body.language, limits=limits, seconds=body.wait)
+    view = views.execution_view(outcome, here.executor.settings.base_url)
+    return answer(view, 201, {"Location": f"/v1/executions/{outcome.execution.id}"})
+
+
+@router.get("", response_model=shapes.ExecutionPage)
+async def page(
+    request: Request,
+    status: shapes.Status | None = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = 50,
+    before: str | None = None,
+) -> Response:
+    """Newest first. `next` is the `before` of the following page."""
+    here = context(request)
+    found = await here.executor.database.read(
+        lambda c: executions.page(c, here.workspace_id, status=status, limit=limit, before=before)
+    )
+    items = [views.execution_summary(execution) for execution in found]
+    return answer({"items": items, "next": found[-1].id if len(found) == limit else None})
+
+
+@router.get("/{execution_id}", response_model=shapes.ExecutionView)
+async def show(
+    request: Request,
+    execution_id: str,
+    wait: Annotated[float, Query(ge=0, le=MAX_WAIT, allow_inf_nan=False)] = 0,
+    include: str = "",
+) -> Response:
+    """`include=calls,code` adds those."""
+    here = context(request)
+    parts = set(filter(None, include.split(",")))
+    if not parts <= PARTS:
+        raise InvalidRequest(f"include={include!r} names something unknown", hint="use calls, code or both")
+    outcome = await here.executor.engine.wait(here.actor, execution_id, wait)
+    view = views.execution_view(outcome, here.executor.settings.base_url)
+    if "code" in parts:
+        view["code"] = outcome.execution.code
+    if "calls" in parts:
+        view["calls"] = await _calls(here, execution_id)
+    return answer(view)
+
+
+@router.post("/{execution_id}/resume", response_model=shapes.ExecutionView)
+async def resume(request: Request, execution_id: str, body: Resume | None = None) -> Response:
+    """Wait again for an execution. This decides nothing: a paused one goes on when an operator has decided."""
+    here = context(request)
+    seconds = DEFAULT_WAIT if body is None else body.wait
+    return _shown(here, await waiting.resume(here.executor, here.actor, execution_id, seconds))
+
+
+@router.post("/{execution_id}/cancel", response_model=shapes.ExecutionView)
+async def cancel(request: Request, execution_id: str) -> Response:
+    """End an execution: an operator any, an agent its own."""
+    here = context(request)
+    execution = await _existing(here, execution_id)
+    if not here.actor.may_decide and execution.actor_id != here.actor.id:
+        raise Forbidden(
+            f"execution {execution_id} was submitted by somebody else",
+            hint="an operator may cancel it: `executor executions cancel`",
+        )
+    await here.executor.engine.cancel(here.actor, execution_id)
+    return _shown(here, await here.executor.engine.wait(here.actor, execution_id, 0))
+
+
+@router.post("/{execution_id}/replay", response_model=shapes.ReplayView)
+@operator_only
+async def replay(request: Request, execution_id: str) -> Response:
+    """Run a finished journal again without sending anything, and compare."""
+    here = context(request)
+    report = await here.executor.engine.replay(here.actor, execution_id)
+    return answer({"matches": report.matches, "detail": report.detail})
+
+
+@router.get("/{execution_id}/calls", response_model=shapes.CallPage)
+async def journal(request: Request, execution_id: str) -> Response:
+    here = context(request)
+    await _existing(here, execution_id)
+    return answer({"items": await _calls(here, execution_id)})
+
+
+@router.get("/{execution_id}/logs", response_model=shapes.LogPage)
+async def logs(request: Request, execution_id: str) -> Response:
+    here = context(request)
+    await _existing(here, execution_id)
+    found = await here.executor.database.read(lambda c: events.logs(c, here.workspace_id, execution_id))
+    return answer({"items": [{**event.data, "at": views.time(event.at)} for event in found]})
+
+
+@router.get("/{execution_id}/events", response_model=shapes.EventPage)
+async def follow(
+    request: Request,
+    execution_id: str,
+    after: Annotated[int, Query(ge=0)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 500,
+    last_event_id: LastEventId = None,
+) -> Response:
+    """JSON, or with `Accept: text/event-stream` a live stream that ends with the execution."""
+    here = context(request)
+    await _existing(here, execution_id)
+    return await events_answer(request, execution_id, after=last_event_id or after, limit=limit)
+
+
+async def _existing(here: Context, execution_id: str) -> Execution:
+    found = await here.executor.database.read(lambda c: executions.get(c, here.workspace_id, execution_id))
+    if found is None:
+        raise NotFound(f"no execution {execution_id!r} here", hint="`executor executions list` shows what there is")
+    return found
+
+
+async def _calls(here: Context, execution_id: str) -> list[dict[str, Any]]:
+    found = await here.executor.database.read(lambda c: calls.of_execution(c, here.workspace_id, execution_id))
+    return [views.call_view(call) for call in found]
+
+
+def _shown(here: Context, outcome: Outcome) -> Response:
+    return answer(views.execution_view(outcome, here.executor.settings.base_url))

@@ -1,0 +1,197 @@
+"""The door of the API: who may talk to it, from where, in which form and how much. Plain ASGI, before any route."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from contextlib import suppress
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from executor.daemon.executor import Executor
+from executor.errors import CodeTooLarge, ExecutorError
+from executor.identity.tokens import Tokens
+from executor.surfaces.api import problems
+from executor.surfaces.api.context import KEY, Context
+from executor.surfaces.api.problems import BodyTooLarge, HostRefused, OriginRefused, UnsupportedMediaType
+
+SECURITY_HEADERS: tuple[tuple[bytes, bytes], ...] = (
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"),
+    (b"x-frame-options", b"DENY"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+)
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
+PUBLIC = frozenset({"/healthz"})
+PUBLIC_PREFIX = "/approvals/"
+SMALL_BODY = 1024 * 1024
+MCP_BODY = 4 * 1024 * 1024
+DOCUMENT_BODY = 64 * 1024 * 1024
+DRAINED = 64 * 1024 * 1024
+DRAIN_SECONDS = 10.0
+_HTTP_PORT = 80
+
+
+class Headers:
+    """The few request headers the door looks at. A header sent twice counts as unreadable."""
+
+    def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
+        self._values: dict[bytes, bytes] = {}
+        self._repeated: set[bytes] = set()
+        for name, value in raw:
+            if name in self._values:
+                self._repeated.add(name)
+            self._values[name] = value
+
+    def get(self, name: bytes) -> str | None:
+        value = self._values.get(name)
+        return None if value is None or name in self._repeated else value.decode("latin-1")
+
+    def __contains__(self, name: bytes) -> bool:
+        return name in self._values
+
+
+class Guard:
+    def __init__(self, app: ASGIApp, *, executor: Executor, tokens: Tokens) -> None:
+        self._app = app
+        self._tokens = tokens
+        host = executor.settings.host.lower()
+        self._hosts = LOOPBACK | {f"[{host}]" if ":" in host else host}
+        self._execution_body = 2 * executor.settings.max_code_bytes + 64 * 1024
+        self._contexts = {
+            "human": Context(executor, executor.tenancy.operator),
+            "agent": Context(executor, executor.tenancy.agent),
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await self._serve(scope, receive, hardened(send))
+        elif scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1008})
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = False
+
+        async def watched(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            self._admit(scope)
+            await self._app(scope, self._bounded(scope, receive), watched)
+        except ExecutorError as error:
+            await problems.respond(error)(scope, receive, send)
+        except Exception as error:  # noqa: BLE001 - the edge: answered with an opaque id, logged with everything
+            problem = problems.opaque(error)
+            if not started:
+                await problems.respond(problem)(scope, receive, send)
+
+    def _admit(self, scope: Scope) -> None:
+        headers = Headers(scope["headers"])
+        path = scope["path"]
+        origins = self._check_host(scope, headers)
+        public = path in PUBLIC or path.startswith(PUBLIC_PREFIX)
+        check_origin(headers, origins, navigable=public)
+        if public and scope["method"] in ("GET", "HEAD"):
+            return
+        kind = self._tokens.authenticate(headers.get(b"authorization"))
+        scope[KEY] = self._contexts[kind]
+        check_media_type(headers, scope["method"])
+
+    def _check_host(self, scope: Scope, headers: Headers) -> frozenset[str]:
+        """The name must be ours and the port the one that was connected to. Returns the origins that are ours."""
+        address, port = scope.get("server") or ("", 0)
+        hosts = self._hosts | {f"[{address}]" if ":" in address else address}
+        suffix = "" if port == _HTTP_PORT else f":{port}"
+        allowed = frozenset(f"{host}{suffix}" for host in hosts)
+        if (headers.get(b"host") or "").lower() not in allowed:
+            raise HostRefused(
+                "the Host header does not name this daemon",
+                hint=f"use http://127.0.0.1:{port}; behind a proxy, let it send that Host",
+            )
+        return frozenset(f"http://{host}" for host in allowed)
+
+    def _bounded(self, scope: Scope, receive: Receive) -> Receive:
+        limit = self._limit(scope["path"])
+        declared = declared_length(scope)
+        arrived = 0
+
+        async def bounded() -> Message:
+            nonlocal arrived
+            message: Message = {"more_body": True}
+            if declared <= limit:
+                message = await receive()
+                arrived += len(message.get("body", b""))
+            if max(declared, arrived) > limit:
+                if message.get("more_body", False):
+                    await drain(receive, max(declared, arrived))
+                raise self._too_large(scope["path"], limit)
+            return message
+
+        return bounded
+
+    def _limit(self, path: str) -> int:
+        if path == "/v1/executions":
+            return self._execution_body
+        return {"/v1/sources": DOCUMENT_BODY, "/mcp": MCP_BODY}.get(path, SMALL_BODY)
+
+    def _too_large(self, path: str, limit: int) -> ExecutorError:
+        if path == "/v1/executions":
+            return CodeTooLarge(f"the request is larger than {limit} bytes", hint="send less code", limit=limit)
+        return BodyTooLarge(f"the request is larger than {limit} bytes", hint="send less", limit=limit)
+
+
+def check_origin(headers: Headers, ours: frozenset[str], *, navigable: bool) -> None:
+    """A browser names the page that asks. `Sec-Fetch-Site` covers the requests for which it leaves Origin out."""
+    if b"origin" in headers and (headers.get(b"origin") or "").lower() not in ours:
+        raise OriginRefused("a web page of another origin may not talk to this daemon")
+    if not navigable and headers.get(b"sec-fetch-site") in ("cross-site", "same-site"):
+        raise OriginRefused("another site may not talk to this daemon through a browser")
+
+
+def check_media_type(headers: Headers, method: str) -> None:
+    """Forms and plain text are what a page can send across sites without asking; none of them is read."""
+    if method in ("GET", "HEAD"):
+        return
+    declared = headers.get(b"content-type")
+    if declared is None:
+        bodiless = b"transfer-encoding" not in headers and headers.get(b"content-length") in (None, "0")
+        if bodiless and b"content-type" not in headers:
+            return
+    elif declared.partition(";")[0].strip().lower() == "application/json":
+        return
+    raise UnsupportedMediaType("a body must be `application/json`", hint="send `Content-Type: application/json`")
+
+
+def declared_length(scope: Scope) -> int:
+    """What Content-Length promises. The server has refused anything that is not a number already."""
+    return next((int(value) for name, value in scope["headers"] if name == b"content-length"), 0)
+
+
+async def drain(receive: Receive, length: int) -> None:
+    """Read on and forget: a client that is still sending when the connection closes never sees why."""
+    left = DRAINED if length <= DRAINED else 0
+    with suppress(TimeoutError):
+        async with asyncio.timeout(DRAIN_SECONDS):
+            while left > 0:
+                message = await receive()
+                left -= len(message.get("body", b""))
+                if not message.get("more_body", False):
+                    return
+
+
+def hardened(send: Send) -> Send:
+    async def send_hardened(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = list(message.get("headers", ()))
+            own = {name.lower() for name, _ in headers}
+            message["headers"] = headers + [pair for pair in SECURITY_HEADERS if pair[0] not in own]
+        await send(message)
+
+    return send_hardened

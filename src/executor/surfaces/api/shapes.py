@@ -1,0 +1,235 @@
+"""The shapes of answers, for the OpenAPI document only: handlers write the bytes themselves."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+
+Status = Literal["queued", "running", "paused", "completed", "failed", "cancelled"]
+InteractionStatus = Literal["pending", "approved", "denied", "expired", "cancelled", "superseded"]
+Effect = Literal["read", "write", "destructive"]
+Action = Literal["allow", "require_approval", "deny"]
+
+
+class Shape(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel)
+
+
+class Problem(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    hint: str
+
+
+class Failure(Shape):
+    model_config = ConfigDict(extra="allow")
+    code: str
+    message: str
+    hint: str
+
+
+class LogLine(Shape):
+    level: Literal["debug", "log", "info", "warn", "error"]
+    text: str
+    at: str
+
+
+class InteractionView(Shape):
+    id: str
+    execution_id: str
+    kind: Literal["approval", "unknown_outcome"]
+    status: InteractionStatus
+    tool: str
+    arguments: Any
+    arguments_cut: str | None
+    effect: str | None
+    host: str | None
+    reason: str
+    decision_reason: str
+    url: str
+    prompt: str
+    created_at: str
+    expires_at: str
+    settled_at: str | None
+
+
+class CallView(Shape):
+    seq: int
+    kind: Literal["tool", "timer"]
+    path: str
+    arguments: Any
+    state: Literal["proposed", "started", "succeeded", "failed", "abandoned"]
+    effect: Effect
+    result: Any
+    error: dict[str, Any] | None
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+
+
+class ExecutionView(Shape):
+    execution_id: str
+    status: Status
+    language: str
+    result: Any
+    error: Failure | None
+    interactions: list[InteractionView]
+    logs: list[LogLine]
+    created_at: str
+    finished_at: str | None
+    code: str | None = None
+    calls: list[CallView] | None = None
+
+
+class ExecutionSummary(Shape):
+    execution_id: str
+    status: Status
+    language: str
+    error: Failure | None
+    preview: str
+    created_at: str
+    updated_at: str
+    finished_at: str | None
+
+
+class ExecutionPage(Shape):
+    items: list[ExecutionSummary]
+    next: str | None
+
+
+class InteractionPage(Shape):
+    items: list[InteractionView]
+    next: str | None
+
+
+class CallPage(Shape):
+    items: list[CallView]
+
+
+class LogPage(Shape):
+    items: list[LogLine]
+
+
+class ReplayView(Shape):
+    matches: bool
+    detail: str
+
+
+class EventView(Shape):
+    id: int
+    type: str
+    at: str
+    execution_id: str | None
+    data: dict[str, Any]
+
+
+class EventPage(Shape):
+    items: list[EventView]
+    next: int | None
+
+
+class Skipped(Shape):
+    where: str
+    reason: str
+
+
+class SourceView(Shape):
+    id: str
+    kind: str
+    namespace: str
+    name: str
+    status: Literal["connected", "failing"]
+    error: str | None
+    location: str | None
+    base_url: str | None
+    tool_count: int
+    skipped: list[Skipped]
+    created_at: str
+    refreshed_at: str
+
+
+class SourcePage(Shape):
+    items: list[SourceView]
+
+
+class ToolHead(Shape):
+    path: str
+    description: str
+    effect: Effect
+    deprecated: bool
+    source: str
+
+
+class ToolPage(Shape):
+    items: list[ToolHead]
+    next: str | None
+
+
+class ToolMatches(Shape):
+    best_path: str | None
+    items: list[dict[str, Any]]
+    total: int
+
+
+class PolicyView(Shape):
+    id: str
+    position: int
+    pattern: str
+    action: Action
+    created_at: str
+
+
+class PolicyPage(Shape):
+    items: list[PolicyView]
+
+
+class DecisionView(Shape):
+    action: Action
+    policy_id: str
+    reason: str
+    effect: Effect
+
+
+class Check(Shape):
+    name: str
+    status: Literal["ok", "warning", "failure"]
+    message: str
+    hint: str
+
+
+class Doctor(Shape):
+    checks: list[Check]
+
+
+class WorkspaceView(Shape):
+    id: str
+    name: str
+
+
+class SandboxView(Shape):
+    runtime: str
+    workers: int
+    layers: list[str]
+
+
+class StatusView(Shape):
+    version: str
+    pid: int
+    address: str
+    started_at: str
+    uptime_seconds: float
+    workspace: WorkspaceView
+    executions: dict[str, int]
+    sources: int
+    tools: int
+    sandbox: SandboxView
+
+
+class Health(Shape):
+    ok: bool

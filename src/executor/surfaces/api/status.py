@@ -1,0 +1,61 @@
+"""/healthz, /v1/status and /v1/doctor: how the daemon is."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from fastapi import APIRouter
+from sqlalchemy.engine import Connection
+from starlette.requests import Request
+from starlette.responses import Response
+
+from executor import __version__
+from executor.model.ids import now_ms
+from executor.storage import executions, sources
+from executor.surfaces import views
+from executor.surfaces.api import shapes
+from executor.surfaces.api.answers import PROBLEMS, answer
+from executor.surfaces.api.context import EdgeRoute, context, operator_only
+
+router = APIRouter(route_class=EdgeRoute, tags=["daemon"], responses=PROBLEMS)
+
+
+@router.get("/healthz", response_model=shapes.Health)
+async def health() -> Response:
+    """Public, and says nothing but that it answers."""
+    return answer({"ok": True})
+
+
+@router.get("/v1/status", response_model=shapes.StatusView)
+async def status(request: Request) -> Response:
+    here = context(request)
+    workspace = here.executor.tenancy.workspace
+
+    def read(c: Connection) -> tuple[dict[str, int], list[Any]]:
+        return executions.counts(c, workspace.id), sources.listing(c, workspace.id)
+
+    counts, connected = await here.executor.database.read(read)
+    return answer(
+        {
+            "version": __version__,
+            "pid": os.getpid(),
+            "address": here.executor.settings.base_url,
+            "startedAt": views.time(here.executor.started_at),
+            "uptimeSeconds": (now_ms() - here.executor.started_at) / 1000,
+            "workspace": {"id": workspace.id, "name": workspace.name},
+            "executions": counts,
+            "sources": len(connected),
+            "tools": sum(source.tool_count for source in connected),
+            "sandbox": {"runtime": "typescript", "workers": here.executor.settings.workers, "layers": []},
+        }
+    )
+
+
+@router.get("/v1/doctor", response_model=shapes.Doctor)
+@operator_only
+async def doctor(request: Request) -> Response:
+    """Every check with what to do about it."""
+    from executor.daemon import doctor as checks  # heavy, and rarely asked for
+
+    return answer({"checks": await checks.daemon_checks(context(request).executor)})

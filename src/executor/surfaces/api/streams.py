@@ -1,0 +1,137 @@
+"""Events as a page or as a live stream (server-sent events).
+
+A stream reads pages from the database at the reader's own pace, so a slow reader costs no memory; one that stops
+reading altogether is let go.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Annotated, Final
+
+import orjson
+from fastapi import Header
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from executor.errors import Busy
+from executor.model.event import Event
+from executor.storage import events, executions
+from executor.surfaces import views
+from executor.surfaces.api.answers import answer
+from executor.surfaces.api.context import Context, context
+
+HEARTBEAT_SECONDS: Final = 15.0
+STALLED_SECONDS: Final = 60.0
+MAX_STREAMS: Final = 256
+ENDINGS: Final = frozenset({"execution.completed", "execution.failed", "execution.cancelled"})
+LastEventId = Annotated[int | None, Header(alias="Last-Event-ID", ge=0)]
+
+
+class Streams:
+    """The open streams of one daemon. `close` ends them all; afterwards every new one ends at once."""
+
+    def __init__(self) -> None:
+        self._closed = asyncio.Event()
+        self.count = 0
+
+    def close(self) -> None:
+        self._closed.set()
+
+    def __enter__(self) -> asyncio.Event:
+        if self.count >= MAX_STREAMS:
+            raise Busy(f"{MAX_STREAMS} event streams are open already", hint="close some, then try again")
+        self.count += 1
+        return self._closed
+
+    def __exit__(self, *error: object) -> None:
+        self.count -= 1
+
+
+async def events_answer(request: Request, execution_id: str | None, *, after: int, limit: int) -> Response:
+    here = context(request)
+    if "text/event-stream" in request.headers.get("accept", ""):
+        return EventStream(here, request.app.state.streams, execution_id, after)
+    found = await here.executor.database.read(
+        lambda c: events.after(c, here.workspace_id, execution_id=execution_id, after=after, limit=limit)
+    )
+    items = [views.event_view(event) for event in found]
+    return answer({"items": items, "next": found[-1].id if len(found) == limit else None})
+
+
+class EventStream(Response):
+    media_type = "text/event-stream"
+
+    def __init__(self, here: Context, streams: Streams, execution_id: str | None, after: int) -> None:
+        super().__init__()
+        del self.headers["content-length"]
+        self._here = here
+        self._streams = streams
+        self._execution_id = execution_id
+        self._after = after
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._streams as closed:
+            ends = [asyncio.ensure_future(closed.wait()), asyncio.ensure_future(_disconnected(receive))]
+            try:
+                await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+                async for chunk in self._chunks(ends):
+                    async with asyncio.timeout(STALLED_SECONDS):
+                        await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+            except TimeoutError:
+                return  # nobody reads; an unfinished answer makes the server drop the connection
+            finally:
+                for end in ends:
+                    end.cancel()
+
+    async def _chunks(self, ends: list[asyncio.Future[None]]) -> AsyncIterator[bytes]:
+        yield b": connected\n\n"
+        follower = self._here.executor.feed.follow(
+            self._here.workspace_id, execution_id=self._execution_id, after=self._after
+        )
+        upcoming = asyncio.ensure_future(_next(follower))
+        try:
+            while True:
+                await asyncio.wait([upcoming, *ends], timeout=HEARTBEAT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+                if any(end.done() for end in ends):
+                    return
+                if not upcoming.done():
+                    if await self._has_ended():
+                        return
+                    yield b": heartbeat\n\n"
+                    continue
+                event = upcoming.result()
+                if event is None:
+                    return
+                yield _frame(event)
+                if self._execution_id and event.type in ENDINGS:
+                    return
+                upcoming = asyncio.ensure_future(_next(follower))
+        finally:
+            upcoming.cancel()
+            await asyncio.gather(upcoming, return_exceptions=True)
+
+    async def _has_ended(self) -> bool:
+        """A reader that is already past the last event of a finished execution has nothing to wait for."""
+        if self._execution_id is None:
+            return False
+        wanted = self._execution_id
+        found = await self._here.executor.database.read(lambda c: executions.get(c, self._here.workspace_id, wanted))
+        return found is None or found.is_final
+
+
+def _frame(event: Event) -> bytes:
+    data = orjson.dumps(views.event_view(event), default=str)
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.id, event.type.encode(), data)
+
+
+async def _next(follower: AsyncIterator[Event]) -> Event | None:
+    return await anext(follower, None)
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,64 @@
+"""/v1/tools: find and describe what can be called."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from executor.surfaces.api import shapes
+from executor.surfaces.api.answers import PROBLEMS, answer
+from executor.surfaces.api.context import EdgeRoute, context
+
+router = APIRouter(prefix="/v1/tools", route_class=EdgeRoute, tags=["tools"], responses=PROBLEMS)
+
+
+@router.get("", response_model=shapes.ToolPage)
+async def page(
+    request: Request,
+    prefix: Annotated[str, Query(max_length=500)] = "",
+    source: str | None = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    after: str | None = None,
+) -> Response:
+    """By path. `next` is the `after` of the following page."""
+    here = context(request)
+    heads = await here.executor.catalog.page(here.workspace_id, prefix=prefix, source=source, limit=limit, after=after)
+    items = [_head(head) for head in heads]
+    return answer({"items": items, "next": items[-1]["path"] if len(items) == limit else None})
+
+
+@router.get("/search", response_model=shapes.ToolMatches)
+async def search(
+    request: Request,
+    query: Annotated[str, Query(max_length=1000)] = "",
+    limit: Annotated[int, Query(ge=1, le=100)] = 10,
+    namespace: str | None = None,
+    depth: Annotated[int, Query(ge=0, le=3)] = 1,
+) -> Response:
+    """By intent: app + verb + object, best first. Without a query, what namespaces there are."""
+    here = context(request)
+    found = await here.executor.catalog.search(here.workspace_id, query, limit=limit, namespace=namespace, depth=depth)
+    return answer(found)
+
+
+@router.get("/{path}")
+async def describe(
+    request: Request, path: str, include_schemas: Annotated[bool, Query(alias="includeSchemas")] = False
+) -> Response:
+    """One tool with its TypeScript signature, and its JSON Schemas if asked for."""
+    here = context(request)
+    described = await here.executor.catalog.describe(here.workspace_id, path, include_schemas=include_schemas)
+    return answer(described)
+
+
+def _head(head: Any) -> dict[str, Any]:
+    return {
+        "path": head.path,
+        "description": head.description,
+        "effect": head.effect,
+        "deprecated": head.deprecated,
+        "source": head.source_id,
+    }

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import click
+
+from executor.settings import Settings
+from executor.surfaces.cli.main import COMMANDS
+from executor.surfaces.cli.options import json_option
+
+
+@click.command("call", help=f"{COMMANDS['call']} Prints the result as JSON on standard output, logs on standard error.")
+@click.argument("code", required=False)
+@click.option("--file", "file", metavar="PATH", help="Read the code from this file.")
+@click.option("--stdin", is_flag=True, help="Read the code from standard input.")
+@click.option("--language", help="The language of the code; from the file's name, or typescript.")
+@click.option("--no-open", is_flag=True, help="Do not ask in the terminal when a decision is needed.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0.001), metavar="SECONDS", help="Active time; a person's time is free."
+)
+@json_option
+def command(
+    code: str | None,
+    file: str | None,
+    stdin: bool,
+    language: str | None,
+    no_open: bool,
+    timeout: float | None,
+    as_json: bool,
+) -> int:
+    from executor.surfaces.cli.client import connect
+    from executor.surfaces.cli.follow import Follower
+    from executor.surfaces.cli.submission import language_of, read_code
+
+    settings = Settings.load()
+    request: dict[str, object] = {"code": read_code(code, file, stdin, settings.max_code_bytes)}
+    if chosen := language_of(file, language):
+        request["language"] = chosen
+    if timeout:
+        request["timeoutMs"] = max(1, round(timeout * 1000))
+    follower = Follower(connect(settings), as_json=as_json, ask=not no_open)
+    return follower.finish(follower.run(request))

@@ -1,0 +1,135 @@
+"""The CLI's way to `/v1`: standard library HTTP to the daemon that holds this data directory's lock."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from executor.daemon import process
+from executor.daemon.process import DaemonUnreachable, Running
+from executor.errors import DataDirectoryUnusable, ExecutorError
+from executor.settings import Settings
+from executor.surfaces.cli.output import say
+
+ANSWER_SECONDS = 120.0
+
+
+class Refused(ExecutorError):
+    """The daemon answered with a problem; `reported` is its code there."""
+
+    def __init__(self, problem: Mapping[str, Any], status: int) -> None:
+        known = ("type", "title", "status", "detail", "code", "hint", "instance")
+        details = {str(name): value for name, value in problem.items() if name not in (*known, "message")}
+        message = str(problem.get("detail") or problem.get("title") or f"the daemon answered with status {status}")
+        super().__init__(message, hint=str(problem.get("hint") or ""), **details)
+        self.reported = str(problem.get("code") or "internal")
+
+
+class Client:
+    """One connection at a time, kept open between requests."""
+
+    def __init__(self, settings: Settings, running: Running, token: str) -> None:
+        self.settings = settings
+        self.running = running
+        self._token = token
+        self._connection: http.client.HTTPConnection | None = None
+
+    def get(self, path: str, *, seconds: float = ANSWER_SECONDS, **query: Any) -> Any:
+        given = {name: value for name, value in query.items() if value not in (None, "")}
+        return self.request("GET", f"{path}?{urlencode(given)}" if given else path, seconds=seconds)
+
+    def post(self, path: str, body: Mapping[str, Any] | None = None, *, seconds: float = ANSWER_SECONDS) -> Any:
+        return self.request("POST", path, body or {}, seconds=seconds)
+
+    def delete(self, path: str) -> Any:
+        return self.request("DELETE", path)
+
+    def request(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, *, seconds: float = ANSWER_SECONDS
+    ) -> Any:
+        headers = {"Authorization": f"Bearer {self._token}", "Accept": "application/json"}
+        content = None
+        if body is not None:
+            content = _encoded(body)
+            headers["Content-Type"] = "application/json"
+        try:
+            connection = self._connected(seconds)
+            connection.request(method, path, content, headers)
+            response = connection.getresponse()
+            data = response.read()
+        except (OSError, http.client.HTTPException) as error:
+            self.close()
+            raise self._lost(error) from error
+        return _answer(response, data)
+
+    def close(self) -> None:
+        if self._connection:
+            self._connection.close()
+            self._connection = None
+
+    def _connected(self, seconds: float) -> http.client.HTTPConnection:
+        if self._connection is None:
+            self._connection = http.client.HTTPConnection(self.running.host, self.running.port, timeout=seconds)
+        self._connection.timeout = seconds
+        if self._connection.sock:
+            self._connection.sock.settimeout(seconds)
+        return self._connection
+
+    def _lost(self, error: Exception) -> DaemonUnreachable:
+        why = "did not answer in time" if isinstance(error, TimeoutError) else f"did not answer: {error}"
+        return DaemonUnreachable(
+            f"the daemon at {self.running.base_url} {why}",
+            hint=f"`executor status` shows whether it runs; its log is {self.settings.log_file}",
+        )
+
+
+def segment(text: str) -> str:
+    """One segment of a URL path, whatever the user typed."""
+    return quote(text, safe="")
+
+
+def connect(settings: Settings) -> Client:
+    """To the running daemon, or to one started now."""
+    running = process.ensure(settings, progress=lambda text: say(f"{text} …"))
+    return Client(settings, running, token(settings))
+
+
+def connect_if_running(settings: Settings) -> Client | None:
+    running = process.find(settings)
+    return Client(settings, running, token(settings)) if running else None
+
+
+def token(settings: Settings) -> str:
+    """The operator's, unless the caller was given another one to act with."""
+    if given := os.environ.get("EXECUTOR_TOKEN", "").strip():
+        if not given.isascii() or not given.isprintable():
+            raise DataDirectoryUnusable("EXECUTOR_TOKEN is not a token", hint="unset it, or copy the token again")
+        return given
+    try:
+        return settings.operator_token_file.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataDirectoryUnusable(
+            f"the operator token {settings.operator_token_file} can't be read: {error}",
+            hint="run as the user who started the daemon, or set EXECUTOR_TOKEN",
+        ) from error
+
+
+def _encoded(body: Mapping[str, Any]) -> bytes:
+    try:
+        return json.dumps(body, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json.dumps(body).encode()  # a lone surrogate has no UTF-8 form; escaped, the daemon can judge it
+
+
+def _answer(response: http.client.HTTPResponse, data: bytes) -> Any:
+    try:
+        value = json.loads(data) if data else None
+    except ValueError:
+        value = None
+    if response.status < 400:
+        return value
+    raise Refused(value if isinstance(value, dict) else {}, response.status)

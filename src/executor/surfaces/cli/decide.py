@@ -1,0 +1,63 @@
+"""A decision asked for in the terminal. Whatever is not clearly a yes is no yes."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Literal
+
+from executor.surfaces.cli.client import Client, segment
+from executor.surfaces.cli.output import clean, clean_lines, program, say
+
+Answer = Literal["approve", "deny", "leave"]
+ANSWERS: dict[str, Answer] = {"a": "approve", "approve": "approve", "d": "deny", "deny": "deny"}
+
+
+def ask(interaction: dict[str, Any]) -> Answer:
+    say()
+    say(prompt(interaction))
+    sys.stderr.write("[a]pprove, [d]eny or [l]eave it for later? [leave] ")
+    sys.stderr.flush()
+    try:
+        line = sys.stdin.readline()
+    except (OSError, ValueError):
+        return "leave"
+    if not line:
+        say()
+    return ANSWERS.get(line.strip().lower(), "leave")
+
+
+def prompt(interaction: dict[str, Any]) -> str:
+    """As the daemon rendered it from its own data."""
+    text = clean_lines(interaction.get("prompt") or interaction.get("tool") or "")
+    return "\n".join(f"  {line}" for line in text.splitlines())
+
+
+def settle(client: Client, interaction_id: str, answer: Answer, **details: Any) -> dict[str, Any]:
+    settled: dict[str, Any] = client.post(f"/v1/interactions/{segment(interaction_id)}/{answer}", details)
+    return settled
+
+
+def decide_all(client: Client, interactions: list[dict[str, Any]]) -> bool:
+    """True when every one of them was decided, so that the execution can go on."""
+    decided = True
+    for interaction in interactions:
+        answer = ask(interaction)
+        if answer == "leave":
+            decided = False
+        else:
+            settle(client, interaction["id"], answer)
+    return decided
+
+
+def say_how_to_go_on(view: dict[str, Any]) -> None:
+    """The exact commands, to be pasted."""
+    execution_id = clean(view["executionId"])
+    say(f"paused: execution {execution_id} waits for a decision")
+    for interaction in view.get("interactions") or ():
+        say(prompt(interaction))
+        say("to approve it:")
+        say(f"  {program()} approvals approve {clean(interaction['id'])}")
+        say("to deny it:")
+        say(f"  {program()} approvals deny {clean(interaction['id'])}")
+    say("then, to go on:")
+    say(f"  {program()} resume --execution-id {execution_id}")

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from executor.daemon import files
+from executor.errors import Conflict
+from executor.settings import Settings
+from executor.surfaces.cli import exits
+from executor.surfaces.cli.client import Client, Refused, connect
+from executor.surfaces.cli.follow import Follower, show_failure
+from executor.surfaces.cli.main import COMMANDS
+from executor.surfaces.cli.options import json_option
+from executor.surfaces.cli.output import as_json as json_text
+from executor.surfaces.cli.output import clean, clean_lines, emit, emit_json, program, say
+
+NAMESPACE = "demo"
+LOAD_SECONDS = 60.0
+DISCOVER = 'return await tools.discover({query: "refund an invoice", limit: 3});'
+READ = 'return await tools.demo.invoices.listInvoices({status: "paid"});'
+WRITE = """\
+const [invoice] = await tools.demo.invoices.listInvoices({status: "paid", limit: 1});
+console.log(`refunding 5 of ${invoice.amount} ${invoice.currency}`);
+const refund = await tools.demo.refunds.createRefund({id: invoice.id, amount: 5, reason: "Late delivery"});
+return {customer: invoice.customer, refunded: refund.amount};"""
+
+
+@click.command("demo", help=COMMANDS["demo"])
+@click.option("--no-open", is_flag=True, help="Do not ask in the terminal when a decision is needed.")
+@json_option
+def command(no_open: bool, as_json: bool) -> int:
+    from executor.surfaces.cli import sample
+
+    settings = Settings.load()
+    client = connect(settings)
+    files.prepare(settings)
+    url = sample.ensure(settings)
+    _step(1, "connect", f"a sample API listens on {url}; it is connected as source `{NAMESPACE}`")
+    source = _connected(client, url)
+    say(f"  {source['toolCount']} tools, for {sample.LIFE_SECONDS // 60} minutes")
+    for number, title, code in ((2, "discover: find the tool", DISCOVER), (3, "read: allowed, nobody is asked", READ)):
+        view = _ran(client, number, title, code)
+        if view["status"] != "completed":
+            show_failure(view)
+            return exits.of_execution(view)
+        say(_indented(json_text(view["result"])))
+    return _write(Follower(client, as_json=as_json, ask=not no_open), as_json)
+
+
+def _write(follower: Follower, as_json: bool) -> int:
+    _step(4, "write: a person decides first", "")
+    say(_indented(WRITE))
+    view = follower.run({"code": WRITE})
+    timeline = _timeline(follower.client, view["executionId"])
+    if as_json:
+        emit_json({**view, "timeline": timeline})
+        return exits.of_execution(view)
+    code = follower.finish(view)
+    if code in (exits.COMPLETED, exits.FAILED, exits.DENIED):
+        _step(5, "timeline: everything that happened is recorded", "")
+        emit("\n".join(_line(event) for event in timeline))
+        say(f"\nGo on with your own code:\n  {program()} call {_quoted(READ)}")
+        say(f"or connect an API of yours:\n  {program()} sources add https://…/openapi.json")
+    return code
+
+
+def _connected(client: Client, url: str) -> dict[str, Any]:
+    """Connected by an earlier run, it may have had another port; somebody else's `demo` is left alone."""
+    location = f"{url}/openapi.json"
+    request = {"location": location, "namespace": NAMESPACE}
+    known = _known(client)
+    if known and known.get("location") == location:
+        return _view(client.post(f"/v1/sources/{NAMESPACE}/refresh", seconds=LOAD_SECONDS))
+    if known:
+        if not str(known.get("location")).startswith("http://127.0.0.1:"):
+            raise Conflict(
+                f"the namespace {NAMESPACE} belongs to {known.get('location')}",
+                hint=f"remove that source first: `executor sources remove {NAMESPACE}`",
+            )
+        client.delete(f"/v1/sources/{NAMESPACE}")
+    return _view(client.post("/v1/sources", request, seconds=LOAD_SECONDS))
+
+
+def _known(client: Client) -> dict[str, Any] | None:
+    try:
+        return _view(client.get(f"/v1/sources/{NAMESPACE}"))
+    except Refused as error:
+        if error.reported == "not_found":
+            return None
+        raise
+
+
+def _view(value: Any) -> dict[str, Any]:
+    return dict(value)
+
+
+def _ran(client: Client, number: int, title: str, code: str) -> dict[str, Any]:
+    _step(number, title, "")
+    say(_indented(code))
+    say("  →")
+    return Follower(client, as_json=True, ask=False).run({"code": code})
+
+
+def _timeline(client: Client, execution_id: str) -> list[dict[str, Any]]:
+    return list(client.get(f"/v1/executions/{execution_id}/events")["items"])
+
+
+def _line(event: dict[str, Any]) -> str:
+    data = event.get("data") or {}
+    detail = next((data[name] for name in ("path", "tool", "text", "reason", "code") if data.get(name)), "")
+    return f"{clean(event['at'])}  {clean(event['type']):<24}{clean(detail)}".rstrip()
+
+
+def _step(number: int, title: str, text: str) -> None:
+    say(f"\n{number}. {title}")
+    if text:
+        say(f"  {text}")
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in clean_lines(text).splitlines())
+
+
+def _quoted(code: str) -> str:
+    import shlex
+
+    return shlex.quote(" ".join(code.split()))

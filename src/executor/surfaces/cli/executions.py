@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from executor.settings import Settings
+from executor.surfaces.cli import exits
+from executor.surfaces.cli.client import connect, segment
+from executor.surfaces.cli.decide import say_how_to_go_on
+from executor.surfaces.cli.follow import show_failure
+from executor.surfaces.cli.groups import SuggestingGroup
+from executor.surfaces.cli.main import COMMANDS
+from executor.surfaces.cli.options import json_option, limit_option
+from executor.surfaces.cli.output import as_json as json_text
+from executor.surfaces.cli.output import clean, clean_lines, emit, emit_json, facts, say, table
+
+STATUSES = ("queued", "running", "paused", "completed", "failed", "cancelled")
+
+
+@click.group("executions", cls=SuggestingGroup, help=COMMANDS["executions"])
+def command() -> None: ...
+
+
+@command.command("list")
+@click.option("--status", type=click.Choice(STATUSES), help="Only these.")
+@click.option("--before", metavar="ID", help="Older than this one.")
+@limit_option(50)
+@json_option
+def listing(status: str | None, before: str | None, limit: int, as_json: bool) -> None:
+    """List executions, the newest first."""
+    page = connect(Settings.load()).get("/v1/executions", status=status, before=before, limit=limit)
+    if as_json:
+        emit_json(page)
+    elif page["items"]:
+        columns = {"executionId": "ID", "status": "STATUS", "createdAt": "CREATED", "preview": "CODE"}
+        emit(table(page["items"], columns))
+        if page.get("next"):
+            say(f"more: --before {clean(page['next'])}")
+    else:
+        say("no executions")
+
+
+@command.command("show")
+@click.argument("execution_id", metavar="ID")
+@json_option
+def show(execution_id: str, as_json: bool) -> None:
+    """Show one with its code, calls, logs and outcome."""
+    path = f"/v1/executions/{segment(execution_id)}"
+    view = connect(Settings.load()).get(path, include="calls,code")
+    if as_json:
+        emit_json(view)
+        return
+    pairs = [(label, view.get(field)) for label, field in _FACTS.items()]
+    emit(facts(pairs))
+    emit(f"\ncode\n{_indented(view.get('code') or '')}")
+    if view.get("calls"):
+        emit(f"\n{calls_table(view['calls'])}")
+    if view["status"] == "completed":
+        emit(f"\nresult\n{_indented(json_text(view.get('result')))}")
+    elif view["status"] == "paused":
+        say_how_to_go_on(view)
+    elif view.get("error"):
+        show_failure(view)
+
+
+_FACTS = {
+    "execution": "executionId",
+    "status": "status",
+    "language": "language",
+    "created": "createdAt",
+    "finished": "finishedAt",
+}
+
+
+@command.command("logs")
+@click.argument("execution_id", metavar="ID")
+@json_option
+def logs(execution_id: str, as_json: bool) -> None:
+    """Print what the code logged."""
+    page = connect(Settings.load()).get(f"/v1/executions/{segment(execution_id)}/logs")
+    if as_json:
+        emit_json(page)
+        return
+    for line in page["items"]:
+        emit(f"{clean(line['at'])}  {clean(line['level'])}: {clean_lines(line['text'])}")
+
+
+@command.command("cancel")
+@click.argument("execution_id", metavar="ID")
+@json_option
+def cancel(execution_id: str, as_json: bool) -> None:
+    """End one that has not ended; what it asked for is withdrawn."""
+    view = connect(Settings.load()).post(f"/v1/executions/{segment(execution_id)}/cancel")
+    if as_json:
+        emit_json(view)
+    else:
+        emit(f"{clean(view['status'])} {clean(view['executionId'])}")
+
+
+@command.command("replay")
+@click.argument("execution_id", metavar="ID")
+@json_option
+def replay(execution_id: str, as_json: bool) -> int:
+    """Check that the journal alone gives the same outcome again; nothing is called."""
+    report = connect(Settings.load()).post(f"/v1/executions/{segment(execution_id)}/replay", seconds=600.0)
+    if as_json:
+        emit_json(report)
+    else:
+        emit(f"{'matches' if report['matches'] else 'differs'}: {clean_lines(report.get('detail') or 'same outcome')}")
+    return exits.COMPLETED if report["matches"] else exits.FAILED
+
+
+def calls_table(calls: list[dict[str, Any]]) -> str:
+    columns = {"seq": "CALL", "path": "TOOL", "effect": "EFFECT", "state": "STATE", "arguments": "ARGUMENTS"}
+    shown = [{**call, "path": call.get("path") or call.get("kind")} for call in calls]
+    return table(shown, columns)
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in clean_lines(text).splitlines())

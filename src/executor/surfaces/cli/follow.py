@@ -1,0 +1,129 @@
+"""Follow an execution to where it stands still: its logs as they come, its questions, its outcome."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from executor.daemon.process import DaemonUnreachable
+from executor.surfaces.cli import exits
+from executor.surfaces.cli.client import Client, connect, segment
+from executor.surfaces.cli.decide import decide_all, say_how_to_go_on
+from executor.surfaces.cli.output import as_json, clean, clean_lines, emit, emit_json, interactive, program, say
+
+FIRST_WAIT = 1
+WAIT = 20
+GRACE = 30.0
+RECONNECTIONS = 5
+STANDING = ("paused", "completed", "failed", "cancelled")
+
+
+class Follower:
+    """`run` or `resume`, then `finish`; between them `view` is the execution as last seen."""
+
+    def __init__(self, client: Client, *, as_json: bool, ask: bool) -> None:
+        self.client = client
+        self.as_json = as_json
+        self.ask = ask and not as_json and interactive()
+        self.interrupted = False
+        self._logs_shown = 0
+
+    def run(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Ctrl-C is held back until the daemon has told the execution's id, so that we can say how to go on."""
+        with _interrupt_held_back() as pressed:
+            view = self.client.post("/v1/executions", {**request, "wait": FIRST_WAIT}, seconds=FIRST_WAIT + GRACE)
+        self.interrupted = bool(pressed)
+        return self._followed(view)
+
+    def resume(self, execution_id: str) -> dict[str, Any]:
+        path = f"/v1/executions/{segment(execution_id)}/resume"
+        return self._followed(self.client.post(path, {"wait": 0}))
+
+    def finish(self, view: dict[str, Any]) -> int:
+        """Show the outcome; the exit code."""
+        if self.interrupted and view["status"] not in STANDING:
+            _say_it_goes_on(view)
+        if self.as_json:
+            emit_json(view)
+        elif view["status"] == "completed":
+            emit(as_json(view.get("result")))
+        elif view["status"] == "paused":
+            say_how_to_go_on(view)
+        elif view["status"] in STANDING:
+            show_failure(view)
+        return exits.INTERRUPTED if self.interrupted else exits.of_execution(view)
+
+    def _followed(self, view: dict[str, Any]) -> dict[str, Any]:
+        while not self.interrupted:
+            try:
+                self._show_logs(view)
+                if view["status"] == "paused" and self.ask:
+                    if not decide_all(self.client, view.get("interactions") or []):
+                        break
+                elif view["status"] in STANDING:
+                    break
+                view = self._wait(view["executionId"])
+            except KeyboardInterrupt:
+                self.interrupted = True
+        return view
+
+    def _wait(self, execution_id: str) -> dict[str, Any]:
+        """A daemon that dies meanwhile is started again: the journal takes the execution on from there."""
+        path = f"/v1/executions/{segment(execution_id)}"
+        for _ in range(RECONNECTIONS):
+            try:
+                view: dict[str, Any] = self.client.get(path, wait=WAIT, seconds=WAIT + GRACE)
+                return view
+            except DaemonUnreachable as error:
+                say(f"{clean(error.message)}; connecting again")
+                self.client = connect(self.client.settings)
+        raise DaemonUnreachable(
+            f"the daemon went away {RECONNECTIONS} times while execution {execution_id} was running",
+            hint=f"its log is {self.client.settings.log_file}; "
+            f"`executor resume --execution-id {execution_id}` looks again",
+        )
+
+    def _show_logs(self, view: dict[str, Any]) -> None:
+        logs = view.get("logs") or []
+        if not self.as_json:
+            for line in logs[self._logs_shown :]:
+                say(f"{clean(line.get('level', 'log'))}: {clean_lines(line.get('text', ''))}")
+        self._logs_shown = max(self._logs_shown, len(logs))
+
+
+def _say_it_goes_on(view: dict[str, Any]) -> None:
+    execution_id = clean(view["executionId"])
+    say(f"\ninterrupted; execution {execution_id} goes on running")
+    say(f"to see its outcome:\n  {program()} resume --execution-id {execution_id}")
+    say(f"to end it:\n  {program()} executions cancel {execution_id}")
+
+
+def show_failure(view: dict[str, Any]) -> None:
+    error = view.get("error") or {}
+    where = f" (line {error['line']}, column {error.get('column', '?')})" if error.get("line") else ""
+    say(f"{view['status']}: {clean(error.get('code', view['status']))}: {clean_lines(error.get('message', ''))}{where}")
+    if stack := error.get("stack"):
+        say(clean_lines(stack))
+    if hint := error.get("hint"):
+        say(f"hint: {clean_lines(hint)}")
+    say(f"execution {clean(view['executionId'])}")
+
+
+@contextmanager
+def _interrupt_held_back() -> Iterator[list[int]]:
+    """Once; a second Ctrl-C means it."""
+    pressed: list[int] = []
+    usual = signal.getsignal(signal.SIGINT)
+
+    def note(number: int, frame: object) -> None:
+        if pressed:
+            raise KeyboardInterrupt
+        pressed.append(number)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, usual)

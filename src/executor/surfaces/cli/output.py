@@ -1,0 +1,113 @@
+"""What the CLI prints: results on standard output, everything else on standard error, readable without colour."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from executor.errors import ExecutorError
+from executor.surfaces.cli.exits import code_of
+from executor.surfaces.text import escape
+
+CELL = 80
+# Valid inside JSON strings, but able to move the cursor, reorder or hide text in a terminal; and lone surrogates.
+_UNSAFE = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
+
+
+def as_json(value: Any, *, indent: int | None = 2) -> str:
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+
+
+def emit(text: str) -> None:
+    """A result. Ends in one newline, and reaches the pipe before anything that follows on standard error."""
+    sys.stdout.write(text.rstrip("\n") + "\n")
+    sys.stdout.flush()
+
+
+def emit_json(value: Any) -> None:
+    emit(as_json(value))
+
+
+def say(text: str = "") -> None:
+    """Anything that is not the result: progress, questions, hints."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def clean(value: Any) -> str:
+    """Remote text on one line."""
+    return escape(str(value))
+
+
+def clean_lines(value: Any) -> str:
+    """Remote text that may have several lines."""
+    return escape(str(value), keep="\n")
+
+
+def table(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> str:
+    """`columns` maps a field to its heading; the last column may be as wide as it likes."""
+    lines = [list(columns.values())]
+    lines += [[clean(_cell(row.get(field))) for field in columns] for row in rows]
+    last = len(columns) - 1
+    lines = [[cell if at == last else _cut(cell) for at, cell in enumerate(line)] for line in lines]
+    widths = [max(len(line[at]) for line in lines) for at in range(len(columns))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+    )
+
+
+def facts(pairs: Sequence[tuple[str, Any]]) -> str:
+    shown = [(name, clean(_cell(value))) for name, value in pairs if value not in (None, "", [], {})]
+    width = max((len(name) for name, _ in shown), default=0)
+    return "\n".join(f"{name.ljust(width)}  {value}" for name, value in shown)
+
+
+def show_error(error: ExecutorError) -> None:
+    say(f"error: {clean_lines(error.message)}")
+    if error.hint:
+        say(f"hint: {clean_lines(with_program(error.hint))}")
+
+
+def error_object(error: ExecutorError) -> dict[str, Any]:
+    return {"code": code_of(error), "message": error.message, "hint": error.hint, **error.details}
+
+
+def program() -> str:
+    """How the reader can call us again: the name in hints must be one that can be pasted into a shell."""
+    if told := os.environ.get("EXECUTOR_PROGRAM"):
+        return shlex.quote(told)
+    started = sys.argv[0]
+    if started.endswith("__main__.py"):
+        return f"{shlex.quote(sys.executable)} -m executor"
+    import shutil
+
+    found = shutil.which("executor")
+    same = found is not None and os.path.realpath(found) == os.path.realpath(started)
+    return "executor" if same else shlex.quote(started)
+
+
+def with_program(text: str) -> str:
+    """Hints name commands as `executor …`; here they become what works for this reader."""
+    return text.replace("`executor ", f"`{program()} ")
+
+
+def interactive() -> bool:
+    """Somebody can read the question and answer it."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (dict, list)):
+        return as_json(value, indent=None)
+    return "" if value is None else value
+
+
+def _cut(cell: str) -> str:
+    return cell if len(cell) <= CELL else cell[: CELL - 1] + "…"

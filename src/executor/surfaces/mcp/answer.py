@@ -1,0 +1,107 @@
+"""An execution view as a tool result: text that is short and says what to do next, and the same as data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from executor.errors import ExecutorError
+from executor.surfaces.text import escape, shorten
+from executor.surfaces.views import View
+
+RESULT_CHARACTERS = 50_000
+LOG_CHARACTERS = 8_000
+DETAIL_CHARACTERS = 2_000
+ARGUMENT_CHARACTERS = 600
+_SHOWN = ("executionId", "status", "result", "error", "interactions", "logs")
+_ASKED = ("id", "kind", "tool", "effect", "host", "reason", "arguments", "url", "expiresAt")
+_STANDARD = frozenset({"code", "message", "hint", "line", "column", "name", "stack"})
+
+
+def result_of(view: View) -> dict[str, Any]:
+    text = {"completed": _completed, "paused": _paused, "failed": _failed, "cancelled": _failed}.get(
+        view["status"], _running
+    )(view)
+    return _result(text, _structured(view), is_error=view["status"] in ("failed", "cancelled"))
+
+
+def result_of_error(error: ExecutorError) -> dict[str, Any]:
+    """The execution could not even be made or found."""
+    problem = {"code": error.code, "message": error.message, "hint": error.hint, **error.details}
+    return _result(_error_text(problem), {"error": problem}, is_error=True)
+
+
+def _result(text: str, structured: dict[str, Any], *, is_error: bool) -> dict[str, Any]:
+    content = [{"type": "text", "text": text}]
+    return {"content": content, "structuredContent": structured, "isError": is_error, "resultType": "complete"}
+
+
+def _structured(view: View) -> dict[str, Any]:
+    shown = {key: view[key] for key in _SHOWN}
+    shown["interactions"] = [{key: asked[key] for key in _ASKED} for asked in view["interactions"]]
+    return shown
+
+
+def _completed(view: View) -> str:
+    return _value(view["result"]) + _logs(view)
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "Completed; the code returned nothing."
+    text = value if isinstance(value, str) else orjson.dumps(value).decode()
+    if len(text) <= RESULT_CHARACTERS:
+        return text
+    return f"{text[:RESULT_CHARACTERS]}\n… cut after {RESULT_CHARACTERS} of {len(text)} characters: return less."
+
+
+def _failed(view: View) -> str:
+    error = view["error"] or {"code": view["status"], "message": f"the execution was {view['status']}", "hint": ""}
+    return f"{_error_text(error)}{_logs(view)}\nexecutionId: {view['executionId']}"
+
+
+def _error_text(error: dict[str, Any]) -> str:
+    place = f" (line {error['line']}, column {error.get('column', 1)})" if error.get("line") else ""
+    lines = [f"{error['code']}: {error['message']}{place}"]
+    more = {key: value for key, value in error.items() if key not in _STANDARD and value not in (None, "", False)}
+    if more:
+        lines.append(shorten(orjson.dumps(more, default=str).decode(), DETAIL_CHARACTERS))
+    if error.get("hint"):
+        lines.append(f"Hint: {error['hint']}")
+    return "\n".join(lines)
+
+
+def _paused(view: View) -> str:
+    asked = "\n".join(_question(interaction) for interaction in view["interactions"])
+    return (
+        f"Paused: a human must decide before this goes on.\n{asked}\n"
+        "You can't approve this. Show the user what is asked and the link, "
+        f"then call resume with {_arguments(view)}; it waits for the decision.{_logs(view)}"
+    )
+
+
+def _question(interaction: dict[str, Any]) -> str:
+    host = f" on {escape(interaction['host'])}" if interaction["host"] else ""
+    arguments = shorten(escape(orjson.dumps(interaction["arguments"]).decode()), ARGUMENT_CHARACTERS)
+    return (
+        f"- {interaction['kind']}: {interaction['tool']} ({interaction['effect']}){host}\n"
+        f"  arguments: {arguments}\n"
+        f"  why: {escape(interaction['reason'] or '')}\n"
+        f"  decide: {interaction['url']} or `executor approvals approve {interaction['id']}`"
+    )
+
+
+def _running(view: View) -> str:
+    return f"Still {view['status']}. Call resume with {_arguments(view)} to wait for the outcome."
+
+
+def _arguments(view: View) -> str:
+    return f'{{"executionId": "{view["executionId"]}"}}'
+
+
+def _logs(view: View) -> str:
+    if not view["logs"]:
+        return ""
+    text = "\n".join(f"[{line['level']}] {line['text']}" for line in view["logs"])
+    return f"\n\nLogs:\n{shorten(text, LOG_CHARACTERS)}"

@@ -1,0 +1,51 @@
+"""What an MCP client reads before it has called anything. Every word costs each of its users context: 500 tokens."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+INSTRUCTIONS: Final = (
+    "Executor reaches the user's connected apps and APIs. Whenever a task may need one, call execute with "
+    "tools.discover first; never conclude that no tool exists without it."
+)
+
+EXECUTE: Final = """\
+Run TypeScript whose only door to the outside is `tools.*`: every API connected here.
+1. Find tools, never guess a path; the query is app + verb + object:
+   return await tools.discover({query: "github create issue", limit: 5})
+2. Call by path with one object and return only what you need, chaining calls, loops and Promise.all in one run:
+   const made = await tools.github.issues.create({title: "Hi"}); return made.id
+tools.describe.tool({path}) shows a full signature. \
+A failing call throws ToolError {code, message, status, details, hint}. \
+No fetch, imports or files; console.log is returned. \
+Writes may pause for a human's approval: tell the user, then call resume."""
+
+RESUME: Final = (
+    "Wait for a paused or still running execution and get its outcome. "
+    "It can't approve: only a human can, at the given link or in a terminal. Safe to repeat."
+)
+
+TOOLS: Final[list[dict[str, Any]]] = [
+    {
+        "name": "execute",
+        "description": EXECUTE,
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "code": {"type": "string", "description": "Statements with top-level await; `return` the result"},
+                "language": {"type": "string", "default": "typescript"},
+            },
+            "required": ["code"],
+        },
+    },
+    {
+        "name": "resume",
+        "description": RESUME,
+        "inputSchema": {
+            "type": "object",
+            "properties": {"executionId": {"type": "string"}},
+            "required": ["executionId"],
+        },
+        "annotations": {"readOnlyHint": True},
+    },
+]

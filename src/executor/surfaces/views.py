@@ -1,0 +1,162 @@
+"""What the surfaces show of the nouns: plain JSON values in camelCase, the same for the API and for MCP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from executor.model.event import Event
+from executor.model.execution import Call, Execution
+from executor.model.interaction import Interaction
+from executor.model.policy import Policy
+from executor.model.source import Source
+from executor.surfaces.text import escape, shorten
+
+if TYPE_CHECKING:
+    from executor.execution.outcome import Outcome
+
+View = dict[str, Any]
+Read = Callable[[str], Any]
+PROMPT_ARGUMENTS = 100_000
+
+
+def fragment(text: str) -> Any:
+    """JSON text put into an answer as it is, without reading it."""
+    return orjson.Fragment(text)
+
+
+def time(milliseconds: int | None) -> str | None:
+    if milliseconds is None:
+        return None
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def execution_view(outcome: Outcome, base_url: str, *, read: Read = fragment) -> View:
+    """`read` decides what becomes of JSON text: a fragment for bytes on a wire, `orjson.loads` for a value."""
+    execution = outcome.execution
+    return {
+        "executionId": execution.id,
+        "status": execution.status,
+        "language": execution.language,
+        "result": None if execution.result is None else read(execution.result),
+        "error": execution.failure.to_dict() if execution.failure else None,
+        "interactions": [interaction_view(interaction, base_url) for interaction in outcome.interactions],
+        "logs": [{"level": line.level, "text": line.text, "at": time(line.at)} for line in outcome.logs],
+        "createdAt": time(execution.created_at),
+        "finishedAt": time(execution.finished_at),
+    }
+
+
+def execution_summary(execution: Execution) -> View:
+    return {
+        "executionId": execution.id,
+        "status": execution.status,
+        "language": execution.language,
+        "error": execution.failure.to_dict() if execution.failure else None,
+        "preview": shorten(escape(" ".join(execution.code[:400].split())), 120),
+        "createdAt": time(execution.created_at),
+        "updatedAt": time(execution.updated_at),
+        "finishedAt": time(execution.finished_at),
+    }
+
+
+def call_view(call: Call, *, read: Read = fragment) -> View:
+    return {
+        "seq": call.seq,
+        "kind": call.kind,
+        "path": call.path,
+        "arguments": read(call.arguments) if call.arguments else None,
+        "state": call.state,
+        "effect": call.effect,
+        "result": None if call.result is None else read(call.result),
+        "error": call.failure,
+        "createdAt": time(call.created_at),
+        "startedAt": time(call.started_at),
+        "finishedAt": time(call.done_ms),
+    }
+
+
+def interaction_view(interaction: Interaction, base_url: str) -> View:
+    prompt = interaction.prompt
+    return {
+        "id": interaction.id,
+        "executionId": interaction.execution_id,
+        "kind": interaction.kind,
+        "status": interaction.status,
+        "tool": interaction.binding.path,
+        "arguments": prompt.get("arguments"),
+        "argumentsCut": prompt.get("cut"),
+        "effect": prompt.get("effect"),
+        "host": prompt.get("host"),
+        "reason": prompt.get("reason", ""),
+        "decisionReason": interaction.reason,
+        "url": f"{base_url}/approvals/{interaction.id}",
+        "prompt": prompt_text(interaction),
+        "createdAt": time(interaction.created_at),
+        "expiresAt": time(interaction.expires_at),
+        "settledAt": time(interaction.settled_at),
+    }
+
+
+def prompt_text(interaction: Interaction) -> str:
+    """The question as a person reads it. Any value in it may come from a stranger, so every value is escaped."""
+    prompt = interaction.prompt
+    facts = [
+        ("Tool", interaction.binding.path),
+        ("Effect", prompt.get("effect")),
+        ("Source", prompt.get("source")),
+        ("Host", prompt.get("host")),
+        ("Why asked", prompt.get("reason")),
+        ("Execution", interaction.execution_id),
+    ]
+    lines = [escape(str(prompt.get("question", "")))]
+    lines += [f"{name + ':':<11}{escape(str(value))}" for name, value in facts if value]
+    return "\n".join([*lines, f"Arguments: {_arguments_text(prompt)}"])
+
+
+def _arguments_text(prompt: dict[str, Any]) -> str:
+    """Laid out over lines; a newline inside a value stays an escape, so nothing can pass for a line of ours."""
+    arguments = prompt.get("arguments")
+    text = orjson.dumps(arguments, option=orjson.OPT_INDENT_2).decode()
+    shown = shorten(escape(text, keep="\n"), PROMPT_ARGUMENTS)
+    return f"{shown}\n(cut: {escape(str(prompt['cut']))})" if prompt.get("cut") else shown
+
+
+def event_view(event: Event) -> View:
+    return {
+        "id": event.id,
+        "type": event.type,
+        "at": time(event.at),
+        "executionId": event.execution_id or None,
+        "data": event.data,
+    }
+
+
+def policy_view(policy: Policy) -> View:
+    return {
+        "id": policy.id,
+        "position": policy.position,
+        "pattern": policy.pattern,
+        "action": policy.action,
+        "createdAt": time(policy.created_at),
+    }
+
+
+def source_view(source: Source) -> View:
+    return {
+        "id": source.id,
+        "kind": source.kind,
+        "namespace": source.namespace,
+        "name": source.name,
+        "status": source.status,
+        "error": source.error or None,
+        "location": source.config.get("location"),
+        "baseUrl": source.config.get("base_url"),
+        "toolCount": source.tool_count,
+        "skipped": [{"where": skipped.where, "reason": skipped.reason} for skipped in source.skipped],
+        "createdAt": time(source.created_at),
+        "refreshedAt": time(source.refreshed_at),
+    }

@@ -1,0 +1,149 @@
+"""The documents are the specification: what exists is written down, and what is written down exists."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from starlette.routing import Route
+
+import executor
+from executor.errors import ExecutorError
+from tests.api.serving import Daemon
+from tests.api.test_access import OPERATOR_ONLY
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+TOOL_ERRORS = {
+    "invalid_arguments",
+    "unknown_tool",
+    "denied",
+    "approval_expired",
+    "upstream_error",
+    "upstream_unreachable",
+    "upstream_timeout",
+    "unexpected_response",
+    "result_too_large",
+    "unknown_outcome",
+    "egress_refused",
+    "call_limit",
+    "cancelled",
+}
+FAILURES = {
+    "code_error",
+    "syntax_error",
+    "cpu_limit",
+    "memory_limit",
+    "wall_limit",
+    "call_limit",
+    "output_limit",
+    "log_limit",
+    "unserializable_result",
+    "nondeterminism",
+    "sandbox_lost",
+    "cancelled",
+}
+
+
+def subclasses(kind: type[ExecutorError]) -> Iterator[type[ExecutorError]]:
+    yield kind
+    for child in kind.__subclasses__():
+        yield from subclasses(child)
+
+
+def documented_codes() -> set[str]:
+    return set(re.findall(r"^\| `([a-z_]+)` \|", (REFERENCE / "errors.md").read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def test_every_error_code_is_documented() -> None:
+    for module in pkgutil.walk_packages(executor.__path__, "executor."):
+        if not module.name.endswith("__main__") and ".migrations." not in module.name:
+            importlib.import_module(module.name)
+    raised = {kind.code for kind in subclasses(ExecutorError) if kind.__module__.startswith("executor.")}
+    assert raised | TOOL_ERRORS | FAILURES <= documented_codes()
+
+
+def test_every_code_used_for_a_tool_error_in_the_sources_is_documented() -> None:
+    root = Path(executor.__path__[0])
+    used: set[str] = set()
+    for path in root.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        used |= set(re.findall(r'(?:ToolError|Failure)\(\s*"([a-z_]+)"', text))
+    assert used
+    assert used <= documented_codes()
+
+
+def test_every_route_is_documented_with_who_may_use_it(daemon: Daemon) -> None:
+    text = (REFERENCE / "api.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `((?:GET|POST|DELETE) [^`]+)` \| (\w+) \|", text, re.MULTILINE))
+    existing = {
+        f"{method} {route.path}": (method, route.path)
+        for route in daemon.app.routes
+        if isinstance(route, Route)
+        for method in route.methods or ()
+        if method != "HEAD"
+    }
+    assert rows.keys() == existing.keys()
+    assert {existing[row] for row, who in rows.items() if who == "operator"} == OPERATOR_ONLY
+
+
+def test_every_event_type_in_the_sources_is_documented() -> None:
+    root = Path(executor.__path__[0])
+    pattern = re.compile(r'"((?:execution|call|interaction|source|policy|daemon)\.[a-z]+)"')
+    written = {
+        name
+        for folder in ("execution", "storage", "catalog", "daemon")
+        for path in (root / folder).rglob("*.py")
+        for name in pattern.findall(path.read_text(encoding="utf-8"))
+        if name not in ("daemon.starting", "daemon.ready", "daemon.failed", "daemon.stopping", "daemon.lock")
+    }
+    documented = set(re.findall(r"^\| `([a-z]+\.[a-z]+)` \|", (REFERENCE / "api.md").read_text(), re.MULTILINE))
+    assert written <= documented
+
+
+def test_every_field_of_a_body_is_documented(daemon: Daemon) -> None:
+    text = (REFERENCE / "api.md").read_text(encoding="utf-8")
+    document: Any = daemon.get("/v1/openapi.json").json
+    bodies = ("NewExecution", "Resume", "Approve", "Deny", "NewSource", "NewPolicy", "PolicyTest")
+    for body in bodies:
+        for name in document["components"]["schemas"][body]["properties"]:
+            assert f"`{name}`" in text, (body, name)
+
+
+def test_the_openapi_document_describes_every_route_and_asks_for_a_token(daemon: Daemon) -> None:
+    document: Any = daemon.get("/v1/openapi.json", role="agent").json
+    assert document["openapi"].startswith("3.1")
+    assert document["security"] == [{"token": []}]
+    described = {(method.upper(), path) for path, item in document["paths"].items() for method in item}
+    hidden = {("POST", "/mcp"), ("GET", "/v1/openapi.json"), ("GET", "/approvals/{interaction_id}")}
+    existing = {
+        (method, route.path)
+        for route in daemon.app.routes
+        if isinstance(route, Route)
+        for method in route.methods or ()
+        if method != "HEAD"
+    }
+    assert described == existing - hidden
+
+
+def test_an_execution_view_has_the_shape_the_openapi_document_promises(daemon: Daemon) -> None:
+    import jsonschema_rs
+
+    document: Any = daemon.get("/v1/openapi.json").json
+    view = daemon.execute("console.log('x'); return {a: 1}")
+    schema = {"$ref": "#/components/schemas/ExecutionView", "components": document["components"]}
+    jsonschema_rs.validator_for(schema).validate(view)
+    assert view.keys() <= document["components"]["schemas"]["ExecutionView"]["properties"].keys()
+
+
+def test_an_interaction_has_the_shape_the_openapi_document_promises(daemon: Daemon, paused: Any) -> None:
+    import jsonschema_rs
+
+    document: Any = daemon.get("/v1/openapi.json").json
+    schema = {"$ref": "#/components/schemas/InteractionView", "components": document["components"]}
+    jsonschema_rs.validator_for(schema).validate(paused["interactions"][0])
+    promised = document["components"]["schemas"]["InteractionView"]["properties"].keys()
+    assert paused["interactions"][0].keys() == promised

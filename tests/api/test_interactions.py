@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from tests.api.serving import Daemon
+
+
+def asked(view: Any) -> str:
+    return str(view["interactions"][0]["id"])
+
+
+def test_a_pause_says_exactly_what_is_asked(daemon: Daemon, paused: Any) -> None:
+    question = paused["interactions"][0]
+    assert question["tool"] == "shop.things.createThing"
+    assert question["arguments"] == {"name": "lamp"}
+    assert question["effect"] == "write"
+    assert question["kind"] == "approval"
+    assert question["status"] == "pending"
+    assert question["executionId"] == paused["executionId"]
+    assert question["url"] == f"{daemon.url}/approvals/{question['id']}"
+    assert question["host"].startswith("http://127.0.0.1:")
+    assert question["expiresAt"] > question["createdAt"]
+    for shown in ("shop.things.createThing", '"name": "lamp"', "write", question["host"]):
+        assert shown in question["prompt"]
+
+
+def test_approving_lets_the_call_happen_once(daemon: Daemon, paused: Any, shop: list[Any]) -> None:
+    before = len(shop)
+    settled = daemon.post(f"/v1/interactions/{asked(paused)}/approve", {})
+    assert (settled.status, settled.json["status"]) == (200, "approved")
+    outcome = daemon.get(f"/v1/executions/{paused['executionId']}?wait=30").json
+    assert outcome["status"] == "completed"
+    assert len(shop) == before + 1
+
+
+def test_approving_twice_is_refused(daemon: Daemon, paused: Any) -> None:
+    path = f"/v1/interactions/{asked(paused)}/approve"
+    assert daemon.post(path).status == 200
+    again = daemon.post(path)
+    assert (again.status, again.json["code"]) == (409, "already_settled")
+
+
+def test_of_two_that_decide_at_once_one_is_refused(daemon: Daemon, paused: Any, shop: list[Any]) -> None:
+    before = len(shop)
+    gate = threading.Barrier(8)
+    answers: list[int] = []
+
+    def decide(act: str) -> None:
+        gate.wait()
+        answers.append(daemon.post(f"/v1/interactions/{asked(paused)}/{act}").status)
+
+    threads = [threading.Thread(target=decide, args=(act,)) for act in ("approve", "deny") * 4]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sorted(answers) == [200] + [409] * 7
+    daemon.get(f"/v1/executions/{paused['executionId']}?wait=30")
+    assert len(shop) - before in (0, 1)
+
+
+def test_denying_reaches_the_code_with_the_reason(daemon: Daemon, paused: Any, shop: list[Any]) -> None:
+    before = len(shop)
+    denied = daemon.post(f"/v1/interactions/{asked(paused)}/deny", {"reason": "not on Sundays"})
+    assert denied.json["status"] == "denied"
+    assert denied.json["decisionReason"] == "not on Sundays"
+    outcome = daemon.get(f"/v1/executions/{paused['executionId']}?wait=30").json
+    assert (outcome["status"], outcome["error"]["code"]) == ("failed", "denied")
+    assert "not on Sundays" in str(outcome["error"])
+    assert len(shop) == before
+
+
+@pytest.mark.parametrize("act", ["approve", "deny"])
+def test_the_agent_decides_nothing(daemon: Daemon, paused: Any, act: str) -> None:
+    assert daemon.post(f"/v1/interactions/{asked(paused)}/{act}", {}, role="agent").status == 403
+    assert daemon.get(f"/v1/interactions/{asked(paused)}").json["status"] == "pending"
+
+
+def test_deciding_after_a_cancel_is_refused(daemon: Daemon, paused: Any, shop: list[Any]) -> None:
+    before = len(shop)
+    daemon.post(f"/v1/executions/{paused['executionId']}/cancel")
+    answer = daemon.post(f"/v1/interactions/{asked(paused)}/approve")
+    assert (answer.status, answer.json["code"]) == (409, "already_settled")
+    assert len(shop) == before
+
+
+def test_a_result_is_only_taken_for_an_unknown_outcome(daemon: Daemon, paused: Any) -> None:
+    answer = daemon.post(f"/v1/interactions/{asked(paused)}/approve", {"result": {"id": 1}})
+    assert (answer.status, answer.json["code"]) == (400, "invalid_request")
+
+
+def test_an_unknown_interaction_is_not_found(daemon: Daemon) -> None:
+    for answer in (
+        daemon.get("/v1/interactions/int_unknown"),
+        daemon.post("/v1/interactions/int_unknown/approve"),
+        daemon.post("/v1/interactions/int_unknown/deny"),
+    ):
+        assert (answer.status, answer.json["code"]) == (404, "not_found")
+
+
+def test_interactions_are_listed_by_status_and_execution(daemon: Daemon, paused: Any) -> None:
+    pending = daemon.get("/v1/interactions?status=pending").json["items"]
+    assert asked(paused) in [item["id"] for item in pending]
+    own = daemon.get(f"/v1/interactions?executionId={paused['executionId']}").json["items"]
+    assert [item["id"] for item in own] == [asked(paused)]
+    assert own[0] == daemon.get(f"/v1/interactions/{asked(paused)}").json
+
+
+def test_the_approvals_page_shows_the_id_and_the_commands_and_no_data(daemon: Daemon, paused: Any) -> None:
+    page = daemon.get(f"/approvals/{asked(paused)}", role=None)
+    assert page.status == 200
+    assert page.headers["content-type"].startswith("text/html")
+    assert f"executor approvals approve {asked(paused)}".encode() in page.body
+    for secret in (b"createThing", b"lamp", paused["executionId"].encode(), b"<script", b"<form"):
+        assert secret not in page.body
+
+
+def test_the_approvals_page_is_the_same_for_ids_that_do_not_exist(daemon: Daemon, paused: Any) -> None:
+    unknown = "int_" + "a" * (len(asked(paused)) - 4)
+    real, made_up = (daemon.get(f"/approvals/{name}", role=None) for name in (asked(paused), unknown))
+    assert real.body.replace(asked(paused).encode(), b"") == made_up.body.replace(unknown.encode(), b"")
+
+
+@pytest.mark.parametrize(
+    "name", ["%3Cscript%3Ealert(1)%3C%2Fscript%3E", "int_aaaaaaaaaaaa%22", "..%2f..%2fetc", "int_", "INT_AAAAAAAAAAAAAA"]
+)
+def test_the_approvals_page_repeats_only_a_well_formed_id(daemon: Daemon, name: str) -> None:
+    answer = daemon.get(f"/approvals/{name}", role=None)
+    assert answer.status in (401, 404)
+    assert b"<" not in answer.body.replace(b"<token>", b"")

@@ -1,0 +1,92 @@
+"""The CLI as a user runs it: a process of its own, a data directory of its own, a real daemon."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@dataclass(frozen=True)
+class Cli:
+    home: Path
+
+    @property
+    def data_dir(self) -> Path:
+        return self.home / "data"
+
+    @property
+    def state_dir(self) -> Path:
+        return self.data_dir / "state"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("EXECUTOR_")}
+        own = {"EXECUTOR_DATA_DIR": str(self.data_dir), "EXECUTOR_PORT": "0", "EXECUTOR_WORKERS": "1"}
+        return {
+            **kept,
+            "HOME": str(self.home),
+            "XDG_CONFIG_HOME": str(self.home),
+            "EXECUTOR_PROGRAM": "executor",
+            **own,
+        }
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-P", "-m", "executor", *arguments]
+
+    def __call__(self, *arguments: str, stdin: str | bytes | None = None, **environment: str) -> Outcome:
+        data = stdin.encode() if isinstance(stdin, str) else stdin
+        done = subprocess.run(
+            self.command(*arguments),
+            input=data,
+            stdin=subprocess.DEVNULL if data is None else None,
+            capture_output=True,
+            timeout=SECONDS,
+            env={**self.environment, **environment},
+            check=False,
+        )
+        return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def start(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
+        return subprocess.Popen(self.command(*arguments), env=self.environment, text=True, **options)
+
+    @property
+    def daemon(self) -> dict[str, Any]:
+        record: dict[str, Any] = json.loads((self.state_dir / "daemon.json").read_text())
+        return record
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Iterator[Cli]:
+    cli = Cli(tmp_path)
+    yield cli
+    cli("down")
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli]:
+    """One daemon for the tests that leave it as they found it."""
+    cli = Cli(tmp_path_factory.mktemp("shared"))
+    assert cli("up").code == 0
+    yield cli
+    cli("down")

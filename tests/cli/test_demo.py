@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from executor.daemon import lock
+from executor.surfaces.cli import exits
+from tests.cli.conftest import Cli
+from tests.cli.test_call import read_until, terminal
+from tests.cli.test_process import wait_until
+
+
+def test_without_a_terminal_the_printed_commands_finish_it_and_it_can_be_run_again(cli: Cli) -> None:
+    done = cli("demo")
+    assert done.code == exits.PAUSED, done.err
+    commands = [line.split()[1:] for line in done.err.splitlines() if line.startswith("  executor ")]
+    approve = next(command for command in commands if command[:2] == ["approvals", "approve"])
+    resume = next(command for command in commands if command[0] == "resume")
+    assert cli(*approve).code == exits.COMPLETED
+    resumed = cli(*resume)
+    assert resumed.code == exits.COMPLETED, resumed.err
+    assert '"refunded": 5' in resumed.out
+    again = cli("demo", "--json")
+    assert again.code == exits.PAUSED
+    assert again.json["interactions"][0]["tool"] == "demo.refunds.createRefund"
+    assert {event["type"] for event in again.json["timeline"]} >= {"execution.created", "interaction.requested"}
+
+
+def test_it_works_again_after_the_sample_has_moved_to_another_port(cli: Cli) -> None:
+    assert cli("demo").code == exits.PAUSED
+    first = cli("sources", "show", "demo", "--json").json["location"]
+    assert cli("down").code == exits.COMPLETED
+    wait_until(lambda: lock.holder(cli.state_dir / "demo.lock") is None)
+    assert cli("demo").code == exits.PAUSED
+    assert cli("sources", "show", "demo", "--json").json["location"] != first
+
+
+def test_in_a_terminal_it_asks_and_shows_result_and_timeline(cli: Cli) -> None:
+    with terminal(cli, "demo") as (process, screen):
+        asked = read_until(screen, "[leave]")
+        assert "demo.refunds.createRefund" in asked
+        os.write(screen, b"a\n")
+        read_until(screen, "sources add")
+        assert process.stdout
+        shown = process.stdout.read()
+        assert process.wait(60) == exits.COMPLETED
+    assert '"refunded": 5' in shown
+    assert "interaction.approved" in shown
+    assert "execution.completed" in shown
+
+
+@pytest.mark.parametrize("answer", [b"d\n"])
+def test_denying_it_ends_with_the_code_for_denied(cli: Cli, answer: bytes) -> None:
+    with terminal(cli, "demo") as (process, screen):
+        read_until(screen, "[leave]")
+        os.write(screen, answer)
+        assert process.wait(60) == exits.DENIED

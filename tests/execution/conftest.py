@@ -1,0 +1,104 @@
+"""A whole Executor on a temporary data directory, connected to a real upstream that counts its effects."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from executor.daemon.executor import Executor
+from executor.execution.outcome import Outcome
+from executor.model.interaction import Interaction
+from executor.settings import Settings
+from executor.sources.kind import SourceRequest
+from executor.storage import policies
+from tests.support.ledger import Ledger, effects
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    server = Ledger(tmp_path / "effects")
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def settings(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    environ = {"EXECUTOR_DATA_DIR": str(tmp_path / "data"), "EXECUTOR_STATE_DIR": str(shared_state(tmp_path_factory))}
+    return Settings.load({**environ, "EXECUTOR_WORKERS": "1", "EXECUTOR_SLOTS": "8"})
+
+
+def shared_state(factory: pytest.TempPathFactory) -> Path:
+    """One place for all tests, so that the sandbox is compiled once."""
+    path = factory.getbasetemp() / "shared-state"
+    path.mkdir(exist_ok=True, mode=0o700)
+    return path
+
+
+@dataclass
+class House:
+    executor: Executor
+    ledger: Ledger
+
+    async def run(self, code: str, **options: Any) -> Outcome:
+        return await self.executor.engine.run(self.executor.tenancy.agent, code, **{"seconds": 30.0, **options})
+
+    async def wait(self, execution_id: str, **options: Any) -> Outcome:
+        return await self.executor.engine.wait(self.executor.tenancy.agent, execution_id, 30.0, **options)
+
+    async def settle(self, outcome: Outcome, decision: Any, index: int = 0, **options: Any) -> Interaction:
+        operator = self.executor.tenancy.operator
+        return await self.executor.engine.settle(operator, outcome.interactions[index].id, decision, **options)
+
+    async def policy(self, pattern: str, action: Any) -> None:
+        workspace_id = self.executor.tenancy.workspace.id
+        await self.executor.database.write(lambda c: policies.add(c, workspace_id, pattern, action))
+
+    def effects(self) -> list[tuple[str, str]]:
+        return effects(self.ledger.effects)
+
+
+@pytest.fixture
+async def reopen(settings: Settings, ledger: Ledger) -> AsyncIterator[Callable[[], Awaitable[House]]]:
+    """Opens the Executor, closing the one before: a restart of the daemon on the same data directory."""
+    opened: list[Executor] = []
+
+    async def open_again() -> House:
+        if opened:
+            await opened.pop().close()
+        executor = await Executor.open(settings)
+        opened.append(executor)
+        if not await executor.catalog.source(executor.tenancy.workspace.id, "ledger"):
+            request = SourceRequest(location=f"{ledger.url}/openapi.json", namespace="ledger", allow_private=True)
+            await executor.catalog.add_source(executor.tenancy.workspace.id, request)
+        return House(executor, ledger)
+
+    yield open_again
+    for executor in opened:
+        await executor.close()
+
+
+@pytest.fixture
+async def house(reopen: Callable[[], Awaitable[House]]) -> House:
+    return await reopen()
+
+
+def value(outcome: Outcome) -> Any:
+    assert outcome.execution.status == "completed", outcome
+    return orjson.loads(outcome.execution.result or "null")
+
+
+async def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    """Wait on a condition, never on a guess."""
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110 - the condition lives in another process or thread
+            await asyncio.sleep(0.005)

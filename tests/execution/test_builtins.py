@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from tests.execution.conftest import House, value
+
+
+async def test_code_can_discover_describe_and_call_what_it_found(house: House) -> None:
+    outcome = await house.run("""
+        const found = await tools.discover({query: "ledger list entries", limit: 3});
+        const about = await tools.describe.tool({path: found.bestPath, includeSchemas: true});
+        return [found.bestPath, about.signature.includes("listEntries"), typeof about.inputSchema];
+    """)
+    assert value(outcome) == ["ledger.entries.listEntries", True, "object"]
+
+
+async def test_the_connected_sources_are_listed(house: House) -> None:
+    [source] = value(await house.run("return await tools.executor.sources.list()"))
+    assert (source["namespace"], source["kind"], source["status"]) == ("ledger", "openapi", "connected")
+
+
+async def test_adding_a_source_from_code_needs_a_human(house: House) -> None:
+    outcome = await house.run(
+        f'return await tools.executor.sources.add({{url: "{house.ledger.url}/openapi.json", namespace: "second"}})'
+    )
+    assert outcome.execution.status == "paused"
+    assert await house.executor.catalog.source(house.executor.tenancy.workspace.id, "second") is None
+    await house.settle(outcome, "approve")
+    assert value(await house.wait(outcome.execution.id))["namespace"] == "second"
+    found = await house.run('return (await tools.second.entries.listEntries({key: "z"})).key')
+    assert value(found) == "z"
+
+
+async def test_a_source_on_a_private_network_is_refused_without_a_human(house: House) -> None:
+    await house.policy("executor.sources.add", "allow")
+    outcome = await house.run(
+        f'try {{ await tools.executor.sources.add({{url: "{house.ledger.url}/openapi.json", namespace: "second"}}) }}'
+        " catch (e) { return e.code }"
+    )
+    assert value(outcome) == "egress_refused"
+
+
+async def test_wrong_arguments_of_a_built_in_tool_are_refused_like_any_others(house: House) -> None:
+    outcome = await house.run("try { await tools.discover({query: 5}) } catch (e) { return e.code }")
+    assert value(outcome) == "invalid_arguments"
+
+
+async def test_describing_an_unknown_tool_names_the_nearest(house: House) -> None:
+    outcome = await house.run(
+        'try { await tools.describe.tool({path: "ledger.entries.listEntry"}) } catch (e) { return [e.code, e.hint] }'
+    )
+    code, hint = value(outcome)
+    assert code == "not_found"
+    assert "ledger.entries.listEntries" in hint

@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from executor.errors import CodeTooLarge, Conflict, EmptyCode, NotFound, UnknownRuntime
+from executor.model.execution import Limits
+from executor.storage import calls, events
+from tests.execution.conftest import House, until, value
+
+
+async def test_code_runs_and_gives_its_value(house: House) -> None:
+    outcome = await house.run("return {sum: 1 + 1}")
+    assert value(outcome) == {"sum": 2}
+
+
+async def test_a_read_is_sent_without_asking_and_journalled(house: House) -> None:
+    outcome = await house.run('const e = await tools.ledger.entries.listEntries({key: "a"}); return e.key')
+    assert value(outcome) == "a"
+    workspace_id = house.executor.tenancy.workspace.id
+    [call] = await house.executor.database.read(lambda c: calls.of_execution(c, workspace_id, outcome.execution.id))
+    assert (call.seq, call.path, call.state, call.done_seq) == (1, "ledger.entries.listEntries", "succeeded", 1)
+    assert json.loads(call.result or "") == {"key": "a"}
+
+
+async def test_parallel_calls_are_answered_to_the_right_promise(house: House) -> None:
+    outcome = await house.run("""
+        const keys = Array.from({length: 40}, (_, i) => `k${i}`);
+        const answers = await Promise.all(keys.map(async (key) => {
+          const first = await tools.ledger.entries.listEntries({key});
+          return (await tools.ledger.entries.listEntries({key: first.key + "!"})).key;
+        }));
+        return answers.every((answer, i) => answer === keys[i] + "!") && answers.length;
+    """)
+    assert value(outcome) == 40
+
+
+async def test_a_failing_call_throws_a_typed_error_that_code_can_handle(house: House) -> None:
+    outcome = await house.run("""
+        try { await tools.ledger.fail.fail({status: 404}); }
+        catch (error) { return [error instanceof ToolError, error.code, error.status, error.details, error.retryable]; }
+    """)
+    assert value(outcome) == [True, "upstream_error", 404, {"reason": "as asked"}, False]
+
+
+async def test_an_unhandled_failing_call_fails_the_execution_with_its_code(house: House) -> None:
+    outcome = await house.run("await tools.ledger.fail.fail({status: 503})")
+    assert outcome.execution.status == "failed"
+    assert outcome.execution.failure is not None
+    assert outcome.execution.failure.code == "upstream_error"
+
+
+async def test_an_answer_that_is_not_what_the_document_promises_is_reported(house: House) -> None:
+    outcome = await house.run("try { await tools.ledger.wrong.wrong() } catch (e) { return e.code }")
+    assert value(outcome) == "unexpected_response"
+
+
+async def test_an_unknown_tool_names_the_nearest_ones(house: House) -> None:
+    outcome = await house.run("try { await tools.ledger.entries.listEntrys() } catch (e) { return [e.code, e.hint] }")
+    code, hint = value(outcome)
+    assert code == "unknown_tool"
+    assert "ledger.entries.listEntries" in hint
+
+
+@pytest.mark.parametrize("arguments", ["{key: 5}", "{}", '{key: "a", amuont: 1}'])
+async def test_wrong_arguments_are_refused_before_anything_is_asked_or_sent(house: House, arguments: str) -> None:
+    code = f"try {{ await tools.ledger.entries.addEntry({arguments}) }} catch (e) {{ return e.code }}"
+    assert value(await house.run(code)) == "invalid_arguments"
+    assert house.effects() == []
+
+
+async def test_a_result_that_is_too_large_fails_only_that_call(house: House) -> None:
+    outcome = await house.run("""
+        try { await tools.ledger.big.big({bytes: 9000000}); return "no" }
+        catch (e) { return [e.code, (await tools.ledger.big.big({bytes: 10})).data.length] }
+    """)
+    assert value(outcome) == ["result_too_large", 10]
+
+
+async def test_console_lines_are_told_and_kept_as_events(house: House) -> None:
+    outcome = await house.run('console.log("one", 1); console.warn("two"); return null')
+    assert [(line.level, line.text) for line in outcome.logs] == [("log", "one 1"), ("warn", "two")]
+    again = await house.executor.engine.outcome(house.executor.tenancy.agent, outcome.execution.id)
+    assert [line.text for line in again.logs] == ["one 1", "two"]
+
+
+async def test_everything_that_happens_is_an_event_in_order(house: House) -> None:
+    outcome = await house.run('console.log("hi"); return await tools.ledger.entries.listEntries({key: "a"})')
+    workspace_id = house.executor.tenancy.workspace.id
+    found = await house.executor.database.read(
+        lambda c: events.after(c, workspace_id, execution_id=outcome.execution.id)
+    )
+    assert [event.type for event in found] == [
+        "execution.created",
+        "execution.log",
+        "call.started",
+        "call.succeeded",
+        "execution.completed",
+    ]
+
+
+async def test_calls_nobody_awaits_are_not_sent_and_that_is_said(house: House) -> None:
+    await house.policy("ledger.**", "allow")
+    outcome = await house.run('tools.ledger.entries.addEntry({key: "lost"}); return 1')
+    assert value(outcome) == 1
+    assert house.effects() == []
+    assert "ledger.entries.addEntry" in outcome.logs[-1].text
+
+
+async def test_a_timer_waits_and_a_race_with_a_call_is_won_by_the_faster(house: House) -> None:
+    outcome = await house.run("""
+        const late = new Promise((resolve) => setTimeout(() => resolve("timer"), 5000));
+        const fast = tools.ledger.entries.listEntries({key: "call"}).then((e) => e.key);
+        const first = await Promise.race([late, fast]);
+        const before = Date.now();
+        await new Promise((resolve) => setTimeout(resolve, 30));
+        return [first, Date.now() - before >= 30];
+    """)
+    assert value(outcome) == ["call", True]
+
+
+async def test_the_active_time_limit_ends_the_execution(house: House) -> None:
+    limits = Limits(wall_ms=300)
+    outcome = await house.run("await tools.ledger.slow.wait({ms: 20000})", limits=limits)
+    assert outcome.execution.failure is not None
+    assert outcome.execution.failure.code == "wall_limit"
+
+
+async def test_more_calls_than_allowed_end_the_execution(house: House) -> None:
+    code = 'for (let i = 0; i < 9; i++) await tools.ledger.entries.listEntries({key: "a"})'
+    outcome = await house.run(code, limits=Limits(calls=5))
+    assert outcome.execution.failure is not None
+    assert outcome.execution.failure.code == "call_limit"
+
+
+async def test_cancelling_ends_a_running_execution_at_once(house: House) -> None:
+    agent = house.executor.tenancy.agent
+    execution = await house.executor.engine.submit(agent, "await tools.ledger.slow.wait({ms: 30000})")
+    cancelled = await house.executor.engine.cancel(agent, execution.id)
+    assert cancelled.status == "cancelled"
+    outcome = await house.wait(execution.id)
+    assert outcome.execution.status == "cancelled"
+    with pytest.raises(Conflict):
+        await house.executor.engine.cancel(agent, execution.id)
+
+
+async def test_bad_submissions_are_refused_with_their_reason(house: House) -> None:
+    with pytest.raises(EmptyCode):
+        await house.run("  \n ")
+    with pytest.raises(UnknownRuntime, match="cobol"):
+        await house.run("return 1", language="cobol")
+    with pytest.raises(CodeTooLarge):
+        await house.run("x" * 10_000_000)
+    with pytest.raises(NotFound):
+        await house.wait("exec_unknown")
+
+
+async def test_a_syntax_error_tells_line_and_column(house: House) -> None:
+    outcome = await house.run("const a = 1;\nconst = 2;")
+    failure = outcome.execution.failure
+    assert failure is not None
+    assert (failure.code, failure.details["line"]) == ("syntax_error", 2)
+
+
+async def test_a_lost_worker_loses_no_execution_and_repeats_no_call(house: House) -> None:
+    await house.policy("ledger.**", "allow")
+    agent = house.executor.tenancy.agent
+    code = """
+        const entry = await tools.ledger.entries.addEntry({key: "once"});
+        await tools.ledger.slow.wait({ms: 300});
+        await tools.ledger.entries.addEntry({key: "then"});
+        return entry.key;
+    """
+    execution = await house.executor.engine.submit(agent, code)
+    await until(lambda: len(house.effects()) == 1)
+    import os
+    import signal
+
+    for pid in house.executor.runtime.worker_pids:
+        os.kill(pid, signal.SIGKILL)
+    outcome = await house.wait(execution.id)
+    assert value(outcome) == "once"
+    assert house.effects() == [("entries", "once"), ("entries", "then")]
+
+
+async def test_an_endless_loop_in_one_execution_leaves_the_others_alone(house: House) -> None:
+    agent = house.executor.tenancy.agent
+    hog = await house.executor.engine.submit(agent, "while (true) {}", limits=Limits(cpu_ms=1500))
+    for _ in range(10):
+        assert value(await house.run("return 1 + 1")) == 2
+    assert not (await house.executor.engine.outcome(agent, hog.id)).execution.is_final
+    outcome = await house.wait(hog.id)
+    assert outcome.execution.failure is not None
+    assert outcome.execution.failure.code == "cpu_limit"
+
+
+async def test_many_executions_at_once_all_end(house: House) -> None:
+    outcomes = await asyncio.gather(*(house.run(f"return {n} * 2") for n in range(60)))
+    assert [value(outcome) for outcome in outcomes] == [n * 2 for n in range(60)]

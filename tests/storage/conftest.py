@@ -1,0 +1,30 @@
+"""The contract suite's databases. Every repository test runs once for each; another engine joins by one more entry."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from executor.storage import migrate, tenancy
+from executor.storage.database import Database, open_engine
+from executor.storage.tenancy import Tenancy
+
+ENGINES = ["sqlite"]
+
+
+@pytest.fixture(params=ENGINES)
+async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
+    path = tmp_path / "data" / "executor.db"
+    migrate.prepare_file(path)
+    engine = open_engine(path)
+    migrate.migrate(engine)
+    opened = Database(engine)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def local(database: Database) -> Tenancy:
+    return await database.write(tenancy.provision)

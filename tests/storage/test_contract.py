@@ -1,0 +1,213 @@
+"""What every repository promises, whatever the database behind it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from executor.errors import Fenced
+from executor.model.execution import Call, Execution, Failure, Limits
+from executor.model.ids import new_id, now_ms
+from executor.model.interaction import Binding, Interaction
+from executor.storage import calls, events, executions, interactions, policies, tenancy
+from executor.storage.database import Database
+from executor.storage.notify import Feed
+from executor.storage.tables import metadata
+from executor.storage.tenancy import Tenancy
+
+
+def an_execution(local: Tenancy, **changes: object) -> Execution:
+    at = now_ms()
+    execution = Execution(
+        new_id("exec"), local.workspace.id, local.agent.id, "typescript", "return 1", "running", b"s" * 16, at, Limits()
+    )
+    return replace(execution, created_at=at, updated_at=at, **changes)  # type: ignore[arg-type]
+
+
+def a_call(execution: Execution, seq: int, **changes: object) -> Call:
+    call = Call(execution.id, execution.workspace_id, seq, "tool", "shop.orders.list", '{"a":1}', "digest", "started")
+    return replace(call, created_at=now_ms(), **changes)  # type: ignore[arg-type]
+
+
+def a_question(execution: Execution, seq: int, **changes: object) -> Interaction:
+    binding = Binding(execution.actor_id, execution.id, seq, "shop.orders.create", "s", "a", "o", 1)
+    question = Interaction(
+        new_id("int"), execution.workspace_id, execution.id, seq, "approval", "pending", binding, {"tool": "x"}
+    )
+    return replace(question, **{"created_at": now_ms(), "expires_at": now_ms() + 60_000, **changes})  # type: ignore[arg-type]
+
+
+async def test_the_first_start_provisions_and_the_second_finds_the_same(database: Database) -> None:
+    first = await database.write(tenancy.provision)
+    second = await database.write(tenancy.provision)
+    assert first == second
+    assert first.operator.may_decide
+    assert not first.agent.may_decide
+
+
+async def test_every_table_below_a_workspace_carries_its_workspace() -> None:
+    tenancy_tables = {"accounts", "organizations", "members", "workspaces"}
+    for table in metadata.tables.values():
+        if table.name not in tenancy_tables:
+            assert "workspace_id" in table.c, table.name
+
+
+async def test_an_execution_comes_back_as_it_was_stored(database: Database, local: Tenancy) -> None:
+    execution = an_execution(local)
+    await database.write(lambda c: executions.insert(c, execution))
+    assert await database.read(lambda c: executions.get(c, local.workspace.id, execution.id)) == execution
+
+
+async def test_another_workspaces_id_answers_as_if_it_did_not_exist(database: Database, local: Tenancy) -> None:
+    execution = an_execution(local)
+    await database.write(lambda c: executions.insert(c, execution))
+    assert await database.read(lambda c: executions.get(c, "ws_other", execution.id)) is None
+    assert await database.read(lambda c: calls.of_execution(c, "ws_other", execution.id)) == []
+
+
+async def test_an_owner_that_lost_its_epoch_cannot_write(database: Database, local: Tenancy) -> None:
+    execution = an_execution(local)
+    await database.write(lambda c: executions.insert(c, execution))
+    claimed = await database.write(lambda c: executions.claim(c, execution.id))
+    assert claimed is not None
+    assert claimed.epoch == 1
+    with pytest.raises(Fenced):
+        await database.write(lambda c: executions.fence(c, execution.id, 0))
+    await database.write(lambda c: executions.fence(c, execution.id, 1))
+
+
+async def test_a_cancelled_execution_fences_its_owner_off(database: Database, local: Tenancy) -> None:
+    execution = an_execution(local)
+    await database.write(lambda c: executions.insert(c, execution))
+    assert await database.write(lambda c: executions.cancel(c, execution.id, Failure("cancelled", "by me")))
+    assert not await database.write(lambda c: executions.cancel(c, execution.id, Failure("cancelled", "again")))
+    with pytest.raises(Fenced):
+        await database.write(lambda c: executions.fence(c, execution.id, 0))
+
+
+async def test_only_queued_or_running_executions_can_be_claimed(database: Database, local: Tenancy) -> None:
+    parked = an_execution(local, status="paused")
+    await database.write(lambda c: executions.insert(c, parked))
+    assert await database.write(lambda c: executions.claim(c, parked.id)) is None
+    assert await database.write(lambda c: executions.queue(c, parked.id))
+    assert not await database.write(lambda c: executions.queue(c, parked.id))
+    claimed = await database.write(lambda c: executions.claim(c, parked.id))
+    assert claimed is not None
+    assert claimed.status == "running"
+
+
+async def test_executions_are_listed_newest_first_by_pages(database: Database, local: Tenancy) -> None:
+    made = [replace(an_execution(local), id=f"exec_{n:04d}") for n in range(5)]
+    for execution in made:
+        await database.write(lambda c, e=execution: executions.insert(c, e))  # type: ignore[misc]
+    first = await database.read(lambda c: executions.page(c, local.workspace.id, limit=2))
+    assert [e.id for e in first] == ["exec_0004", "exec_0003"]
+    rest = await database.read(lambda c: executions.page(c, local.workspace.id, before="exec_0003"))
+    assert [e.id for e in rest] == ["exec_0002", "exec_0001", "exec_0000"]
+    assert await database.read(lambda c: executions.counts(c, local.workspace.id)) == {"running": 5}
+
+
+async def test_a_call_is_journalled_and_then_answered(database: Database, local: Tenancy) -> None:
+    execution = an_execution(local)
+    call = a_call(execution, 1)
+    answered = replace(call, state="succeeded", result="[1]", done_seq=1, done_ms=5)
+
+    def job(c: Connection) -> None:
+        executions.insert(c, execution)
+        calls.insert(c, [call, a_call(execution, 2, state="proposed")])
+        calls.answer(c, answered)
+        calls.abandon(c, execution.id)
+
+    await database.write(job)
+    found = await database.read(lambda c: calls.of_execution(c, local.workspace.id, execution.id))
+    assert found[0] == answered
+    assert found[1].state == "abandoned"
+
+
+async def test_two_answers_cannot_have_the_same_place(database: Database, local: Tenancy) -> None:
+    execution = an_execution(local)
+
+    def job(c: Connection) -> None:
+        executions.insert(c, execution)
+        calls.insert(c, [a_call(execution, 1, done_seq=1), a_call(execution, 2, done_seq=1)])
+
+    with pytest.raises(sa.exc.IntegrityError):
+        await database.write(job)
+
+
+async def test_an_interaction_is_settled_once_and_used_once(database: Database, local: Tenancy) -> None:
+    execution = an_execution(local)
+    question = a_question(execution, 1)
+    await database.write(lambda c: executions.insert(c, execution))
+    await database.write(lambda c: interactions.insert(c, question))
+
+    def settle(c: Connection) -> bool:
+        return interactions.settle(c, question.id, "approved", by="act_1", reason="fine", result=None)
+
+    assert [await database.write(settle), await database.write(settle)] == [True, False]
+    assert [await database.write(lambda c: interactions.use(c, question.id)) for _ in range(2)] == [True, False]
+    found = await database.read(lambda c: interactions.get(c, local.workspace.id, question.id))
+    assert found is not None
+    assert (found.status, found.settled_by, found.binding) == ("approved", "act_1", question.binding)
+
+
+async def test_pending_interactions_past_their_time_are_found(database: Database, local: Tenancy) -> None:
+    execution = an_execution(local)
+    late, early = a_question(execution, 1, expires_at=10), a_question(execution, 2, expires_at=now_ms() + 9999)
+    await database.write(lambda c: executions.insert(c, execution))
+    for question in (late, early):
+        await database.write(lambda c, q=question: interactions.insert(c, q))  # type: ignore[misc]
+    due = await database.read(lambda c: interactions.expired(c, now_ms()))
+    assert [found.id for found in due] == [late.id]
+    assert await database.write(lambda c: sorted(interactions.cancel_pending(c, execution.id))) == sorted(
+        [late.id, early.id]
+    )
+
+
+async def test_policies_keep_their_order_and_raise_the_revision(database: Database, local: Tenancy) -> None:
+    ws = local.workspace.id
+    before = await database.read(lambda c: policies.revision(c, ws))
+    last = await database.write(lambda c: policies.add(c, ws, "a.**", "allow"))
+    first = await database.write(lambda c: policies.add(c, ws, "b.**", "deny", 0))
+    assert [p.id for p in await database.read(lambda c: policies.listing(c, ws))] == [first.id, last.id]
+    assert await database.write(lambda c: policies.remove(c, ws, first.id))
+    assert not await database.write(lambda c: policies.remove(c, ws, first.id))
+    remaining = await database.read(lambda c: policies.listing(c, ws))
+    assert [(p.id, p.position) for p in remaining] == [(last.id, 0)]
+    assert await database.read(lambda c: policies.revision(c, ws)) == before + 3
+
+
+async def test_a_follower_gets_history_and_then_news_without_gap_or_repeat(database: Database, local: Tenancy) -> None:
+    feed, ws = Feed(database), local.workspace.id
+    for n in range(3):
+        await database.write(lambda c, n=n: events.append(c, ws, "test", {"n": n}, "exec_1"))  # type: ignore[misc]
+    seen: list[int] = []
+
+    async def follow() -> None:
+        async for event in feed.follow(ws, execution_id="exec_1", after=0):
+            seen.append(event.data["n"])
+            if len(seen) == 6:
+                return
+
+    follower = asyncio.create_task(follow())
+    await database.write(lambda c: events.append(c, ws, "test", {"n": 99}, "exec_other"))
+    for n in range(3, 6):
+        await database.write(lambda c, n=n: events.append(c, ws, "test", {"n": n}, "exec_1"))  # type: ignore[misc]
+    await asyncio.wait_for(follower, 10)
+    assert seen == [0, 1, 2, 3, 4, 5]
+
+
+async def test_a_closed_feed_ends_its_followers(database: Database, local: Tenancy) -> None:
+    feed = Feed(database)
+
+    async def follow() -> int:
+        return len([event async for event in feed.follow(local.workspace.id)])
+
+    follower = asyncio.create_task(follow())
+    await asyncio.sleep(0)
+    feed.close()
+    assert await asyncio.wait_for(follower, 10) == 0

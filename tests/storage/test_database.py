@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import asyncio
+import stat
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy.engine import Connection
+
+from executor.errors import DataDirectoryUnusable, InvalidRequest, NewerDatabase, StorageError
+from executor.storage import events, migrate
+from executor.storage.database import Database, open_engine, sqlite_path
+from executor.storage.tables import metadata
+from executor.storage.tenancy import Tenancy
+
+
+async def test_a_failing_job_is_undone_alone(database: Database, local: Tenancy) -> None:
+    ws = local.workspace.id
+
+    def good(c: Connection) -> None:
+        events.append(c, ws, "good", {})
+
+    def bad(c: Connection) -> None:
+        events.append(c, ws, "bad", {})
+        raise ValueError("on purpose")
+
+    outcomes = await asyncio.gather(*(database.write(job) for job in (good, bad, good)), return_exceptions=True)
+    assert [type(outcome).__name__ for outcome in outcomes] == ["NoneType", "ValueError", "NoneType"]
+    found = await database.read(lambda c: events.after(c, ws))
+    assert [event.type for event in found] == ["good", "good"]
+
+
+async def test_a_job_that_fails_alone_leaves_nothing_and_the_writer_goes_on(database: Database, local: Tenancy) -> None:
+    def bad(c: Connection) -> None:
+        events.append(c, local.workspace.id, "bad", {})
+        raise ValueError("on purpose")
+
+    with pytest.raises(ValueError, match="on purpose"):
+        await database.write(bad)
+    with pytest.raises(sa.exc.IntegrityError):
+        await database.write(lambda c: events.append(c, "ws_unknown", "bad", {}))
+    await database.write(lambda c: events.append(c, local.workspace.id, "good", {}))
+    found = await database.read(lambda c: events.after(c, local.workspace.id))
+    assert [event.type for event in found] == ["good"]
+
+
+async def test_jobs_are_committed_in_the_order_they_were_queued(database: Database, local: Tenancy) -> None:
+    ws = local.workspace.id
+    jobs = [database.write(lambda c, n=n: events.append(c, ws, "n", {"n": n})) for n in range(500)]  # type: ignore[misc]
+    await jobs[-1]
+    assert all(job.done() for job in jobs)
+    found = await database.read(lambda c: events.after(c, ws, limit=500))
+    assert [event.data["n"] for event in found] == list(range(500))
+
+
+async def test_announcements_come_only_for_what_was_committed(database: Database, local: Tenancy) -> None:
+    announced: list[str] = []
+    database.on_events = lambda committed: announced.extend(item.type for item in committed)
+
+    def bad(c: Connection) -> None:
+        events.append(c, local.workspace.id, "bad", {})
+        raise ValueError
+
+    good = [database.write(lambda c: events.append(c, local.workspace.id, "good", {})) for _ in range(2)]
+    await asyncio.gather(database.write(bad), *good, return_exceptions=True)
+    assert announced == ["good", "good"]
+
+
+async def test_a_closed_database_says_so(database: Database) -> None:
+    await database.close()
+    with pytest.raises(StorageError, match="closed"):
+        await database.write(lambda c: None)
+
+
+async def test_the_database_is_durable_and_private(database: Database, tmp_path: Path) -> None:
+    def pragmas(c: Connection) -> tuple[str, int, int]:
+        values = [c.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("journal_mode", "synchronous")]
+        return values[0], values[1], c.exec_driver_sql("PRAGMA foreign_keys").scalar()
+
+    assert await database.read(pragmas) == ("wal", 2, 1)
+    folder = tmp_path / "data"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    files = list(folder.iterdir())
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+    assert any(file.name.endswith("-wal") for file in files)
+
+
+async def test_the_migrations_give_exactly_the_tables_of_the_code(database: Database) -> None:
+    def differences(c: Connection) -> list[object]:
+        return list(compare_metadata(MigrationContext.configure(c), metadata))
+
+    assert await database.read(differences) == []
+
+
+def test_the_known_revisions_are_those_of_the_migration_scripts() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(migrate.MIGRATIONS))
+    scripts = ScriptDirectory.from_config(config)
+    assert scripts.get_current_head() == migrate.HEAD
+    assert {script.revision for script in scripts.walk_revisions()} == set(migrate.KNOWN)
+
+
+def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "executor.db"
+    engine = open_engine(path)
+    migrate.migrate(engine)
+    with engine.begin() as c:
+        c.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(NewerDatabase, match="9999"):
+        migrate.migrate(engine)
+    engine.dispose()
+
+
+def test_a_file_that_is_no_database_is_reported_and_kept(tmp_path: Path) -> None:
+    path = tmp_path / "executor.db"
+    path.write_bytes(b"this is not a database at all, but somebody's notes" * 50)
+    engine = open_engine(path)
+    with pytest.raises(DataDirectoryUnusable, match="not a database"):
+        migrate.migrate(engine)
+    engine.dispose()
+    assert path.read_bytes().startswith(b"this is not")
+
+
+def test_a_data_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(DataDirectoryUnusable, match="file"):
+        migrate.prepare_file(tmp_path / "file" / "executor.db")
+
+
+def test_a_database_url_this_version_cannot_use_is_refused(tmp_path: Path) -> None:
+    assert sqlite_path("", tmp_path) == tmp_path / "executor.db"
+    assert sqlite_path("sqlite:////somewhere/x.db", tmp_path) == Path("/somewhere/x.db")
+    with pytest.raises(InvalidRequest, match="oracle"):
+        sqlite_path("oracle://host/db", tmp_path)
