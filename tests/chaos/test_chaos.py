@@ -118,11 +118,10 @@ class Killer:
 def upstream(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     file = tmp_path / "effects"
     command = [sys.executable, "-m", "tests.support.ledger", str(file), "15"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    yield process.stdout.readline().strip(), file
-    process.kill()
-    process.wait()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield process.stdout.readline().strip(), file
+        process.kill()
 
 
 @pytest.fixture

@@ -195,11 +195,11 @@ def test_a_source_can_come_from_a_file_and_go(shared: Cli) -> None:
 
 
 @contextmanager
-def terminal(cli: Cli, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
+def terminal(own: Cli, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """Standard input and standard error are a terminal, standard output is a pipe."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        cli.command(*arguments), env=cli.environment, stdin=theirs, stderr=theirs, stdout=subprocess.PIPE, text=True,
+        own.command(*arguments), env=own.environment, stdin=theirs, stderr=theirs, stdout=subprocess.PIPE, text=True,
         start_new_session=True,
     )  # fmt: skip
     os.close(theirs)
@@ -260,14 +260,14 @@ def test_ctrl_c_leaves_the_execution_running_and_says_how_to_go_on(shared: Cli) 
     assert shared("executions", "cancel", execution).code == exits.COMPLETED
 
 
-def test_a_daemon_that_dies_under_a_call_is_started_again_and_the_call_goes_on(cli: Cli) -> None:
-    assert cli("up").code == 0
-    pid = cli.daemon["pid"]
+def test_a_daemon_that_dies_under_a_call_is_started_again_and_the_call_goes_on(own: Cli) -> None:
+    assert own("up").code == 0
+    pid = own.daemon["pid"]
     code = "console.log('under way'); await new Promise(done => setTimeout(done, 3000)); return 7"
-    with cli.start("call", code, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with own.start("call", code, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stderr
         wait_until(lambda: "under way" in process.stderr.readline() if process.stderr else False)
         os.kill(pid, signal.SIGKILL)
         out, said = process.communicate(timeout=120)
     assert (process.returncode, out) == (exits.COMPLETED, "7\n"), said
-    assert cli.daemon["pid"] != pid
+    assert own.daemon["pid"] != pid

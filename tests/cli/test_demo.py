@@ -11,33 +11,33 @@ from tests.cli.test_call import read_until, terminal
 from tests.cli.test_process import wait_until
 
 
-def test_without_a_terminal_the_printed_commands_finish_it_and_it_can_be_run_again(cli: Cli) -> None:
-    done = cli("demo")
+def test_without_a_terminal_the_printed_commands_finish_it_and_it_can_be_run_again(own: Cli) -> None:
+    done = own("demo")
     assert done.code == exits.PAUSED, done.err
     commands = [line.split()[1:] for line in done.err.splitlines() if line.startswith("  executor ")]
     approve = next(command for command in commands if command[:2] == ["approvals", "approve"])
     resume = next(command for command in commands if command[0] == "resume")
-    assert cli(*approve).code == exits.COMPLETED
-    resumed = cli(*resume)
+    assert own(*approve).code == exits.COMPLETED
+    resumed = own(*resume)
     assert resumed.code == exits.COMPLETED, resumed.err
     assert '"refunded": 5' in resumed.out
-    again = cli("demo", "--json")
+    again = own("demo", "--json")
     assert again.code == exits.PAUSED
     assert again.json["interactions"][0]["tool"] == "demo.refunds.createRefund"
     assert {event["type"] for event in again.json["timeline"]} >= {"execution.created", "interaction.requested"}
 
 
-def test_it_works_again_after_the_sample_has_moved_to_another_port(cli: Cli) -> None:
-    assert cli("demo").code == exits.PAUSED
-    first = cli("sources", "show", "demo", "--json").json["location"]
-    assert cli("down").code == exits.COMPLETED
-    wait_until(lambda: lock.holder(cli.state_dir / "demo.lock") is None)
-    assert cli("demo").code == exits.PAUSED
-    assert cli("sources", "show", "demo", "--json").json["location"] != first
+def test_it_works_again_after_the_sample_has_moved_to_another_port(own: Cli) -> None:
+    assert own("demo").code == exits.PAUSED
+    first = own("sources", "show", "demo", "--json").json["location"]
+    assert own("down").code == exits.COMPLETED
+    wait_until(lambda: lock.holder(own.state_dir / "demo.lock") is None)
+    assert own("demo").code == exits.PAUSED
+    assert own("sources", "show", "demo", "--json").json["location"] != first
 
 
-def test_in_a_terminal_it_asks_and_shows_result_and_timeline(cli: Cli) -> None:
-    with terminal(cli, "demo") as (process, screen):
+def test_in_a_terminal_it_asks_and_shows_result_and_timeline(own: Cli) -> None:
+    with terminal(own, "demo") as (process, screen):
         asked = read_until(screen, "[leave]")
         assert "demo.refunds.createRefund" in asked
         os.write(screen, b"a\n")
@@ -51,8 +51,8 @@ def test_in_a_terminal_it_asks_and_shows_result_and_timeline(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("answer", [b"d\n"])
-def test_denying_it_ends_with_the_code_for_denied(cli: Cli, answer: bytes) -> None:
-    with terminal(cli, "demo") as (process, screen):
+def test_denying_it_ends_with_the_code_for_denied(own: Cli, answer: bytes) -> None:
+    with terminal(own, "demo") as (process, screen):
         read_until(screen, "[leave]")
         os.write(screen, answer)
         assert process.wait(60) == exits.DENIED

@@ -51,55 +51,55 @@ def test_status_never_starts_it_and_tells_that_it_does_not_run(cli: Cli) -> None
     assert not cli.data_dir.exists()
 
 
-def test_up_starts_it_status_shows_it_and_down_stops_it(cli: Cli) -> None:
-    started = cli("up", "--json").json
+def test_up_starts_it_status_shows_it_and_down_stops_it(own: Cli) -> None:
+    started = own("up", "--json").json
     assert started["started"] is True
-    status = cli("status", "--json").json
+    status = own("status", "--json").json
     assert (status["running"], status["pid"]) == (True, started["pid"])
     assert status["address"] == started["address"]
-    again = cli("up", "--json").json
+    again = own("up", "--json").json
     assert (again["started"], again["pid"]) == (False, started["pid"])
-    assert cli("down", "--json").json == {"stopped": True, "pid": started["pid"]}
+    assert own("down", "--json").json == {"stopped": True, "pid": started["pid"]}
     assert not psutil.pid_exists(started["pid"]) or psutil.Process(started["pid"]).status() == psutil.STATUS_ZOMBIE
-    assert cli("status").code == exits.UNREACHABLE
-    assert cli("down", "--json").json == {"stopped": False, "pid": None}
+    assert own("status").code == exits.UNREACHABLE
+    assert own("down", "--json").json == {"stopped": False, "pid": None}
 
 
-def test_its_files_are_for_the_owner_alone(cli: Cli) -> None:
-    assert cli("up").code == 0
-    for path in (cli.data_dir, *cli.data_dir.rglob("*")):
+def test_its_files_are_for_the_owner_alone(own: Cli) -> None:
+    assert own("up").code == 0
+    for path in (own.data_dir, *own.data_dir.rglob("*")):
         assert not path.stat().st_mode & 0o077, path
 
 
-def test_of_twenty_started_at_once_exactly_one_stays(cli: Cli) -> None:
-    many = [cli.start("up", "--json", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) for _ in range(20)]
+def test_of_twenty_started_at_once_exactly_one_stays(own: Cli) -> None:
+    many = [own.start("up", "--json", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) for _ in range(20)]
     told = [json.loads(process.communicate(timeout=120)[0]) for process in many]
     assert {process.returncode for process in many} == {0}
     assert len({each["pid"] for each in told}) == 1
-    wait_until(lambda: len(daemons_of(cli)) == 1)
+    wait_until(lambda: len(daemons_of(own)) == 1)
 
 
-def test_a_daemon_killed_while_starting_blocks_nothing(cli: Cli) -> None:
-    with cli.start("up", stderr=subprocess.PIPE, stdout=subprocess.PIPE) as first:
-        wait_until(lambda: bool(lock.holder(cli.data_dir / "daemon.lock")))
-        pid = lock.holder(cli.data_dir / "daemon.lock")
+def test_a_daemon_killed_while_starting_blocks_nothing(own: Cli) -> None:
+    with own.start("up", stderr=subprocess.PIPE, stdout=subprocess.PIPE) as first:
+        wait_until(lambda: bool(lock.holder(own.data_dir / "daemon.lock")))
+        pid = lock.holder(own.data_dir / "daemon.lock")
         assert pid
         os.kill(pid, signal.SIGKILL)
         _, said = first.communicate(timeout=60)
     assert first.returncode in (exits.COMPLETED, exits.UNREACHABLE)
     if first.returncode:
         assert "died while starting" in said
-    assert cli("up").code == exits.COMPLETED
+    assert own("up").code == exits.COMPLETED
 
 
-def test_after_kill_9_the_next_command_starts_a_new_one(cli: Cli) -> None:
-    assert cli("up").code == 0
-    pid = cli.daemon["pid"]
+def test_after_kill_9_the_next_command_starts_a_new_one(own: Cli) -> None:
+    assert own("up").code == 0
+    pid = own.daemon["pid"]
     os.kill(pid, signal.SIGKILL)
-    wait_until(lambda: lock.holder(cli.data_dir / "daemon.lock") is None)
-    assert cli("status").code == exits.UNREACHABLE
-    assert cli("executions", "list", "--json").code == exits.COMPLETED
-    assert cli.daemon["pid"] != pid
+    wait_until(lambda: lock.holder(own.data_dir / "daemon.lock") is None)
+    assert own("status").code == exits.UNREACHABLE
+    assert own("executions", "list", "--json").code == exits.COMPLETED
+    assert own.daemon["pid"] != pid
 
 
 def test_a_taken_port_is_told_with_its_number(cli: Cli) -> None:
@@ -112,19 +112,19 @@ def test_a_taken_port_is_told_with_its_number(cli: Cli) -> None:
     assert "EXECUTOR_PORT" in done.json["error"]["hint"]
 
 
-def test_a_database_of_a_newer_version_is_told(cli: Cli) -> None:
+def test_a_database_of_a_newer_version_is_told(own: Cli) -> None:
     import sqlite3
 
-    assert cli("up").code == 0
-    assert cli("down").code == 0
-    with sqlite3.connect(cli.data_dir / "executor.db") as database:
+    assert own("up").code == 0
+    assert own("down").code == 0
+    with sqlite3.connect(own.data_dir / "executor.db") as database:
         database.execute("UPDATE alembic_version SET version_num = '9999'")
     database.close()
-    done = cli("call", "--json", "return 1")
+    done = own("call", "--json", "return 1")
     assert done.code == exits.UNREACHABLE
     assert done.json["error"]["code"] == "newer_database"
     assert done.json["executionId"] is None
-    checks = {check["name"]: check for check in cli("doctor", "--json").json["checks"]}
+    checks = {check["name"]: check for check in own("doctor", "--json").json["checks"]}
     assert checks["schema"]["status"] == "failure"
 
 
@@ -181,7 +181,7 @@ def test_a_data_directory_locked_by_something_else_is_told(cli: Cli) -> None:
 class Stranger(http.server.BaseHTTPRequestHandler):
     seen: list[str]
 
-    def do_GET(self) -> None:  # noqa: N802 - the standard library's name
+    def do_GET(self) -> None:
         self.seen.append(str(self.headers))
         self.send_response(200)
         self.end_headers()
@@ -202,56 +202,56 @@ def stranger() -> Iterator[tuple[int, list[str]]]:
         server.shutdown()
 
 
-def test_a_stranger_on_the_port_never_sees_a_token(cli: Cli, stranger: tuple[int, list[str]]) -> None:
+def test_a_stranger_on_the_port_never_sees_a_token(own: Cli, stranger: tuple[int, list[str]]) -> None:
     """The daemon was killed, its record lies there, and somebody else took its port; even its pid is alive again."""
     port, seen = stranger
-    assert cli("up").code == 0
-    record = cli.daemon
-    assert cli("down").code == 0
+    assert own("up").code == 0
+    record = own.daemon
+    assert own("down").code == 0
     for pid in (record["pid"], os.getpid()):
-        (cli.state_dir / "daemon.json").write_text(json.dumps({**record, "port": port, "pid": pid}))
-        assert cli("status").code == exits.UNREACHABLE
-        assert cli("call", "return 1", EXECUTOR_PORT=str(port)).code == exits.UNREACHABLE
+        (own.state_dir / "daemon.json").write_text(json.dumps({**record, "port": port, "pid": pid}))
+        assert own("status").code == exits.UNREACHABLE
+        assert own("call", "return 1", EXECUTOR_PORT=str(port)).code == exits.UNREACHABLE
     assert seen == []
 
 
-def test_down_signals_nobody_who_merely_has_the_number(cli: Cli) -> None:
-    assert cli("up").code == 0
-    record = cli.daemon
-    assert cli("down").code == 0
+def test_down_signals_nobody_who_merely_has_the_number(own: Cli) -> None:
+    assert own("up").code == 0
+    record = own.daemon
+    assert own("down").code == 0
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as bystander:
-        (cli.state_dir / "daemon.json").write_text(json.dumps({**record, "pid": bystander.pid}))
-        (cli.state_dir / "daemon.pid").write_text(f"{bystander.pid}\n")
-        assert cli("down", "--json").json["stopped"] is False
+        (own.state_dir / "daemon.json").write_text(json.dumps({**record, "pid": bystander.pid}))
+        (own.state_dir / "daemon.pid").write_text(f"{bystander.pid}\n")
+        assert own("down", "--json").json["stopped"] is False
         assert bystander.poll() is None
         bystander.kill()
 
 
-def test_two_data_directories_can_not_share_a_state_directory(cli: Cli, tmp_path: Path) -> None:
-    assert cli("up").code == 0
-    other = {"EXECUTOR_DATA_DIR": str(tmp_path / "other"), "EXECUTOR_STATE_DIR": str(cli.state_dir)}
-    done = cli("up", **other)
+def test_two_data_directories_can_not_share_a_state_directory(own: Cli, tmp_path: Path) -> None:
+    assert own("up").code == 0
+    other = {"EXECUTOR_DATA_DIR": str(tmp_path / "other"), "EXECUTOR_STATE_DIR": str(own.state_dir)}
+    done = own("up", **other)
     assert done.code == exits.UNREACHABLE
     assert "EXECUTOR_STATE_DIR" in done.err
-    assert cli("status").code == exits.COMPLETED
+    assert own("status").code == exits.COMPLETED
 
 
-def test_in_the_foreground_it_runs_until_it_is_told_to_stop(cli: Cli) -> None:
-    with cli.start("up", "--foreground", stderr=subprocess.PIPE) as process:
-        wait_until(lambda: (cli.state_dir / "daemon.json").exists())
-        assert cli.daemon["pid"] == process.pid
+def test_in_the_foreground_it_runs_until_it_is_told_to_stop(own: Cli) -> None:
+    with own.start("up", "--foreground", stderr=subprocess.PIPE) as process:
+        wait_until(lambda: (own.state_dir / "daemon.json").exists())
+        assert own.daemon["pid"] == process.pid
         process.send_signal(signal.SIGTERM)
         _, said = process.communicate(timeout=30)
     assert process.returncode == exits.COMPLETED
     assert "listening on http://127.0.0.1:" in said
-    assert not (cli.state_dir / "daemon.json").exists()
-    assert not (cli.state_dir / "daemon.pid").exists()
+    assert not (own.state_dir / "daemon.json").exists()
+    assert not (own.state_dir / "daemon.pid").exists()
 
 
-def test_the_log_is_json_lines(cli: Cli) -> None:
-    assert cli("up").code == 0
-    assert cli("down").code == 0
-    lines = [json.loads(line) for line in (cli.state_dir / "daemon.log").read_text().splitlines()]
+def test_the_log_is_json_lines(own: Cli) -> None:
+    assert own("up").code == 0
+    assert own("down").code == 0
+    lines = [json.loads(line) for line in (own.state_dir / "daemon.log").read_text().splitlines()]
     assert [line["event"] for line in lines if line["logger"] == "executor.daemon.server"] == [
         "daemon.starting",
         "daemon.ready",
@@ -271,10 +271,10 @@ def test_doctor_works_without_and_with_a_daemon(cli: Cli) -> None:
     assert all(set(check) == {"name", "status", "message", "hint"} for check in after["checks"])
 
 
-def test_doctor_points_out_what_is_wrong(cli: Cli) -> None:
-    assert cli("up").code == 0
-    (cli.data_dir / "operator.token").chmod(0o644)
-    done = cli("doctor", "--json", EXECUTOR_PROT="1")
+def test_doctor_points_out_what_is_wrong(own: Cli) -> None:
+    assert own("up").code == 0
+    (own.data_dir / "operator.token").chmod(0o644)
+    done = own("doctor", "--json", EXECUTOR_PROT="1")
     checks = {check["name"]: check for check in done.json["checks"]}
     assert done.code == exits.FAILED
     assert (checks["operator.token"]["status"], checks["environment"]["status"]) == ("failure", "warning")

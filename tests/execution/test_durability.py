@@ -174,7 +174,7 @@ async def test_a_parked_run_holds_nothing_in_memory(reopen: Reopen) -> None:
     for _ in range(5):
         await house.run('await tools.ledger.transfers.transfer({key: "b"})')
     await until(lambda: house.executor.engine.live == 0)
-    assert house.executor.runtime.open_sandboxes == 0
+    await until(lambda: house.executor.runtime.open_sandboxes == 0)
 
 
 async def test_replaying_a_finished_journal_gives_the_same_result_and_sends_nothing(reopen: Reopen) -> None:

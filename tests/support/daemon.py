@@ -91,7 +91,8 @@ class Daemon:
             with urllib.request.urlopen(request, timeout=timeout) as answer:
                 return json.loads(answer.read() or b"null")
         except urllib.error.HTTPError as error:
-            raise Refused(error.code, json.loads(error.read() or b"null")) from error
+            with error:
+                raise Refused(error.code, json.loads(error.read() or b"null")) from error
 
     def get(self, path: str) -> Any:
         return self.request("GET", path)

@@ -66,6 +66,9 @@ class Ledger(ThreadingHTTPServer):
         self.charged: dict[str, Any] = {}
         self.reads = 0
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that was killed is no news here."""
+
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_address[1]}"

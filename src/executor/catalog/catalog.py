@@ -63,13 +63,6 @@ class Catalog:
     async def sources(self, workspace_id: str) -> list[Source]:
         return await self._database.read(lambda c: source_rows.listing(c, workspace_id))
 
-    async def close(self) -> None:
-        for kind in self._kinds.values():
-            await kind.close()
-
-    async def sources(self, workspace_id: str) -> list[Source]:
-        return await self._database.read(lambda c: source_rows.listing(c, workspace_id))
-
     async def check(self, tool: Tool, arguments: dict[str, Any]) -> None:
         """Raises ToolError("invalid_arguments") with every problem, and the signature as its hint."""
         if not isinstance(arguments, dict):

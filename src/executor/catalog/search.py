@@ -43,7 +43,7 @@ MAX_QUERY = 1_000
 MAX_TERMS = 32
 K1 = 1.2
 B = 0.4
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_]+")
+_WORD = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,12 @@ class Hit:
 
 
 def terms(text: str) -> list[str]:
-    return [stem(word) for raw in _WORD.findall(text) if (word := raw.lower()) not in STOP]
+    return [stem(word) for raw in _WORD.findall(text) if (word := singular(raw).lower()) not in STOP]
+
+
+def singular(word: str) -> str:
+    """Acronyms have their plural in a small letter: `PRs`."""
+    return word[:-1] if len(word) > 2 and word[-1] == "s" and word[:-1].isupper() else word
 
 
 def stem(word: str) -> str:
@@ -85,6 +90,7 @@ class Index:
     def search(self, query: str, *, namespace: str | None = None) -> list[Hit]:
         """Every match, in no order: see `best`."""
         wanted = list(dict.fromkeys(terms(query[:MAX_QUERY])))[:MAX_TERMS]
+        named = query.strip().lower()
         scores: dict[int, float] = defaultdict(float)
         matched: dict[int, int] = defaultdict(int)
         for term in wanted:
@@ -92,7 +98,7 @@ class Index:
                 scores[number] += score
                 matched[number] += 1
         return [
-            Hit(self.heads[number], round(score * self._fit(number, wanted, matched[number]), 4))
+            Hit(self.heads[number], round(score * self._fit(number, wanted, matched[number], named), 4))
             for number, score in scores.items()
             if namespace is None or self.heads[number].path.startswith(f"{namespace}.")
         ]
@@ -125,7 +131,7 @@ class Index:
                     found[number] = score
         return found
 
-    def _fit(self, number: int, wanted: list[str], matched: int) -> float:
+    def _fit(self, number: int, wanted: list[str], matched: int, named: str) -> float:
         """How well query and path cover each other: `issues.create` answers "create issue", `createForIssue` less."""
         head, structure = self.heads[number], self._structures[number]
         known = {stem(word) for term in wanted for word in (term, *SYNONYMS.get(term, ()))}
@@ -133,6 +139,8 @@ class Index:
         fit = (0.4 + 0.6 * matched / len(wanted)) * (0.5 + covered)
         if self._openings[number] == wanted[0]:
             fit *= 1.15
+        if f".{head.path.lower()}".endswith(f".{named}"):
+            fit *= 4
         return fit * verb_fit(wanted, head) * (0.8 if head.deprecated else 1.0)
 
 

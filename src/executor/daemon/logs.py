@@ -62,4 +62,5 @@ def configure(settings: Settings, *, detached: bool) -> None:
     for handler in handlers:
         handler.setFormatter(JsonLines())
     logging.basicConfig(level=settings.log_level.upper(), handlers=handlers, force=True)
+    logging.getLogger("alembic").setLevel(logging.WARNING)
     logging.captureWarnings(capture=True)

@@ -13,7 +13,7 @@ import secrets
 import signal
 import socket
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,8 +25,11 @@ from executor.errors import DataDirectoryUnusable, ExecutorError
 from executor.settings import Settings
 
 if TYPE_CHECKING:
+    import asyncio
+
     from executor.daemon.executor import Executor
 
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 Application = Callable[..., Awaitable[None]]
 
 
@@ -99,15 +102,15 @@ def _loop_factory() -> Callable[[], Any] | None:
 async def _live(settings: Settings, load_surfaces: LoadSurfaces, report: Report, listener: socket.socket) -> None:
     import asyncio
 
-    stopping = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopping.set)
-    # The surfaces' imports run beside the opening of the database and the start of the workers.
-    loading = asyncio.create_task(asyncio.to_thread(load_surfaces))
     from executor.daemon.executor import Executor
 
-    executor = await Executor.open(settings, progress=report.progress)
+    stopping = _on_signal()
+    opening = asyncio.create_task(Executor.open(settings, progress=report.progress))
+    # The surfaces are imported beside it: most of the opening is waiting, for the disk and for the workers.
+    loading = asyncio.create_task(asyncio.to_thread(load_surfaces))
+    executor = await _opened(opening, stopping)
+    if executor is None:
+        return
     try:
         create_surfaces = await loading
         if not stopping.is_set():
@@ -118,8 +121,39 @@ async def _live(settings: Settings, load_surfaces: LoadSurfaces, report: Report,
         logger.info("daemon.stopped")
 
 
+def _on_signal() -> asyncio.Event:
+    """Set by the first signal; a second one ends the process at once, which the journal survives."""
+    import asyncio
+
+    loop, stopping = asyncio.get_running_loop(), asyncio.Event()
+
+    def stop() -> None:
+        stopping.set()
+        for number in STOP_SIGNALS:
+            loop.remove_signal_handler(number)
+
+    for number in STOP_SIGNALS:
+        loop.add_signal_handler(number, stop)
+    return stopping
+
+
+async def _opened(opening: asyncio.Task[Executor], stopping: asyncio.Event) -> Executor | None:
+    """None when told to stop before it was open."""
+    import asyncio
+
+    told = asyncio.create_task(stopping.wait())
+    await asyncio.wait((opening, told), return_when=asyncio.FIRST_COMPLETED)
+    told.cancel()
+    if opening.done():
+        return opening.result()
+    opening.cancel()
+    with suppress(asyncio.CancelledError):
+        await (await opening).close()
+    return None
+
+
 async def _listen(
-    settings: Settings, surfaces: Surfaces, listener: socket.socket, stopping: Any, report: Report
+    settings: Settings, surfaces: Surfaces, listener: socket.socket, stopping: asyncio.Event, report: Report
 ) -> None:
     import asyncio
 

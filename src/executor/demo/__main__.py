@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 import threading
@@ -28,7 +29,7 @@ def main() -> None:
 
 
 def wait_for_end_of_input(ended: threading.Event) -> None:
-    while sys.stdin.buffer.read(4096):
+    while os.read(sys.stdin.fileno(), 4096):
         pass
     ended.set()
 

@@ -118,6 +118,7 @@ class Engine:
         await wait_until(run.done, seconds)
         if run.outcome is not None:
             return run.outcome
+        journal.bear()
         await journal.durable()
         return await self.outcome(actor, run.execution.id)
 

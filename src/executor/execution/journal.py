@@ -156,10 +156,10 @@ class Journal:
         self._queue(job, [])
 
     async def durable(self) -> None:
-        while self._pending:
-            pending, self._pending = self._pending, []
-            for future in pending:
-                await future
+        """Until everything queued so far is committed; whoever asks, also while the run itself waits."""
+        for future in list(self._pending):
+            await future
+        self._pending = [future for future in self._pending if not future.done()]
 
     def _queue(self, job: Callable[[Connection], Any], happened: Happened) -> asyncio.Future[Any]:
         execution, born_now = self._execution, self._unborn

@@ -68,7 +68,8 @@ def test_bodies_made_of_parts_are_flattened() -> None:
 
 
 def test_read_only_fields_are_not_asked_for() -> None:
-    schema = {"type": "object", "properties": {"id": {"type": "string", "readOnly": True}, **THING["properties"]}, "required": ["id", "name"]}  # type: ignore[dict-item] # fmt: skip
+    properties = {"id": {"type": "string", "readOnly": True}, "name": {"type": "string"}}
+    schema = {"type": "object", "properties": properties, "required": ["id", "name"]}
     tool = one_tool("/a", {"requestBody": json_body(schema, required=True)}, "post")
     assert tool.input_schema["required"] == ["name"]
     assert tool.binding["body"]["schema"]["required"] == ["name"]
@@ -224,7 +225,8 @@ def test_descriptions_are_printable_and_bounded() -> None:
 def test_the_digest_changes_with_everything_a_decision_rests_on() -> None:
     def digest(schema: object, **operation: object) -> str:
         body = json_body({"$ref": "#/components/schemas/A"})
-        parts = {"components": {"schemas": {"A": {"type": "object", "properties": {"b": {"$ref": "#/components/schemas/B"}}}, "B": schema}}}  # fmt: skip
+        holder = {"type": "object", "properties": {"b": {"$ref": "#/components/schemas/B"}}}
+        parts = {"components": {"schemas": {"A": holder, "B": schema}}}
         return one_tool("/a", {"operationId": "x", "requestBody": body, **operation}, "post", **parts).schema_digest
 
     deep = {"type": "object", "properties": {"a": {"$ref": "#/components/schemas/A"}, "c": {"type": "string"}}}

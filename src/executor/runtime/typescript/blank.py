@@ -56,7 +56,7 @@ _REWRITTEN = (
 _QUERY = Query(
     LANGUAGE,
     "".join(f"({name}) @{name}\n" for name in (*_TYPES, *_STATEMENTS, *_MEMBERS, *_REWRITTEN))
-    + '(call_expression function: (import)) @dynamic_import\n(ERROR) @error\n(MISSING) @missing\n',
+    + "(call_expression function: (import)) @dynamic_import\n",
 )
 
 
@@ -108,10 +108,6 @@ class Blanked:
                 self.blank_node(node, _SEMICOLON)
         for node in self.captures.get("dynamic_import", ()):
             raise self.refuse(node, "import() is not available in the sandbox", _NO_MODULES)
-
-    def first_error(self) -> tuple[int, int] | None:
-        found = [node.start_byte for name in ("error", "missing") for node in self.captures.get(name, ())]
-        return self.position(min(found)) if found else None
 
 
 _NO_MODULES = "there are no modules; everything outside is reached through tools.*"

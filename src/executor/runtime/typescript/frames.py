@@ -77,8 +77,8 @@ def encode_abort(slot: int, number: int) -> bytes:
 
 
 def decode_start(body: bytes) -> Start:
-    _, *fields = _START.unpack_from(body)
-    return Start(*fields, body[_START.size :])
+    _, seed, clock_ms, memory_bytes, cpu_ms, calls, output_bytes, log_bytes = _START.unpack_from(body)
+    return Start(seed, clock_ms, memory_bytes, cpu_ms, calls, output_bytes, log_bytes, body[_START.size :])
 
 
 def decode_answer(body: bytes) -> Answered:

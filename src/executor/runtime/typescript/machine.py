@@ -23,10 +23,14 @@ from executor.runtime.typescript.wasm import (
 __all__ = ["DeadlineCallback", "Machine", "OutOfMemory", "Trap", "WasmError"]
 
 PRELUDE = Path(__file__).with_name("prelude")
-PARTS = ("intrinsics", "serialize", "random", "program", "console", "tools", "timers", "encoding", "clone", "url", "finish")
+PARTS = (
+    *("intrinsics", "serialize", "random", "program", "console", "tools", "timers"),
+    *("encoding", "clone", "host", "url", "finish"),
+)
 _ITEM = Extern.item.offset
 _EXPORTS = (b"memory", b"allocate", b"boot", b"start", b"answer", b"flag")
 _SMALL = 4096
+_KIND_I64 = 1
 
 
 class OutOfMemory(Exception):
@@ -39,8 +43,6 @@ def prelude() -> str:
 
 
 class Machine:
-    """`on_deadline` is asked every `ticks` of the engine's clock while code runs; a non-zero result stops the code."""
-
     def __init__(self, module: Module, memory_bytes: int) -> None:
         self.store: int | None = lib.wasmtime_store_new(module.engine.pointer, None, None)
         self._context: int = lib.wasmtime_store_context(self.store)
@@ -125,8 +127,9 @@ class Machine:
     def read_global(self, name: str) -> int:
         extern, value = self.export(name.encode()), Value()
         lib.wasmtime_global_get(self._context, ctypes.addressof(extern) + _ITEM, byref(value))
-        number: int = ctypes.c_int64(value.of[0]).value if value.kind == 1 else ctypes.c_int32(value.of[0] & 0xFFFFFFFF).value
-        return number
+        bits = 64 if value.kind == _KIND_I64 else 32
+        number: int = value.of[0] & ((1 << bits) - 1)
+        return number - (1 << bits) if number >> (bits - 1) else number
 
     def memory(self) -> bytes:
         return ctypes.string_at(lib.wasmtime_memory_data(self._context, self._memory), self.size)

@@ -11,6 +11,7 @@ import sys
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 from executor.errors import SandboxLost
 from executor.runtime.seal import Layer
@@ -22,6 +23,8 @@ _CALL = "main(sys.argv[1], int(sys.argv[2]), [int(n) for n in sys.argv[3].split(
 # Few arenas and no bytecode writing. Nothing of the daemon's own environment: it may hold secrets.
 _ENVIRONMENT = {"LANG": "C.UTF-8", "MALLOC_ARENA_MAX": "2", "PYTHONDONTWRITEBYTECODE": "1"}
 _LARGEST_READY = 65536
+_END_SECONDS = 2.0
+ENDED = "the connection ended"
 
 
 def lost(message: str) -> SandboxLost:
@@ -48,8 +51,7 @@ class Stream(asyncio.Protocol):
         self.transport: asyncio.WriteTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.WriteTransport)
-        self.transport = transport
+        self.transport = cast(asyncio.WriteTransport, transport)  # uvloop's own class is no subclass of it
 
     def data_received(self, data: bytes) -> None:
         buffer = self._buffer
@@ -66,7 +68,7 @@ class Stream(asyncio.Protocol):
             self._on_frame(frame)
 
     def connection_lost(self, error: Exception | None) -> None:
-        self._on_broken("the connection ended")
+        self._on_broken(ENDED)
 
     def send(self, data: bytes) -> None:
         if self.transport is not None and not self.transport.is_closing():
@@ -119,7 +121,7 @@ class Worker:
 
     def __init__(self, image: Path, slots: int, on_end: Callable[[Worker], None]) -> None:
         self.loop = asyncio.get_running_loop()
-        self._image, self._on_end = image, on_end
+        self.image, self._on_end = image, on_end
         self.is_dead = False
         self.reason = ""
         self.layers: tuple[Layer, ...] = ()
@@ -149,13 +151,13 @@ class Worker:
 
     def _popen(self, descriptors: list[int]) -> subprocess.Popen[bytes]:
         control, *slots = descriptors
-        command = [sys.executable, "-I", "-S", "-c", _BOOT.format(os.pathsep, _CALL), str(self._image), str(control)]
+        command = [sys.executable, "-I", "-S", "-c", _BOOT.format(os.pathsep, _CALL), str(self.image), str(control)]
         command += [",".join(map(str, slots)), os.pathsep.join(_module_directories())]
         return subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             env=_ENVIRONMENT,
             pass_fds=descriptors,
             cwd="/",
@@ -177,7 +179,8 @@ class Worker:
         if self.is_dead:
             return
         self.is_dead, self.reason = True, reason
-        self.kill()
+        if reason != ENDED:  # then it is ending by itself, with an exit code that tells why
+            self.kill()
         self.free.clear()
         if not self.ready.done():
             self.ready.set_exception(lost(f"the worker process did not start: {reason}"))
@@ -193,9 +196,18 @@ class Worker:
             self._process.kill()
 
     async def reap(self) -> int:
-        """The exit code. Waits in steps, not in a thread: a killed process is gone within a moment."""
-        if self._process is None:
+        """The exit code. A process that does not end by itself is killed."""
+        process = self._process
+        if process is None or process.stderr is None:
             return 0
-        while (code := self._process.poll()) is None:
-            await asyncio.sleep(0.005)
+        try:
+            code = await asyncio.to_thread(process.wait, _END_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            code = await asyncio.to_thread(process.wait)
+        if not process.stderr.closed:
+            os.set_blocking(process.stderr.fileno(), False)
+            said = (process.stderr.read(_LARGEST_READY) or b"").decode("utf-8", "replace").strip()
+            process.stderr.close()
+            self.reason = said.splitlines()[-1] if said else self.reason
         return code

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
+from collections.abc import Coroutine
 from pathlib import Path
+from typing import Any
 
-from executor.errors import SandboxLost
+from executor.errors import Busy, SandboxLost
 from executor.runtime.sandbox import Answer, Program, Step
 from executor.runtime.seal import Layer
 from executor.runtime.typescript import frames, image
@@ -18,6 +20,7 @@ from executor.runtime.typescript.steps import Reader, Violation, largest_reply
 ABORT_SECONDS = 2.0
 _GRACE_SECONDS = 60.0
 _FIRST_BACKOFF, _LAST_BACKOFF = 0.05, 5.0
+_HOPELESS = 4  # failed starts in a row after which nobody is kept waiting for a worker
 _WATCH_SECONDS = 1.0
 
 
@@ -78,7 +81,7 @@ class TypeScriptSandbox:
         if self._closed:
             return
         self._closed = True
-        self._runtime.release(self._place, clean=self._ended and not self._place.waiting or self._reader is None)
+        self._runtime.release(self._place, clean=(self._ended and not self._place.waiting) or self._reader is None)
 
 
 class TypeScriptRuntime:
@@ -93,20 +96,19 @@ class TypeScriptRuntime:
         self._tasks: set[asyncio.Task[None]] = set()
         self._watched: dict[Place, float] = {}
         self._watcher: asyncio.TimerHandle | None = None
-        self._backoff = _FIRST_BACKOFF
-        self._image: Path | None = None
+        self._failed_starts = 0
+        self._hopeless: Busy | None = None
         self._closing = False
         self.layers: tuple[Layer, ...] = ()
 
     async def start(self) -> None:
         """Returns once every worker is under way and the first is ready."""
-        self._image = await asyncio.to_thread(image.ensure, self._cache_dir)
-        workers = [await self._spawn() for _ in range(self._count)]
+        path = await asyncio.to_thread(image.ensure, self._cache_dir)
+        workers = [await self._spawn(path) for _ in range(self._count)]
         await asyncio.wait([worker.ready for worker in workers], return_when=asyncio.FIRST_COMPLETED)
 
-    async def _spawn(self) -> Worker:
-        assert self._image is not None
-        worker = Worker(self._image, self._slots, self._on_end)
+    async def _spawn(self, image_path: Path) -> Worker:
+        worker = Worker(image_path, self._slots, self._on_end)
         self._workers.append(worker)
         worker.ready.add_done_callback(lambda _: self._on_ready(worker))
         await worker.spawn()
@@ -114,7 +116,7 @@ class TypeScriptRuntime:
 
     def _on_ready(self, worker: Worker) -> None:
         if not worker.is_dead:
-            self.layers, self._backoff = worker.layers, _FIRST_BACKOFF
+            self.layers, self._failed_starts, self._hopeless = worker.layers, 0, None
             for _ in range(len(worker.free)):
                 self._serve_queue()
 
@@ -123,25 +125,33 @@ class TypeScriptRuntime:
         for place in worker.places:
             self._watched.pop(place, None)
         if not self._closing:
-            self._spawn_task(self._replace(worker))
+            self._in_background(self._replace(worker))
 
-    def _spawn_task(self, work: object) -> None:
-        task = asyncio.get_running_loop().create_task(work)  # type: ignore[arg-type]
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _replace(self, worker: Worker) -> None:
         code = await worker.reap()
-        if not worker.ready.done() or worker.ready.exception() is not None:
-            await asyncio.sleep(self._backoff)
-            self._backoff = min(self._backoff * 2, _LAST_BACKOFF)
-        if code == frames.UNUSABLE_IMAGE or self._image is None or not self._image.exists():
+        if worker.ready.exception() is not None:
+            self._failed_starts += 1
+            if self._failed_starts >= _HOPELESS:
+                self._refuse_all(worker.reason)
+            await asyncio.sleep(min(_FIRST_BACKOFF * 2**self._failed_starts, _LAST_BACKOFF))
+        if code == frames.UNUSABLE_IMAGE:
             with contextlib.suppress(OSError):
-                if self._image is not None:
-                    self._image.unlink(missing_ok=True)
-            self._image = await asyncio.to_thread(image.ensure, self._cache_dir)
+                worker.image.unlink(missing_ok=True)
+        path = await asyncio.to_thread(image.ensure, self._cache_dir)
         if not self._closing:
-            await self._spawn()
+            await self._spawn(path)
+
+    def _refuse_all(self, reason: str) -> None:
+        self._hopeless = Busy(f"no sandbox worker can be started: {reason}", hint="run `executor doctor`")
+        while self._queue:
+            future = self._queue.popleft()
+            if not future.done():
+                future.set_exception(self._hopeless)
 
     @property
     def worker_pids(self) -> list[int]:
@@ -156,6 +166,8 @@ class TypeScriptRuntime:
         if place is None:
             if self._closing:
                 raise lost("the runtime is closed")
+            if self._hopeless is not None:
+                raise self._hopeless
             future: asyncio.Future[Place] = asyncio.get_running_loop().create_future()
             self._queue.append(future)
             try:
@@ -188,7 +200,7 @@ class TypeScriptRuntime:
         if clean:
             self._give_back(place)
         else:
-            self._spawn_task(self._clear(place))
+            self._in_background(self._clear(place))
 
     def _give_back(self, place: Place) -> None:
         if not place.worker.is_dead and not self._closing:

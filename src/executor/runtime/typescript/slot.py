@@ -6,6 +6,7 @@ import contextlib
 import os
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from executor.runtime.typescript import frames
@@ -20,6 +21,7 @@ _GRACE_NS = 250_000_000  # after its CPU time is up, code has this long to stop 
 _HOG_NS = 200_000_000
 _NICE = 10
 _LEAST_MEMORY = 4 << 20
+_RESERVE = 4 << 20
 
 
 class Ticker:
@@ -66,7 +68,7 @@ class Slot:
         self.running = False
         self.aborted = self._number = 0
         self._machine: Machine | None = None
-        self._used_ns = self._began_ns = self._limit_ns = 0
+        self._used_ns = self._began_ns = self._limit_ns = self._memory_bytes = 0
         self._overdue = self._nice = False
         self._on_deadline = DeadlineCallback(self._look)
 
@@ -99,6 +101,8 @@ class Slot:
             fault = self._fault(error)
         if fault is None and self._overdue:
             fault = self._cpu_limit()
+        if fault is None and self._is_starved(output):
+            fault = self._fault(OutOfMemory())
         if fault is not None or _has_ended(output):
             self._drop()
         return Reply(frames.STEP, (self._used_ns - before) // 1000, fault, output)
@@ -110,10 +114,11 @@ class Slot:
         self._began_ns = time.thread_time_ns()
         try:
             source = prepare(start.code)
-            machine = self._machine = Machine(self._module, max(start.memory_bytes, _LEAST_MEMORY))
+            self._memory_bytes = max(start.memory_bytes, _LEAST_MEMORY)
+            machine = self._machine = Machine(self._module, self._memory_bytes)
             machine.watch(self._on_deadline)
             machine.prepare_interrupt()
-            return self._run(lambda: self._begin(machine, start, source))
+            return self._run(machine, lambda: self._begin(machine, start, source))
         finally:
             self._used_ns += time.thread_time_ns() - self._began_ns
 
@@ -125,17 +130,16 @@ class Slot:
         self._began_ns = time.thread_time_ns()
         try:
             clock_ms, seq, succeeded, text = answered
-            return self._run(lambda: machine.answer(clock_ms, seq, succeeded, text))
+            return self._run(machine, lambda: machine.answer(clock_ms, seq, succeeded, text))
         finally:
             self._used_ns += time.thread_time_ns() - self._began_ns
 
-    def _run(self, work: Any) -> bytes:
-        assert self._machine is not None
-        self._machine.deadline(_TICKS)
+    def _run(self, machine: Machine, work: Callable[[], bytes]) -> bytes:
+        machine.deadline(_TICKS)
         self.running = True
         self._ticker.rouse()
         try:
-            output: bytes = work()
+            output = work()
         finally:
             self.running = False
         return output
@@ -170,6 +174,11 @@ class Slot:
             return Fault("code_error", f"the sandbox stopped the code: {error}", "")
         return Fault("memory_limit", "the code used more memory than it may", "keep less in memory at once")
 
+    def _is_starved(self, output: bytes) -> bool:
+        """Without room for an error object the engine throws null."""
+        thrown = output.rfind(b'f{"code":"code_error","message":"null"')
+        return thrown >= 0 and self._machine is not None and self._machine.size + _RESERVE > self._memory_bytes
+
     def _cpu_limit(self) -> Fault:
         milliseconds = self._limit_ns // 1_000_000
         return Fault(
@@ -189,7 +198,7 @@ def settings(start: Start, source: Source) -> bytes:
     callable_ = "true" if source.callable else "false"
     return (
         f'{{"seed":[{seed}],"calls":{start.calls},"output":{start.output_bytes},"logs":{start.log_bytes},'
-        f'"offset":{source.offset},"callable":{callable_}}}'
+        f'"offset":{source.offset},"callable":{callable_},"lines":{source.end[0]},"last":{source.end[1]}}}'
     ).encode()
 
 

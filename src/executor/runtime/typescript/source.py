@@ -21,28 +21,35 @@ _FUNCTIONS = ("function_declaration", "generator_function_declaration")
 
 
 class Source(NamedTuple):
-    """`offset` is how far the first line is shifted; `callable` says that a function it gives is the program itself."""
+    """`offset` is how far the first line is shifted; `callable` says that a function it gives is the program itself.
+
+    `end` is the line and column after the last character: what goes wrong beyond it goes wrong there.
+    """
 
     code: bytes
     offset: int
     callable: bool
-    error: tuple[int, int] | None
+    end: tuple[int, int]
 
 
 def prepare(submitted: bytes) -> Source:
     code = Blanked(_without_fence(submitted))
     code.run()
     statements = [node for node in code.tree.root_node.children if node.type not in _SKIPPED]
-    error = code.first_error()
     for node in statements:
         if node.type == "export_statement" and any(child.type == "default" for child in node.children):
-            return _default(code, node, error)
+            return _default(code, node)
     _bare_exports(code, statements)
     if len(statements) == 1 and statements[0].type == "expression_statement":
-        return _expression(code, statements[0], error)
+        return _expression(code, statements[0])
     if len(statements) == 1 and statements[0].type in _FUNCTIONS:
-        return _declared(code, statements[0], error)
-    return Source(_OPEN + bytes(code.out) + b"\n})", len(_OPEN), False, error)
+        return _declared(code, statements[0])
+    return _wrapped(code, b"\n})")
+
+
+def _wrapped(code: Blanked, tail: bytes, *, head: bytes = _OPEN, callable_: bool = False) -> Source:
+    end = code.position(len(code.source.rstrip()))
+    return Source(head + bytes(code.out) + tail, len(head), callable_, end)
 
 
 def _without_fence(submitted: bytes) -> bytes:
@@ -56,38 +63,38 @@ def _without_fence(submitted: bytes) -> bytes:
     return bytes(out)
 
 
-def _expression(code: Blanked, statement: Node, error: tuple[int, int] | None) -> Source:
+def _expression(code: Blanked, statement: Node) -> Source:
     last = statement.children[-1]
     if last.type == ";":
         code.blank_node(last)
     _without_tools_parameter(code, statement.children[0])
-    return Source(_OPEN_EXPRESSION + bytes(code.out) + b"\n)})", len(_OPEN_EXPRESSION), True, error)
+    return _wrapped(code, b"\n)})", head=_OPEN_EXPRESSION, callable_=True)
 
 
-def _declared(code: Blanked, function: Node, error: tuple[int, int] | None) -> Source:
+def _declared(code: Blanked, function: Node) -> Source:
     _without_tools_parameter(code, function)
     name = function.child_by_field_name("name")
     give = b"\n;return " + (code.source[name.start_byte : name.end_byte] if name is not None else b"undefined")
-    return Source(_OPEN + bytes(code.out) + give + b"\n})", len(_OPEN), True, error)
+    return _wrapped(code, give + b"\n})", callable_=True)
 
 
-def _default(code: Blanked, statement: Node, error: tuple[int, int] | None) -> Source:
+def _default(code: Blanked, statement: Node) -> Source:
     _bare_exports(code, [node for node in code.tree.root_node.children if node.id != statement.id])
     value = statement.child_by_field_name("declaration") or statement.child_by_field_name("value")
     keywords = _EXPORT_DEFAULT.search(code.source, statement.start_byte)
     if value is None or keywords is None:
-        return Source(_OPEN + bytes(code.out) + b"\n})", len(_OPEN), False, error)
+        return _wrapped(code, b"\n})")
     if value.type in (*_FUNCTIONS, "class_declaration", "abstract_class_declaration"):
         code.blank(*keywords.span())
-        return _declared(code, value, error)
+        return _declared(code, value)
     if value.type == "interface_declaration":
-        return Source(_OPEN + bytes(code.out) + b"\n})", len(_OPEN), False, error)
+        return _wrapped(code, b"\n})")
     _without_tools_parameter(code, value)
     start, end = keywords.span()
     code.out[start:end] = _DEFAULT.ljust(end - start)
-    if not code.source[statement.end_byte - 1 : statement.end_byte] == b";":
+    if code.source[statement.end_byte - 1 : statement.end_byte] != b";":
         code.out[statement.end_byte : statement.end_byte] = b";"
-    return Source(_OPEN + bytes(code.out) + b"\n;return __default\n})", len(_OPEN), True, error)
+    return _wrapped(code, b"\n;return __default\n})", callable_=True)
 
 
 def _bare_exports(code: Blanked, statements: list[Node]) -> None:

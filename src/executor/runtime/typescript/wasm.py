@@ -10,7 +10,7 @@ import ctypes
 import importlib.util
 import platform
 import sys
-from ctypes import POINTER, byref, c_bool, c_char_p, c_int64, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, byref, c_bool, c_char_p, c_int64, c_size_t, c_uint8, c_uint64, c_void_p
 from pathlib import Path
 
 _LIBRARIES = {"linux": "_libwasmtime.so", "darwin": "_libwasmtime.dylib", "win32": "_wasmtime.dll"}
@@ -20,27 +20,27 @@ CONTINUE = 0
 
 
 class Bytes(ctypes.Structure):
-    _fields_ = [("size", c_size_t), ("data", c_void_p)]  # noqa: RUF012 - the form ctypes prescribes
+    _fields_ = [("size", c_size_t), ("data", c_void_p)]
 
 
 class Extern(ctypes.Structure):
     """An export: `item` holds the 16 bytes of a function or the 24 of a memory or global."""
 
-    _fields_ = [("kind", c_uint8), ("item", c_uint64 * 3)]  # noqa: RUF012
+    _fields_ = [("kind", c_uint8), ("item", c_uint64 * 3)]
 
 
 class Instance(ctypes.Structure):
-    _fields_ = [("store_id", c_uint64), ("index", c_size_t)]  # noqa: RUF012
+    _fields_ = [("store_id", c_uint64), ("index", c_size_t)]
 
 
 class Raw(ctypes.Union):
     """One argument or result. 16 bytes, because it may also be a vector."""
 
-    _fields_ = [("i32", ctypes.c_int32), ("i64", c_int64), ("vector", c_uint8 * 16)]  # noqa: RUF012
+    _fields_ = [("i32", ctypes.c_int32), ("i64", c_int64), ("vector", c_uint8 * 16)]
 
 
 class Value(ctypes.Structure):
-    _fields_ = [("kind", c_uint8), ("of", c_uint64 * 3)]  # noqa: RUF012
+    _fields_ = [("kind", c_uint8), ("of", c_uint64 * 3)]
 
 
 DeadlineCallback = ctypes.CFUNCTYPE(c_size_t, c_void_p, c_void_p, POINTER(c_uint64), POINTER(c_uint8))

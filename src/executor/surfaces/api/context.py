@@ -13,7 +13,7 @@ from starlette.responses import Response
 from executor.daemon.executor import Executor
 from executor.errors import Forbidden
 from executor.model.tenancy import Actor
-from executor.surfaces.api.body import StrictRequest
+from executor.surfaces.body import StrictRequest
 
 KEY = "executor.context"
 F = TypeVar("F", bound=Callable[..., Any])

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from executor.errors import InvalidRequest
-from executor.surfaces.api.body import StrictRequest
+from executor.surfaces.body import StrictRequest
 from executor.surfaces.mcp.gateway import EngineGateway
 
 if TYPE_CHECKING:

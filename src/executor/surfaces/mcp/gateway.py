@@ -17,18 +17,17 @@ WAIT_SECONDS = 50.0  # many clients give a call up after 60
 
 
 class EngineGateway:
-    def __init__(self, executor: Executor, *, seconds: float = WAIT_SECONDS) -> None:
+    def __init__(self, executor: Executor) -> None:
         self._executor = executor
-        self._seconds = seconds
 
     async def execute(self, code: str, language: str) -> View:
         executor = self._executor
         actor = executor.tenancy.agent
-        return self._view(await executor.engine.run(actor, code, language=language, seconds=self._seconds))
+        return self._view(await executor.engine.run(actor, code, language=language, seconds=WAIT_SECONDS))
 
     async def resume(self, execution_id: str) -> View:
         executor = self._executor
-        return self._view(await resume(executor, executor.tenancy.agent, execution_id, self._seconds))
+        return self._view(await resume(executor, executor.tenancy.agent, execution_id, WAIT_SECONDS))
 
     def _view(self, outcome: Outcome) -> View:
         return execution_view(outcome, self._executor.settings.base_url, read=orjson.loads)

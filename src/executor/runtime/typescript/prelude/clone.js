@@ -1,13 +1,4 @@
 // structuredClone, AbortController and friends: enough of the web platform for ordinary code.
-class DOMException extends Error {
-  constructor(message = "", name = "Error") {
-    super(message);
-    defineProperty(this, "name", { value: text(name), configurable: true });
-    defineProperty(this, "code", { value: name === "AbortError" ? 20 : name === "DataCloneError" ? 25 : 0 });
-  }
-}
-expose("DOMException", DOMException);
-
 const uncloneable = (value) => new DOMException(shown(value) + " could not be cloned.", "DataCloneError");
 
 const cloneInto = (value, seen) => {

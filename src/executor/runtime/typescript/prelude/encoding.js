@@ -1,4 +1,4 @@
-// TextEncoder, TextDecoder, atob, btoa.
+// TextEncoder and TextDecoder.
 const asBytes = (source) => {
   if (source === undefined) return new Uint8Array(0);
   if (source instanceof ArrayBuffer || (typeof SharedArrayBuffer === "function" && source instanceof SharedArrayBuffer)) {
@@ -139,45 +139,3 @@ class TextDecoder {
 }
 expose("TextEncoder", TextEncoder);
 expose("TextDecoder", TextDecoder);
-
-const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-const invalidCharacter = (message) => {
-  const error = new Error(message);
-  error.name = "InvalidCharacterError";
-  return error;
-};
-
-expose("btoa", function btoa(value) {
-  const string = text(value);
-  let out = "";
-  for (let i = 0; i < string.length; i += 3) {
-    let group = 0;
-    for (let j = 0; j < 3; j++) {
-      const code = i + j < string.length ? charCodeAt(string, i + j) : 0;
-      if (code > 255) throw invalidCharacter("btoa takes characters up to U+00FF only; encode with TextEncoder first");
-      group = (group << 8) | code;
-    }
-    for (let j = 0; j < 4; j++) {
-      out += i + j > string.length ? "=" : ALPHABET[(group >> (18 - 6 * j)) & 63];
-    }
-  }
-  return out;
-});
-
-expose("atob", function atob(value) {
-  let string = text(value).replace(/[\t\n\f\r ]/g, "");
-  if (string.length % 4 === 0) string = string.replace(/==?$/, "");
-  if (string.length % 4 === 1 || /[^A-Za-z0-9+/]/.test(string)) throw invalidCharacter("not valid base64");
-  let out = "";
-  let bits = 0;
-  let group = 0;
-  for (let i = 0; i < string.length; i++) {
-    group = ((group << 6) | indexOf(ALPHABET, string[i])) & 0xffff;
-    bits += 6;
-    if (bits >= 8) {
-      bits -= 8;
-      out += fromCharCode((group >> bits) & 255);
-    }
-  }
-  return out;
-});

@@ -1,7 +1,8 @@
 // One program: what it proposed, logged and ended with. `flush` gives the host one line an item:
 //   c<seq> "path"⏎{arguments}   t<seq> <milliseconds>   l<level>"text"   v<value>   f{failure}
 const program = {
-  __proto__: null, started: 0, calls: 0, output: 0, logs: 0, offset: 0, callable: false, argumentRoom: 0,
+  __proto__: null, started: 0, calls: 0, output: 0, logs: 0, offset: 0, lines: 0, last: 0, callable: false,
+  argumentRoom: 0,
 };
 const pending = create(null);
 let pendingCount = 0;
@@ -85,6 +86,8 @@ const tooLarge = () =>
     "return only what is needed, for example a count or the first items",
   );
 
+const shortened = (path) => (path.length > 200 ? slice(path, 0, 200) + "…" : path);
+
 const unserializable = (value, flaw) => {
   const hint =
     flaw.what === "a tool" ? "call it, like `await tools.namespace.name({...})`"
@@ -93,9 +96,9 @@ const unserializable = (value, flaw) => {
     : "return plain data: objects, arrays, strings, numbers, booleans, null";
   return failureText(
     "unserializable_result",
-    "the result can't be written as JSON: $" + flaw.path + " " + (refusals[flaw.what] ?? "is " + flaw.what),
+    "the result can't be written as JSON: $" + shortened(flaw.path) + " " + (refusals[flaw.what] ?? "is " + flaw.what),
     hint,
-    '{"path":' + quote("$" + flaw.path) + "}",
+    '{"path":' + quote("$" + shortened(flaw.path)) + "}",
   );
 };
 
@@ -106,6 +109,8 @@ const boot = (json) => {
   program.output = given.output;
   program.logs = given.logs;
   program.offset = given.offset;
+  program.lines = given.lines;
+  program.last = given.last;
   program.callable = given.callable;
   program.argumentRoom = given.output;
   reseed(given.seed);
@@ -125,7 +130,11 @@ const refuse = (error) => {
   const message = text(error.message);
   if (error instanceof SyntaxError) {
     const frames = userFrames(error);
-    end = failureText("syntax_error", message, "", '{"line":' + frames.line + ',"column":' + frames.column + "}");
+    const beyond = frames.line > program.lines; // in the wrapper, which the user did not write
+    const line = beyond ? program.lines : frames.line;
+    const column = beyond ? program.last : frames.column;
+    const shown = beyond ? "unexpected end of the code" : message;
+    end = failureText("syntax_error", shown, "", '{"line":' + line + ',"column":' + column + "}");
   } else {
     fail(error);
   }
@@ -136,6 +145,14 @@ const answer = (number, succeeded, json) => {
   if (entry === undefined || end !== null) return;
   delete pending[number];
   pendingCount -= 1;
+  try {
+    deliver(entry, succeeded, json);
+  } catch (error) {
+    fail(error); // no room to parse it in
+  }
+};
+
+const deliver = (entry, succeeded, json) => {
   if (entry.timer !== null) {
     fire(entry.timer);
   } else if (succeeded) {

@@ -38,7 +38,7 @@ const argumentText = (path, args) => {
   const flaw = flawOf(argument, program.argumentRoom);
   if (flaw !== null) {
     const why = objections[flaw.what] ?? " is " + flaw.what + ", which JSON can't carry";
-    return refused(name + ": the argument at $" + flaw.path + why);
+    return refused(name + ": the argument at $" + shortened(flaw.path) + why);
   }
   const json = serialized(argument);
   if (json.length > program.argumentRoom) return refused(name + ": the arguments are too large");

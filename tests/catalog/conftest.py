@@ -1,0 +1,61 @@
+"""A catalog on a real database, with one OpenAPI source served by a real server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from executor.catalog.catalog import Catalog
+from executor.model.source import Source
+from executor.model.tool import Tool
+from executor.sources.egress import Egress
+from executor.sources.kind import SourceRequest
+from executor.sources.openapi.kind import OpenApi
+from executor.storage import tenancy
+from executor.storage.database import Database, open_engine
+from executor.storage.migrate import migrate, prepare_file
+from tests.sources.openapi.documents import document
+from tests.sources.upstream import Upstream, as_json, serving
+
+
+@dataclass
+class House:
+    database: Database
+    catalog: Catalog
+    workspace: str
+    upstream: Upstream
+
+    async def connect(self, paths: dict[str, Any], namespace: str = "things", **parts: Any) -> Source:
+        self.upstream.routes["/openapi.json"] = as_json(document(paths, **parts))
+        location = self.upstream.url + "/openapi.json"
+        request = SourceRequest(location=location, namespace=namespace, allow_private=True)
+        return await self.catalog.add_source(self.workspace, request)
+
+    async def tool(self, path: str) -> Tool:
+        tool = await self.catalog.tool(self.workspace, path)
+        assert tool is not None
+        return tool
+
+
+@pytest.fixture
+def upstream() -> Iterator[Upstream]:
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture
+async def house(tmp_path: Path, upstream: Upstream) -> AsyncIterator[House]:
+    path = tmp_path / "data" / "executor.db"
+    prepare_file(path)
+    engine = open_engine(path)
+    migrate(engine)
+    database = Database(engine)
+    local = await database.write(tenancy.provision)
+    catalog = Catalog(database, {"openapi": OpenApi(Egress())})
+    yield House(database, catalog, local.workspace.id, upstream)
+    await catalog.close()
+    await database.close()

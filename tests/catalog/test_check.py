@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from executor.errors import ToolError
+from tests.catalog.conftest import House
+from tests.sources.openapi.documents import json_body
+from tests.sources.upstream import as_json
+
+THING = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "minLength": 1},
+        "size": {"type": "integer"},
+        "tree": {"$ref": "#/components/schemas/Tree"},
+    },
+    "required": ["name"],
+}
+TREE = {"type": "object", "properties": {"kids": {"type": "array", "items": {"$ref": "#/components/schemas/Tree"}}}}
+
+
+def operation(schema: Any = None, **parts: Any) -> dict[str, Any]:
+    body = json_body(schema or {"$ref": "#/components/schemas/Thing"}, required=True)
+    limit = {"name": "limit", "in": "query", "schema": {"type": "integer"}}
+    return {"operationId": "make", "tags": ["t"], "requestBody": body, "parameters": [limit], **parts}
+
+
+async def problems(house: House, arguments: Any, schema: Any = None) -> list[dict[str, str]]:
+    if await house.catalog.source(house.workspace, "things") is None:
+        parts = {"components": {"schemas": {"Thing": THING, "Tree": TREE}}}
+        await house.connect({"/t/{id}": {"post": operation(schema)}}, **parts)
+    try:
+        await house.catalog.check(await house.tool("things.t.make"), arguments)
+    except ToolError as error:
+        assert error.tool_code == "invalid_arguments"
+        assert "tools.things.t.make(args" in error.hint
+        found: list[dict[str, str]] = error.tool_details["problems"]
+        return found
+    return []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"id": "1", "name": "a"},
+        {"id": "1", "name": "a", "size": 2, "limit": 3},
+        {"id": "1", "body": {"name": "a"}},
+        {"id": "1", "size": 2, "body": {"name": "a"}},
+        {"id": "1", "name": "a", "tree": {"kids": [{"kids": []}]}},
+        {"id": "1", "body": {"name": "a", "unknown": "allowed by the schema"}},
+    ],
+)
+async def test_right_arguments_pass(house: House, arguments: dict[str, Any]) -> None:
+    assert await problems(house, arguments) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "at", "says"),
+    [
+        ({"name": "a"}, "/id", "id is required"),
+        ({"id": "1"}, "/name", "name is required"),
+        ({"id": "1", "body": {}}, "/body/name", "name is required"),
+        ({"id": "1", "name": 5}, "/name", "5 is not of type"),
+        ({"id": "1", "body": {"name": 5}}, "/body/name", "5 is not of type"),
+        ({"id": "1", "name": 5, "body": {"size": 1}}, "/name", "5 is not of type"),
+        ({"id": "1", "name": "a", "limit": "x"}, "/limit", "not of type"),
+        ({"id": "1", "name": "a", "nmae": "b"}, "/nmae", "did you mean 'name'"),
+        ({"id": "1", "name": "a", "Limit": 1}, "/Limit", "did you mean 'limit'"),
+        ({"id": "1", "name": "a", "zzz": 1}, "/zzz", "known: "),
+        ({"id": "1", "name": "a", "tree": {"kids": [{"kids": 1}]}}, "/tree/kids/0/kids", "not of type"),
+        ({"id": "1", "body": "text"}, "/body", "not of type"),
+        ({"id": "1", "name": "a", "body": {"name": "b"}}, "/name", "both inside"),
+        ([], "", "one object"),
+        ("text", "", "one object"),
+    ],
+)
+async def test_wrong_arguments_are_named_where_they_were_given(
+    house: House, arguments: Any, at: str, says: str
+) -> None:
+    parts = {"components": {"schemas": {"Thing": THING, "Tree": TREE}}}
+    await house.connect({"/t/{id}": {"post": operation()}}, **parts)
+    with pytest.raises(ToolError) as caught:
+        await house.catalog.check(await house.tool("things.t.make"), arguments)
+    error = caught.value
+    assert error.tool_code == "invalid_arguments"
+    assert error.tool_details["problems"][0]["at"] == at
+    assert says in error.tool_details["problems"][0]["message"]
+    assert error.hint
+
+
+async def test_all_problems_come_at_once(house: House) -> None:
+    found = await problems(house, {"name": 1, "size": "x", "odd": 1})
+    assert {one["at"] for one in found} == {"/id", "/name", "/size", "/odd"}
+
+
+async def test_long_values_do_not_flood_the_message(house: House) -> None:
+    (found,) = await problems(house, {"id": "1", "name": "a", "size": "x" * 100_000})
+    assert len(found["message"]) < 400
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"type": "string", "pattern": "(?<oops"},
+        {"type": "string", "pattern": "\\p{Nonsense}"},
+        {"type": "string", "maxLength": "ten"},
+        {"type": "strange"},
+        {"type": "string", "enum": "not a list"},
+        {"type": "string", "required": True},
+        {"type": "string", "$ref": 5},
+        {"type": "string", "format": ["x"]},
+        {"patternProperties": {"(": {}}},
+        {"items": [{"type": "string"}]},
+        {"$ref": "http://169.254.169.254/schema.json"},
+        {"$dynamicRef": "#x", "$id": "http://127.0.0.1:1/x"},
+    ],
+)
+async def test_a_broken_schema_never_blocks_a_call(house: House, broken: dict[str, Any]) -> None:
+    schema = {"type": "object", "properties": {"odd": broken, "fine": {"type": "integer"}}}
+    assert await problems(house, {"id": "1", "odd": "x", "fine": 1}, schema) == []
+    assert [one["at"] for one in await problems(house, {"id": "1", "fine": "x"}, schema)] == ["/fine"]
+
+
+async def test_a_pattern_that_explodes_gives_up_soon(house: House) -> None:
+    schema = {"type": "object", "properties": {"odd": {"type": "string", "pattern": r"^(a|a)*\1(?=b)(a+)+$"}}}
+    assert await problems(house, {"id": "1", "odd": "a" * 50_000 + "!"}, schema)
+
+
+async def test_arguments_nested_without_end_are_refused_not_fatal(house: House) -> None:
+    tree: dict[str, Any] = {}
+    for _ in range(900):
+        tree = {"kids": [tree]}
+    await problems(house, {"id": "1", "name": "a", "tree": tree})
+
+
+async def test_checked_arguments_reach_the_service(house: House) -> None:
+    await problems(house, {"id": "a/b", "name": "x"})
+    house.upstream.otherwise = as_json({"done": True}, 201)
+    tool = await house.tool("things.t.make")
+    answer = await house.catalog.invoke(tool, {"id": "a/b", "name": "x", "limit": 3}, idempotency_key="k")
+    assert answer == '{"done": true}'
+    assert house.upstream.requests[-1].target == "/t/a%2Fb?limit=3"
+    assert house.upstream.requests[-1].json == {"name": "x"}

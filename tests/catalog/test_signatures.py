@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import tree_sitter
+import tree_sitter_typescript
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from executor.catalog.signatures import COMPACT, FULL, signature
+from executor.catalog.text import comment, key, literal
+from executor.model.tool import Tool
+
+PARSER = tree_sitter.Parser(tree_sitter.Language(tree_sitter_typescript.language_typescript()))
+NASTY = [
+    "*/",
+    "/*",
+    "//",
+    "`",
+    "'",
+    '"',
+    "\\",
+    "\n",
+    "\r",
+    "\u2028",
+    "\u2029",
+    "${x}",
+    "}",
+    ";",
+    "</script>",
+    "\u202e",
+    "\x00",
+]
+nasty = st.lists(st.one_of(st.sampled_from(NASTY), st.text(max_size=5)), max_size=6).map("".join)
+
+
+def tool(schema: dict[str, Any], output: dict[str, Any] | None = None, **parts: Any) -> Tool:
+    return Tool("ns.group.name", "src", parts.pop("description", "Does it."), "read", schema, output, **parts)
+
+
+def as_declaration(text: str) -> str:
+    """The call as a method of an interface, so that a TypeScript parser accepts it as a whole."""
+    call, *types = text.split("\n// more types")[0].split("\ntype ")
+    head, _, rest = call.partition("tools.ns.group.name")
+    return f"{head}declare function name{rest};\n" + "".join(f"type {one}\n" for one in types)
+
+
+def errors(text: str) -> bool:
+    return PARSER.parse(text.encode("utf-8", "surrogatepass")).root_node.has_error
+
+
+def shape(text: str) -> list[str]:
+    return [node.type for node in PARSER.parse(text.encode("utf-8", "surrogatepass")).root_node.named_children]
+
+
+def test_a_signature_shows_arguments_result_and_shared_types_once() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"q": {"type": "string", "description": "What. And more."}, "n": {"$ref": "#/$defs/Node"}},
+        "required": ["n"],
+    }
+    node = {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}, "required": ["next"]}
+    assert signature(tool(schema, {"type": "array", "items": {"$ref": "#/$defs/Node"}}), {"Node": node}) == (
+        "/** Does it. */\n"
+        "tools.ns.group.name(args: {\n  n: Node;\n  q?: string; // What.\n}): Promise<Node[]>\n"
+        "type Node = { next: Node; };"
+    )
+
+
+def test_without_arguments_there_is_nothing_to_pass() -> None:
+    assert "name(): Promise<unknown>" in signature(tool({"type": "object", "properties": {}}), {})
+
+
+def nested(depth: int) -> dict[str, Any]:
+    return {"type": "object", "properties": {"inner": nested(depth - 1), "x": {}}} if depth else {}
+
+
+def test_schemas_of_every_kind_are_valid_typescript() -> None:
+    kinds = {
+        "a": {"enum": ["x", 'y"', 3, None, True]},
+        "b": {"const": "z"},
+        "c": {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "integer"}}]},
+        "d": {"allOf": [{"$ref": "#/$defs/A"}, {"anyOf": [{"type": "string"}, {"type": "null"}]}]},
+        "e": {"type": ["string", "null"]},
+        "f": {"type": "object", "additionalProperties": {"type": "number"}},
+        "g": {"type": "array"},
+        "h": False,
+        "i": True,
+        "j": {"enum": list(range(50))},
+        "weird key": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}},
+        "k": nested(5),
+    }
+    text = signature(tool({"type": "object", "properties": kinds}), {"A": {"type": "object", "properties": {"x": {}}}})
+    assert not errors(as_declaration(text)), text
+
+
+@settings(max_examples=300, deadline=None)
+@given(nasty, nasty, nasty, nasty, nasty)
+def test_nothing_a_document_says_breaks_out(about: str, name: str, value: str, note: str, definition: str) -> None:
+    definition = definition or "D"
+    properties = {
+        name: {"enum": [value, "plain"], "description": note},
+        "ref": {"$ref": f"#/$defs/{definition}", "description": note},
+        "const": {"const": value},
+    }
+    definitions = {definition: {"type": "object", "properties": {name: {"type": "string", "description": note}}}}
+    text = signature(tool({"type": "object", "properties": properties}, description=about), definitions)
+    declaration = as_declaration(text)
+    assert not errors(declaration), declaration
+    assert [kind for kind in shape(declaration) if kind != "comment"] == [
+        "ambient_declaration",
+        "type_alias_declaration",
+    ]
+
+
+@given(nasty)
+def test_comments_stay_on_their_line(text: str) -> None:
+    written = comment(text, 200)
+    assert "*/" not in written and len(written.splitlines()) <= 1
+
+
+@given(nasty)
+def test_literals_mean_what_the_document_said(text: str) -> None:
+    assert json.loads(literal(text)) == text
+    assert key(text) in (text, literal(text))
+
+
+def test_a_signature_stays_within_its_budget() -> None:
+    many = {f"field_number_{number}": {"type": "string", "description": "word " * 50} for number in range(500)}
+    definitions = {f"T{number}": {"type": "object", "properties": many} for number in range(50)}
+    output = {"anyOf": [{"$ref": f"#/$defs/T{number}"} for number in range(50)]}
+    for budget in (COMPACT, FULL):
+        text = signature(
+            tool({"type": "object", "properties": many, "required": ["field_number_499"]}, output),
+            definitions,
+            budget=budget,
+        )
+        assert len(text) < budget * 1.5 + 500
+        assert "field_number_499: string" in text
+        assert "more" in text

@@ -1,0 +1,131 @@
+"""`executor mcp`: a real process on real pipes, in front of a real daemon."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+
+from executor.daemon import process
+from executor.settings import Settings
+from tests.api.serving import running_upstream
+from tests.mcp.conftest import text_of
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """A data directory of its own, on any free port; whatever daemon was started there is stopped at the end."""
+    folder = tmp_path_factory.mktemp("stdio")
+    config = folder / "config.toml"
+    config.write_text("workers = 1\n")
+    names = {"PATH": os.environ["PATH"], "HOME": str(folder), "EXECUTOR_PORT": "0", "EXECUTOR_CONFIG": str(config)}
+    found = {**names, "EXECUTOR_DATA_DIR": str(folder / "data"), "EXECUTOR_STATE_DIR": str(folder / "state")}
+    yield found
+    process.stop(Settings.load(found))
+
+
+@asynccontextmanager
+async def connected(environment: dict[str, str]) -> AsyncIterator[Client]:
+    server = StdioServerParameters(command=sys.executable, args=["-m", "executor", "mcp"], env=environment)
+    async with Client(server) as client:
+        yield client
+
+
+def operator(environment: dict[str, str], *arguments: str) -> Any:
+    command = [sys.executable, "-m", "executor", *arguments, "--json"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout, done.stderr
+    return json.loads(done.stdout)
+
+
+async def test_the_daemon_is_started_and_code_runs(environment: dict[str, str]) -> None:
+    async with connected(environment) as client:
+        assert [tool.name for tool in (await client.list_tools()).tools] == ["execute", "resume"]
+        result = await client.call_tool("execute", {"code": "return 6 * 7"})
+    assert text_of(result) == "42"
+    assert result.structured_content["result"] == 42
+
+
+async def test_a_pause_is_settled_elsewhere_and_resumed_here(environment: dict[str, str]) -> None:
+    with running_upstream() as (address, made):
+        await asyncio.to_thread(operator, environment, "sources", "add", f"{address}/openapi.json", "--namespace", "shop")
+        async with connected(environment) as client:
+            paused = await client.call_tool(
+                "execute", {"code": 'return await tools.shop.things.createThing({name: "lamp"})'}
+            )
+            asked = paused.structured_content["interactions"][0]["id"]
+            execution = {"executionId": paused.structured_content["executionId"]}
+            waiting = asyncio.create_task(client.call_tool("resume", execution))
+            settled = await asyncio.to_thread(operator, environment, "approvals", "approve", asked)
+            first = await waiting
+            second = await client.call_tool("resume", execution)
+    assert settled["status"] == "approved"
+    assert first.structured_content["result"]["name"] == "lamp"
+    assert second.structured_content == first.structured_content
+    assert len(made) == 1
+
+
+async def test_errors_of_the_daemon_are_passed_on(environment: dict[str, str]) -> None:
+    async with connected(environment) as client:
+        empty = await client.call_tool("execute", {"code": ""})
+        unknown = await client.call_tool("resume", {"executionId": "../../v1/status"})
+    assert empty.structured_content["error"]["code"] == "empty_code"
+    assert unknown.structured_content["error"]["code"] == "not_found"
+
+
+async def test_a_daemon_that_went_away_is_started_again(environment: dict[str, str]) -> None:
+    async with connected(environment) as client:
+        before = await client.call_tool("execute", {"code": "return 1"})
+        stopped = await asyncio.to_thread(process.stop, Settings.load(environment))
+        after = await client.call_tool("execute", {"code": "return 2"})
+        old = await client.call_tool("resume", {"executionId": before.structured_content["executionId"]})
+    assert stopped
+    assert after.structured_content["result"] == 2
+    assert old.structured_content["result"] == 1
+
+
+def test_nothing_but_the_protocol_is_written_to_standard_output(environment: dict[str, str], tmp_path: Path) -> None:
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+    }
+    ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+    lines = "".join(json.dumps(message) + "\n" for message in (hello, ready, listing))
+    done = subprocess.run(
+        [sys.executable, "-m", "executor", "mcp"],
+        input=lines + "not json\n",
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {answer.get("id") for answer in answers} >= {1, 2}
+    assert all(answer["jsonrpc"] == "2.0" for answer in answers)
+
+
+async def test_the_bridge_holds_only_the_agents_token(environment: dict[str, str]) -> None:
+    """What it runs belongs to the agent, so it can't decide its own pause."""
+    async with connected(environment) as client:
+        await client.call_tool("execute", {"code": "return 1"})
+    data = Path(environment["EXECUTOR_DATA_DIR"])
+    (data / "operator.token").rename(data / "hidden.token")
+    try:
+        async with connected(environment) as client:
+            result = await client.call_tool("execute", {"code": "return 3"})
+    finally:
+        (data / "hidden.token").rename(data / "operator.token")
+    assert result.structured_content["result"] == 3
