@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import time
 
 
 def new_id(prefix: str) -> str:
-    stamp = int(time.time() * 1000).to_bytes(6, "big")
-    return f"{prefix}_{base64.b32encode(stamp + os.urandom(10)).decode().rstrip('=').lower()}"
+    return f"{prefix}_{now_ms():012x}{os.urandom(10).hex()}"
 
 
 def now_ms() -> int:

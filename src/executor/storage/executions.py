@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -43,7 +44,7 @@ def insert(c: Connection, execution: Execution) -> None:
             "status": execution.status,
             "seed": execution.seed,
             "clock_ms": execution.clock_ms,
-            "limits": dump(asdict(execution.limits)),
+            "limits": _limits(execution.limits),
             "epoch": execution.epoch,
             "wall_ms": execution.wall_ms,
             "result": execution.result,
@@ -148,6 +149,11 @@ def unfinished(c: Connection) -> list[str]:
     """Executions that should be running but have no owner after a restart, oldest first."""
     query = sa.select(executions.c.id).where(executions.c.status.in_(("queued", "running")))
     return [row.id for row in c.execute(query.order_by(executions.c.id))]
+
+
+@lru_cache(maxsize=64)
+def _limits(limits: Limits) -> str:
+    return dump(asdict(limits))
 
 
 def _failure(failure: Failure | None) -> str | None:
