@@ -41,6 +41,7 @@ def test_approving_twice_is_refused(daemon: Daemon, paused: Any) -> None:
     assert daemon.post(path).status == 200
     again = daemon.post(path)
     assert (again.status, again.json["code"]) == (409, "already_settled")
+    assert daemon.get(f"/v1/executions/{paused['executionId']}?wait=30").json["status"] == "completed"
 
 
 def test_of_two_that_decide_at_once_one_is_refused(daemon: Daemon, paused: Any, shop: list[Any]) -> None:
@@ -125,7 +126,8 @@ def test_the_approvals_page_is_the_same_for_ids_that_do_not_exist(daemon: Daemon
 
 
 @pytest.mark.parametrize(
-    "name", ["%3Cscript%3Ealert(1)%3C%2Fscript%3E", "int_aaaaaaaaaaaa%22", "..%2f..%2fetc", "int_", "INT_AAAAAAAAAAAAAA"]
+    "name",
+    ["%3Cscript%3Ealert(1)%3C%2Fscript%3E", "int_aaaaaaaaaaaa%22", "..%2f..%2fetc", "int_", "INT_AAAAAAAAAAAAAA"],
 )
 def test_the_approvals_page_repeats_only_a_well_formed_id(daemon: Daemon, name: str) -> None:
     answer = daemon.get(f"/approvals/{name}", role=None)

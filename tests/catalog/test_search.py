@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from executor.catalog.nearest import Nearest
-from executor.catalog.search import Index, best, stem, terms
+from executor.catalog.search import Index, stem, terms
 from executor.errors import NotFound
 from executor.model.tool import Effect
 from executor.storage.tools import Head
@@ -31,7 +31,7 @@ TOOLS = [
 
 
 def first(query: str, namespace: str | None = None) -> str:
-    return best(Index(TOOLS).search(query, namespace=namespace), 1)[0].head.path
+    return Index(TOOLS).search(query, namespace=namespace)[0][0].head.path
 
 
 @pytest.mark.parametrize(
@@ -54,23 +54,26 @@ def test_the_meant_tool_comes_first(query: str, path: str) -> None:
 
 
 def test_a_namespace_is_an_exact_filter() -> None:
-    hits = Index(TOOLS).search("create issue", namespace="old")
-    assert [hit.head.path for hit in hits] == ["old.issues.createIssue"]
-    assert Index(TOOLS).search("create issue", namespace="git") == []
+    hits, total = Index(TOOLS).search("create issue", namespace="old")
+    assert [hit.head.path for hit in hits] == ["old.issues.createIssue"] and total == 1
+    assert Index(TOOLS).search("create issue", namespace="git") == ([], 0)
 
 
 def test_the_order_is_stable() -> None:
     tools = [head(f"a.b.same{letter}", "Same words") for letter in "cab"]
-    assert [hit.head.path for hit in best(Index(tools).search("same words"), 3)] == [
-        "a.b.samea",
-        "a.b.sameb",
-        "a.b.samec",
-    ]
+    hits, _ = Index(tools).search("same words")
+    assert [hit.head.path for hit in hits] == ["a.b.samea", "a.b.sameb", "a.b.samec"]
+
+
+def test_a_limit_cuts_the_list_but_not_the_total() -> None:
+    tools = [head(f"a.b.tool{number}", "Same words") for number in range(1_000)]
+    hits, total = Index(tools).search("same words", limit=5)
+    assert (len(hits), total) == (5, 1_000)
 
 
 def test_stuffing_a_description_with_words_does_not_win() -> None:
     stuffed = head("evil.things.doIt", "Does it.\n\n" + "create issue github " * 200, "write")
-    assert best(Index([*TOOLS, stuffed]).search("github create issue"), 1)[0].head.path == "github.issues.create"
+    assert Index([*TOOLS, stuffed]).search("github create issue")[0][0].head.path == "github.issues.create"
 
 
 @pytest.mark.parametrize("query", ["", "?", "🙂", "x" * 100_000, "the of", "'; DROP TABLE tools; --", "\x00", "你好"])

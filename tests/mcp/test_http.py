@@ -168,9 +168,7 @@ async def test_code_that_takes_longer_than_a_client_waits_is_answered_with_its_i
 ) -> None:
     monkeypatch.setattr(gateway, "WAIT_SECONDS", 0.1)
     async with connected(daemon) as client:
-        early = await client.call_tool(
-            "execute", {"code": "await new Promise(r => setTimeout(r, 500)); return 'late'"}
-        )
+        early = await client.call_tool("execute", {"code": "await new Promise(r => setTimeout(r, 500)); return 'late'"})
         monkeypatch.undo()
         late = await client.call_tool("resume", {"executionId": early.structured_content["executionId"]})
     assert early.structured_content["status"] == "running"

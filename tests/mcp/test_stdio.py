@@ -57,7 +57,9 @@ async def test_the_daemon_is_started_and_code_runs(environment: dict[str, str]) 
 
 async def test_a_pause_is_settled_elsewhere_and_resumed_here(environment: dict[str, str]) -> None:
     with running_upstream() as (address, made):
-        await asyncio.to_thread(operator, environment, "sources", "add", f"{address}/openapi.json", "--namespace", "shop")
+        await asyncio.to_thread(
+            operator, environment, "sources", "add", f"{address}/openapi.json", "--namespace", "shop"
+        )
         async with connected(environment) as client:
             paused = await client.call_tool(
                 "execute", {"code": 'return await tools.shop.things.createThing({name: "lamp"})'}

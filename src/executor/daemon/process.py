@@ -108,36 +108,55 @@ def stop(settings: Settings, seconds: float = STOP_SECONDS) -> int | None:
     pid = look(settings).pid
     if not pid:
         return None
-    _terminate(settings, pid)
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if look(settings).pid != pid:
+    pinned = _pin(pid)
+    try:
+        # Pinned before this last check, so a pid that was reused in between is never signalled.
+        if look(settings).pid == pid:
+            _terminate(pid, pinned)
+        if _ended(settings, pid, pinned, seconds):
             return pid
-        time.sleep(POLL_SECONDS)
+    finally:
+        if pinned is not None:
+            os.close(pinned)
     raise DaemonUnreachable(
         f"the daemon (process {pid}) is still stopping after {seconds:.0f} seconds",
         hint=f"its log is {settings.log_file}; `kill -9 {pid}` is safe: executions go on at the next start",
     )
 
 
-def _terminate(settings: Settings, pid: int) -> None:
-    """The process is pinned before the last check, so a pid that was reused in between is never signalled."""
+def _pin(pid: int) -> int | None:
+    """A handle on this very process; None where the system has no such thing, or the process is gone."""
+    if sys.platform != "linux":
+        return None
     try:
-        if not hasattr(os, "pidfd_open"):
+        return os.pidfd_open(pid)
+    except OSError:
+        return None
+
+
+def _terminate(pid: int, pinned: int | None) -> None:
+    try:
+        if pinned is not None and sys.platform == "linux":
+            signal.pidfd_send_signal(pinned, signal.SIGTERM)
+        else:
             os.kill(pid, signal.SIGTERM)
-            return
-        pinned = os.pidfd_open(pid)
-        try:
-            if look(settings).pid == pid:
-                signal.pidfd_send_signal(pinned, signal.SIGTERM)
-        finally:
-            os.close(pinned)
     except ProcessLookupError:
         return
     except PermissionError as error:
         raise DaemonUnreachable(
             f"the daemon (process {pid}) belongs to another user", hint="stop it as the user who started it"
         ) from error
+
+
+def _ended(settings: Settings, pid: int, pinned: int | None, seconds: float) -> bool:
+    if pinned is not None:
+        return bool(select.select([pinned], [], [], seconds)[0])
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if look(settings).pid != pid:
+            return True
+        time.sleep(POLL_SECONDS)
+    return False
 
 
 def _recorded(settings: Settings, pid: int) -> Running | None:

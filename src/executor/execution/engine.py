@@ -106,7 +106,6 @@ class Engine:
     ) -> Execution:
         """Start it; durable when this returns."""
         run, journal = self._begin(actor, code, language, limits)
-        journal.bear()
         await journal.durable()
         return run.execution
 
@@ -118,7 +117,6 @@ class Engine:
         await wait_until(run.done, seconds)
         if run.outcome is not None:
             return run.outcome
-        journal.bear()
         await journal.durable()
         return await self.outcome(actor, run.execution.id)
 

@@ -1,7 +1,8 @@
-"""The journal of one execution: every write is fenced by the epoch, in one transaction, with its events.
+"""The journal of one execution.
 
-Writes are queued in order and the caller goes on; `durable` waits for all of them. Nothing leaves the process (a call
-sent, an outcome told) before `durable` has returned, so a crash can only lose what nobody has seen.
+What happens is held and written as one transaction, fenced by the epoch: with the next thing that must be durable, or
+when the run is about to wait. Nothing leaves the process (a call sent, an outcome told) before `durable` has returned,
+so a crash can only lose what nobody has seen.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
+from executor.errors import Fenced
 from executor.model.execution import Call, Execution, Failure, Status
 from executor.model.ids import now_ms
 from executor.model.interaction import Interaction
@@ -21,6 +23,7 @@ from executor.storage import calls, events, executions, interactions
 from executor.storage.database import Database
 
 Happened = list[tuple[str, dict[str, Any]]]
+Job = Callable[[Connection], None]
 BIRTH_SECONDS = 0.02
 
 
@@ -37,39 +40,37 @@ class Journal:
     def __init__(self, database: Database, execution: Execution) -> None:
         self._database = database
         self._execution = execution
-        self._pending: list[asyncio.Future[Any]] = []
-        self._log: Happened = []
         self._unborn = False
+        self._held: list[Job] = []
+        self._happened: Happened = []
+        self._pending: list[asyncio.Future[Any]] = []
 
     async def load(self) -> Recorded:
         workspace_id, execution_id = self._execution.workspace_id, self._execution.id
 
         def job(c: Connection) -> Recorded:
             journalled = {call.seq: call for call in calls.of_execution(c, workspace_id, execution_id)}
-            return Recorded(
-                journalled,
-                {asked.call_seq: asked for asked in interactions.of_execution(c, execution_id)},
-                events.count_logs(c, execution_id),
-            )
+            asked = {asked.call_seq: asked for asked in interactions.of_execution(c, execution_id)}
+            return Recorded(journalled, asked, events.count_logs(c, execution_id))
 
         return await self._database.read(job)
-
-    def log(self, lines: Sequence[Log]) -> None:
-        """Kept with the next write, whatever it is."""
-        self._log.extend(("execution.log", {"level": line.level, "text": line.text}) for line in lines)
 
     def create(self) -> None:
         """The execution's row goes in with its first other write, or by itself after a moment.
 
-        Until then nothing has left the process and nobody has been told its id, so there is nothing to lose; most
-        executions that call no tool cost one transaction instead of two.
+        Until then nothing has left the process and nobody has been told its id, so there is nothing to lose; an
+        execution that calls no tool costs one transaction instead of two.
         """
         self._unborn = True
-        asyncio.get_running_loop().call_later(BIRTH_SECONDS, self.bear)
+        self._happened.append(created(self._execution))
+        asyncio.get_running_loop().call_later(BIRTH_SECONDS, self.flush_birth)
 
-    def bear(self) -> None:
+    def flush_birth(self) -> None:
         if self._unborn:
-            self._queue(lambda c: None, [])
+            self.flush()
+
+    def log(self, lines: Sequence[Log]) -> None:
+        self._happened.extend(("execution.log", {"level": line.level, "text": line.text}) for line in lines)
 
     def propose(self, proposed: Sequence[Call], asked: Sequence[Interaction]) -> None:
         """Every call of a round, before anything of it is sent."""
@@ -81,45 +82,46 @@ class Journal:
 
         happened = [event for call in proposed if (event := call_event(call))]
         happened += [interaction_event("requested", interaction) for interaction in asked]
-        self._queue(job, happened)
+        self._hold(job, happened)
 
     def answer(self, answered: Sequence[Call]) -> None:
         def job(c: Connection) -> None:
             for call in answered:
                 calls.answer(c, call)
 
-        self._queue(job, [event for call in answered if (event := call_event(call))])
+        self._hold(job, [event for call in answered if (event := call_event(call))])
 
     def start(self, approved: Sequence[tuple[Call, Interaction]], asked: Sequence[Interaction]) -> None:
-        """Spend the decisions and mark their calls as sent, in one transaction; ask again for what has changed."""
+        """Spend the decisions and mark their calls as sent; ask again for what has changed."""
 
         def job(c: Connection) -> None:
             for call, interaction in approved:
-                interactions.use(c, interaction.id)
+                if not interactions.use(c, interaction.id):
+                    raise Fenced(f"the decision {interaction.id} was used before")
                 calls.start(c, call.execution_id, call.seq)
             for interaction in asked:
                 interactions.insert(c, interaction)
 
         happened: Happened = [("call.started", {"seq": call.seq, "path": call.path}) for call, _ in approved]
         happened += [interaction_event("requested", interaction) for interaction in asked]
-        self._queue(job, happened)
+        self._hold(job, happened)
 
     async def park(self, waiting: Sequence[int], wall_ms: int) -> dict[int, Interaction]:
         """Park, unless a decision for one of the `waiting` calls came in meanwhile: then return the decisions."""
-        execution = self._execution
+        execution, settled = self._execution, dict[int, Interaction]()
 
-        def job(c: Connection) -> dict[int, Interaction]:
+        def job(c: Connection) -> None:
             latest = {asked.call_seq: asked for asked in interactions.of_execution(c, execution.id)}
-            settled = {seq: latest[seq] for seq in waiting if seq in latest and is_settled(latest[seq])}
+            settled.update({seq: latest[seq] for seq in waiting if seq in latest and is_settled(latest[seq])})
             if not settled:
                 executions.park(c, execution.id, "paused", wall_ms)
                 pending = [latest[seq].id for seq in waiting if seq in latest]
                 events.append(c, execution.workspace_id, "execution.paused", {"interactions": pending}, execution.id)
-            return settled
 
-        future: asyncio.Future[dict[int, Interaction]] = self._queue(job, [])
+        self.flush()
+        self._hold(job, [])
         await self.durable()
-        return future.result()
+        return settled
 
     async def settled(self, waiting: Sequence[int]) -> dict[int, Interaction]:
         found = await self._database.read(lambda c: interactions.of_execution(c, self._execution.id))
@@ -128,21 +130,8 @@ class Journal:
 
     async def requeue(self, wall_ms: int) -> None:
         """Leave the execution to the next start of the daemon."""
-        self._queue(lambda c: executions.park(c, self._execution.id, "queued", wall_ms), [])
+        self._hold(lambda c: executions.park(c, self._execution.id, "queued", wall_ms), [])
         await self.durable()
-
-    async def finish(self, status: Status, result: str | None, failure: Failure | None, wall_ms: int) -> int:
-        execution, at = self._execution, now_ms()
-        happened: Happened = [(f"execution.{status}", {"failure": failure.to_dict()} if failure else {})]
-        if self._unborn:
-            self._execution = replace(
-                execution, status=status, result=result, failure=failure, wall_ms=wall_ms, updated_at=at, finished_at=at
-            )
-            self._queue(lambda c: None, happened)
-        else:
-            self._queue(lambda c: executions.finish(c, execution.id, status, at, wall_ms, result, failure), happened)
-        await self.durable()
-        return at
 
     def close_open_calls(self) -> None:
         """Before the end: nothing stays proposed and nothing stays asked."""
@@ -153,32 +142,50 @@ class Journal:
             for closed in interactions.cancel_pending(c, execution.id):
                 events.append(c, execution.workspace_id, "interaction.cancelled", {"id": closed}, execution.id)
 
-        self._queue(job, [])
+        self._hold(job, [])
 
-    async def durable(self) -> None:
-        """Until everything queued so far is committed; whoever asks, also while the run itself waits."""
-        for future in list(self._pending):
-            await future
-        self._pending = [future for future in self._pending if not future.done()]
+    async def finish(self, status: Status, result: str | None, failure: Failure | None, wall_ms: int) -> int:
+        execution, at = self._execution, now_ms()
+        happened: Happened = [(f"execution.{status}", {"failure": failure.to_dict()} if failure else {})]
+        if self._unborn and not self._held:
+            self._execution = replace(
+                execution, status=status, result=result, failure=failure, wall_ms=wall_ms, updated_at=at, finished_at=at
+            )
+            self._happened += happened
+        else:
+            self._hold(lambda c: executions.finish(c, execution.id, status, at, wall_ms, result, failure), happened)
+        await self.durable()
+        return at
 
-    def _queue(self, job: Callable[[Connection], Any], happened: Happened) -> asyncio.Future[Any]:
-        execution, born_now = self._execution, self._unborn
-        happened = [*([created(execution)] if born_now else []), *self._log, *happened]
-        self._unborn, self._log = False, []
+    def flush(self) -> None:
+        """Queue everything that is held as one transaction; the caller goes on."""
+        if not (self._unborn or self._held or self._happened):
+            return
+        execution, born_now, jobs, happened = self._execution, self._unborn, self._held, self._happened
+        self._unborn, self._held, self._happened = False, [], []
 
-        def whole(c: Connection) -> Any:
+        def whole(c: Connection) -> None:
             if born_now:
                 executions.insert(c, execution)
             else:
                 executions.fence(c, execution.id, execution.epoch)
-            value = job(c)
+            for job in jobs:
+                job(c)
             if happened:
                 events.append_all(c, execution.workspace_id, execution.id, happened)
-            return value
 
-        future = self._database.write(whole)
-        self._pending.append(future)
-        return future
+        self._pending.append(self._database.write(whole))
+
+    async def durable(self) -> None:
+        """Until everything so far is committed; whoever asks, also while the run itself waits."""
+        self.flush()
+        for future in list(self._pending):
+            await future
+        self._pending = [future for future in self._pending if not future.done()]
+
+    def _hold(self, job: Job, happened: Happened) -> None:
+        self._held.append(job)
+        self._happened += happened
 
 
 def created(execution: Execution) -> tuple[str, dict[str, Any]]:

@@ -26,7 +26,7 @@ from executor.model.interaction import Interaction
 from executor.model.tool import Tool
 from executor.runtime.sandbox import Answer, Log, Program, Proposal, Runtime, Sandbox, Step
 
-SANDBOX_ATTEMPTS = 5
+SANDBOX_LOSSES = 5  # in a row, without an answer in between
 FINISH_GRACE = 30.0
 STOP_GRACE = 2.0
 
@@ -84,13 +84,16 @@ class Run:
             self.done.set()
 
     async def _drive(self) -> None:
-        for _ in range(SANDBOX_ATTEMPTS):
+        losses = 0
+        while losses < SANDBOX_LOSSES:
+            reached = self._done_seq
             try:
                 await self._attempt()
                 return
             except SandboxLost:
                 await self._outlive_sandbox()
-        await self._finish("failed", failure=failures.sandbox_lost(SANDBOX_ATTEMPTS))
+            losses = losses + 1 if self._done_seq == reached else 1
+        await self._finish("failed", failure=failures.sandbox_lost(losses))
 
     async def _attempt(self) -> None:
         sandbox = await self._runtime.open()
@@ -131,6 +134,7 @@ class Run:
                 self._decided = False
                 await self._act_on(await self._journal.settled(list(self._questions.asked)))
             elif self._sends:
+                self._journal.flush()
                 self._sends.news.clear()
                 await self._sends.news.wait()
             elif await self._park():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import SplitResult, quote, urlsplit, urlunsplit
 
 from executor.errors import EgressRefused
@@ -12,6 +13,8 @@ from executor.errors import EgressRefused
 PORTS = {"http": 80, "https": 443}
 # Every resolver reads these as IPv4 (0x7f.1, 017700000001, 2130706433), but a check of the text would not.
 _NUMERIC_LABEL = re.compile(r"(?:0x[0-9a-f]*|\d+)\Z", re.IGNORECASE)
+_UNSAFE = re.compile(r"[\x00-\x20\x7f\\]")
+_AUTHORITY_END = re.compile(r"[/?#]")
 _HOST = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_.])?\Z")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _SHARED = ipaddress.ip_network("100.64.0.0/10")
@@ -27,15 +30,26 @@ class Target:
     scheme: str
     host: str
     port: int
-
-    @property
-    def origin(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{self.scheme}://{host}:{self.port}"
+    origin: str
 
 
 def parse(url: str) -> Target:
     """Raises EgressRefused for anything but a plain http(s) URL."""
+    if _UNSAFE.search(url):
+        raise EgressRefused(
+            f"{shown(url)} contains white space, control characters or backslashes", hint="percent-encode them"
+        )
+    scheme, separator, rest = url.partition("://")
+    end = _AUTHORITY_END.search(rest)
+    authority = rest[: end.start()] if end else rest
+    found = parse_origin(f"{scheme}{separator}{authority}")
+    written = url if url.isascii() else in_ascii(urlsplit(url), found)
+    return Target(written, found.scheme, found.host, found.port, found.origin)
+
+
+@lru_cache(1_000)
+def parse_origin(url: str) -> Target:
+    """Of a URL that ends with its authority. Few of them occur, many times each."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -47,13 +61,10 @@ def parse(url: str) -> Target:
         )
     if parts.username is not None or parts.password is not None:
         raise EgressRefused(f"{shown(url)} carries a user name or password", hint="give the address without them")
-    if re.search(r"[\x00-\x20\x7f\\]", url):
-        raise EgressRefused(
-            f"{shown(url)} contains white space, control characters or backslashes", hint="percent-encode them"
-        )
     host = canonical_host(parts.hostname or "", url)
-    target = Target(url, parts.scheme, host, port or PORTS[parts.scheme])
-    return target if url.isascii() else replace(target, url=in_ascii(parts, target))
+    port = port or PORTS[parts.scheme]
+    written = f"[{host}]" if ":" in host else host
+    return Target(url, parts.scheme, host, port, f"{parts.scheme}://{written}:{port}")
 
 
 def in_ascii(parts: SplitResult, target: Target) -> str:
@@ -111,6 +122,7 @@ def is_link_local(address: Address) -> bool:
     return (mapped or address).is_link_local
 
 
+@lru_cache(1_000)
 def is_private_host(host: str) -> bool:
     """As far as the text alone tells; names are resolved and checked when a connection is made."""
     address = literal(host)
@@ -120,12 +132,11 @@ def is_private_host(host: str) -> bool:
     return name == "localhost" or name.endswith(".localhost")
 
 
-def refusal(target: Target, address: str = "") -> EgressRefused:
-    where = f"{target.host} ({address})" if address and address != target.host else target.host
+def refusal(host: str, address: str = "") -> EgressRefused:
+    where = f"{host} ({address})" if address and address != host else host
     return EgressRefused(
         f"{where} is on a private or reserved network, and this source was not added there",
         hint="an operator can allow it by adding the source with that address as its location or base URL",
-        origin=target.origin,
     )
 
 

@@ -1,35 +1,27 @@
 """The one outbound HTTP client: every request to a source's document or service goes through here.
 
-Host names are resolved once, by `GuardedResolver`, at the moment a connection is made: the address that was checked is
-the address that is used. Origins that an operator granted use a second pool, so that a connection made for one source
-can't be borrowed by another that has no such grant.
+What may be reached, and where a redirect may lead, is decided here; `transport` makes the connections.
 """
 
 from __future__ import annotations
 
 import asyncio
+import importlib
 import re
-import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
-import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
-from multidict import CIMultiDict, CIMultiDictProxy
-from yarl import URL
-
-from executor import __version__
 from executor.errors import EgressRefused, SourceUnreachable
-from executor.sources.addresses import Target, is_private, is_private_host, literal, parse, refusal, shown
-from executor.sources.inflate import Inflater
+from executor.sources.addresses import Target, is_private_host, parse, refusal, shown
+
+if TYPE_CHECKING:
+    from executor.sources.transport import Transport
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MAX_REDIRECTS = 5
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-# Shorter than the five seconds after which common servers drop an idle connection: a write must not meet that moment.
-KEEP_ALIVE_SECONDS = 4.0
 NO_ORIGINS: frozenset[str] = frozenset()
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 _UNSAFE_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
@@ -46,7 +38,7 @@ class Bounds:
 @dataclass(frozen=True, slots=True)
 class Answer:
     status: int
-    headers: CIMultiDictProxy[str]
+    headers: Mapping[str, str]
     body: bytes
     url: str
 
@@ -65,33 +57,20 @@ class Outgoing:
     body: bytes | None = None
 
 
-class GuardedResolver(AbstractResolver):
-    """Refuses a name if any of its addresses is private: an attacker chooses which one would be used."""
-
-    def __init__(self) -> None:
-        self._inner = aiohttp.ThreadedResolver()
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        found = await self._inner.resolve(host, port, family)
-        for result in found:
-            address = literal(result["host"].partition("%")[0])
-            if address is None or is_private(address):
-                raise refusal(Target("", "", host, port), result["host"])
-        return found
-
-    async def close(self) -> None:
-        await self._inner.close()
-
-
 class Egress:
     """`allow_private` opens private networks for every source: a setting for closed installations."""
 
     def __init__(self, *, allow_private: bool = False, connect_seconds: float = 10.0) -> None:
         self._allow_private = allow_private
         self._connect_seconds = connect_seconds
-        self._sessions: dict[bool, aiohttp.ClientSession] = {}
+        self._transport: Transport | None = None
+
+    async def warm(self) -> Transport:
+        """The HTTP library takes long to import, so it is not imported before it is needed, and then in a thread."""
+        if self._transport is None:
+            transport = await asyncio.to_thread(importlib.import_module, "executor.sources.transport")
+            self._transport = self._transport or transport.Transport(self._connect_seconds)
+        return self._transport
 
     async def send(
         self, outgoing: Outgoing, *, origins: frozenset[str] = NO_ORIGINS, bounds: Bounds | None = None
@@ -111,15 +90,16 @@ class Egress:
             ) from error
 
     async def close(self) -> None:
-        sessions, self._sessions = list(self._sessions.values()), {}
-        for session in sessions:
-            await session.close()
+        transport, self._transport = self._transport, None
+        if transport is not None:
+            await transport.close()
 
     async def _follow(self, outgoing: Outgoing, origins: frozenset[str], bounds: Bounds) -> Answer:
         visited = [outgoing.url]
+        transport = self._transport or await self.warm()
         while True:
             target = parse(outgoing.url)
-            answer = await self._once(outgoing, target, self._is_open(target, origins), bounds)
+            answer = await transport.send(outgoing, target, self._is_open(target, origins), bounds.size)
             location = answer.headers.get("Location")
             if answer.status not in REDIRECTS or location is None:
                 return answer
@@ -134,65 +114,8 @@ class Egress:
         if self._allow_private or target.origin in origins:
             return True
         if is_private_host(target.host):
-            raise refusal(target)
+            raise refusal(target.host)
         return False
-
-    async def _once(self, outgoing: Outgoing, target: Target, is_open: bool, bounds: Bounds) -> Answer:
-        attempts = 2 if outgoing.method in SAFE_METHODS else 1
-        while True:
-            attempts -= 1
-            try:
-                return await self._exchange(outgoing, target, is_open, bounds)
-            except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
-                if attempts == 0 or isinstance(error, aiohttp.ClientConnectorError):
-                    raise unreachable(target, error) from error
-            except (aiohttp.ClientError, OSError) as error:
-                raise unreachable(target, error) from error
-
-    async def _exchange(self, outgoing: Outgoing, target: Target, is_open: bool, bounds: Bounds) -> Answer:
-        session = self._sessions.get(is_open) or self._open_session(is_open)
-        url = URL(target.url, encoded=True)
-        async with session.request(
-            outgoing.method, url, headers=outgoing.headers, data=outgoing.body, allow_redirects=False
-        ) as response:
-            body = await read_body(response, bounds.size)
-            return Answer(response.status, response.headers, body, outgoing.url)
-
-    def _open_session(self, is_open: bool) -> aiohttp.ClientSession:
-        connector = aiohttp.TCPConnector(
-            resolver=None if is_open else GuardedResolver(),
-            limit=200,
-            limit_per_host=100,
-            keepalive_timeout=KEEP_ALIVE_SECONDS,
-        )
-        session = aiohttp.ClientSession(
-            connector=connector,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            headers={"User-Agent": f"executor/{__version__}", "Accept-Encoding": "gzip, deflate"},
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._connect_seconds),
-            auto_decompress=False,
-            trust_env=False,
-        )
-        # aiohttp would silently send PUT and DELETE again; `_once` repeats only what is safe to repeat.
-        session._retry_connection = False
-        self._sessions[is_open] = session
-        return session
-
-
-async def read_body(response: aiohttp.ClientResponse, limit: int) -> bytes:
-    inflater = Inflater(response.headers.get("Content-Encoding", ""), limit)
-    declared = response.content_length
-    if inflater.is_plain and declared is not None and declared <= limit:
-        return await response.read()
-    async for chunk in response.content.iter_any():
-        if not inflater.feed(chunk):
-            raise SourceUnreachable(
-                f"{shown(str(response.url))} answered with more than {limit:,} bytes",
-                hint="ask for less: a page, a filter or a smaller range",
-                reason="too_large",
-                sent=True,
-            )
-    return inflater.finish()
 
 
 def redirected(outgoing: Outgoing, target: Target, status: int, location: str) -> Outgoing:
@@ -217,8 +140,8 @@ def redirected(outgoing: Outgoing, target: Target, status: int, location: str) -
     )
 
 
-def without_body_headers(headers: Mapping[str, str]) -> CIMultiDict[str]:
-    return CIMultiDict((name, value) for name, value in headers.items() if not name.lower().startswith("content-"))
+def without_body_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in headers.items() if not name.lower().startswith("content-")}
 
 
 def check_headers(headers: Mapping[str, str]) -> None:
@@ -238,24 +161,3 @@ def too_many(visited: list[str], what: str) -> SourceUnreachable:
         sent=True,
         visited=[shown(url) for url in visited],
     )
-
-
-def unreachable(target: Target, error: Exception) -> SourceUnreachable:
-    where = target.origin
-    sent = not isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
-    if isinstance(error, aiohttp.ClientConnectorDNSError):
-        reason, message = "dns", f"the host {target.host} could not be found"
-    elif isinstance(error, aiohttp.ClientSSLError):
-        reason, message = "tls", f"{where} has no certificate that can be trusted: {cause(error)}"
-    elif isinstance(error, aiohttp.ConnectionTimeoutError):
-        reason, message = "timeout", f"{where} did not accept a connection in time"
-    elif isinstance(error, aiohttp.ClientConnectorError):
-        reason, message = "connect", f"{where} could not be reached: {cause(error)}"
-    else:
-        reason, message = "closed", f"{where} closed the connection before it answered in full"
-    hint = "check the address and that the service is running, then try again"
-    return SourceUnreachable(message, hint=hint, reason=reason, sent=sent)
-
-
-def cause(error: Any) -> str:
-    return getattr(error, "strerror", None) or type(error).__name__

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import zlib
 
-import aiohttp
-
 GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
+
+
+class BrokenEncoding(Exception):
+    """A body that is not what its content encoding says."""
 
 
 class Inflater:
@@ -18,7 +20,7 @@ class Inflater:
         self._chunks: list[bytes] = []
         self._zlib = zlib.decompressobj(GZIP_OR_ZLIB) if self._encoding in ("gzip", "x-gzip", "deflate") else None
         if self._zlib is None and not self.is_plain:
-            raise aiohttp.ClientPayloadError(f"unknown content encoding {self._encoding[:40]!r}")
+            raise BrokenEncoding(f"unknown content encoding {self._encoding[:40]!r}")
 
     @property
     def is_plain(self) -> bool:
@@ -33,7 +35,7 @@ class Inflater:
 
     def finish(self) -> bytes:
         if self._zlib is not None and self._chunks and not self._zlib.eof:
-            raise aiohttp.ClientPayloadError("the compressed answer is cut off")
+            raise BrokenEncoding("the compressed answer is cut off")
         return b"".join(self._chunks)
 
     def _inflate(self, chunk: bytes) -> bytes:
@@ -44,4 +46,4 @@ class Inflater:
             if self._encoding == "deflate" and not self._chunks:  # some servers leave the zlib header out
                 self._encoding, self._zlib = "raw", zlib.decompressobj(-zlib.MAX_WBITS)
                 return self._inflate(chunk)
-            raise aiohttp.ClientPayloadError(f"the compressed answer is broken: {error}") from error
+            raise BrokenEncoding(f"the compressed answer is broken: {error}") from error

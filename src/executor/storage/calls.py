@@ -10,13 +10,16 @@ from sqlalchemy.engine import Connection
 
 from executor.model.execution import Call
 from executor.model.ids import now_ms
+from executor.storage.prepared import Prepared
 from executor.storage.rows import dump, load
 from executor.storage.tables import calls
 
-_insert = sa.insert(calls)
+_insert = Prepared(sa.insert(calls), columns=[column.name for column in calls.c])
 _key = (calls.c.execution_id == sa.bindparam("e"), calls.c.seq == sa.bindparam("s"))
-_start = sa.update(calls).where(*_key).values(state="started", started_at=sa.bindparam("at"))
-_answer = (
+_start = Prepared(
+    sa.update(calls).where(*_key).values(state=sa.literal_column("'started'"), started_at=sa.bindparam("at"))
+)
+_answer = Prepared(
     sa.update(calls)
     .where(*_key)
     .values(
@@ -30,11 +33,11 @@ _answer = (
 
 
 def insert(c: Connection, journalled: Sequence[Call]) -> None:
-    c.execute(_insert, [_values(call) for call in journalled])
+    _insert(c, [_values(call) for call in journalled])
 
 
 def start(c: Connection, execution_id: str, seq: int) -> None:
-    c.execute(_start, {"e": execution_id, "s": seq, "at": now_ms()})
+    _start(c, {"e": execution_id, "s": seq, "at": now_ms()})
 
 
 def answer(c: Connection, call: Call) -> None:
@@ -48,7 +51,7 @@ def answer(c: Connection, call: Call) -> None:
         "new_done_seq": call.done_seq,
         "new_done_ms": call.done_ms,
     }
-    c.execute(_answer, values)
+    _answer(c, values)
 
 
 def abandon(c: Connection, execution_id: str) -> None:

@@ -10,10 +10,11 @@ from sqlalchemy.engine import Connection
 
 from executor.model.event import Announcement, Event
 from executor.model.ids import now_ms
+from executor.storage.prepared import Prepared
 from executor.storage.rows import dump, load
 from executor.storage.tables import events
 
-_insert = sa.insert(events)
+_insert = Prepared(sa.insert(events), columns=["workspace_id", "execution_id", "type", "at", "data"])
 
 
 def append(c: Connection, workspace_id: str, type: str, data: dict[str, Any], execution_id: str = "") -> None:
@@ -26,7 +27,7 @@ def append_all(
     """Several events of one execution, in order, with one statement."""
     at = now_ms()
     owner = {"workspace_id": workspace_id, "execution_id": execution_id, "at": at}
-    c.execute(_insert, [{**owner, "type": type, "data": dump(data)} for type, data in happened])
+    _insert(c, [{**owner, "type": type, "data": dump(data)} for type, data in happened])
     announced: list[Announcement] = c.info.setdefault("new_events", [])
     announced.extend(Announcement(workspace_id, execution_id, type) for type, _ in happened)
 

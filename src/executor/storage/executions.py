@@ -12,20 +12,21 @@ from sqlalchemy.engine import Connection
 from executor.errors import Fenced
 from executor.model.execution import Execution, Failure, Limits, Status
 from executor.model.ids import now_ms
+from executor.storage.prepared import Prepared
 from executor.storage.rows import dump, load
 from executor.storage.tables import executions
 
 # Statements on every execution's road are built once; building one costs more than running it.
 _id = executions.c.id == sa.bindparam("key")
-_insert = sa.insert(executions)
-_owner = sa.select(executions.c.epoch, executions.c.status).where(_id).with_for_update()
-_finish = (
+_insert = Prepared(sa.insert(executions), columns=[column.name for column in executions.c])
+_owner = Prepared(sa.select(executions.c.epoch, executions.c.status).where(_id).with_for_update())
+_finish = Prepared(
     sa.update(executions)
     .where(_id)
     .values({name: sa.bindparam(f"new_{name}") for name in ("status", "wall_ms", "result", "failure")})
     .values(updated_at=sa.bindparam("at"), finished_at=sa.bindparam("at"))
 )
-_park = (
+_park = Prepared(
     sa.update(executions)
     .where(_id)
     .values(status=sa.bindparam("new_status"), wall_ms=sa.bindparam("new_wall_ms"), updated_at=sa.bindparam("at"))
@@ -33,8 +34,8 @@ _park = (
 
 
 def insert(c: Connection, execution: Execution) -> None:
-    c.execute(
-        _insert,
+    _insert(
+        c,
         {
             "id": execution.id,
             "workspace_id": execution.workspace_id,
@@ -58,7 +59,7 @@ def insert(c: Connection, execution: Execution) -> None:
 
 def fence(c: Connection, execution_id: str, epoch: int) -> None:
     """Raise unless `epoch` still owns the execution and it is running. The lock lasts until the commit."""
-    row = c.execute(_owner, {"key": execution_id}).first()
+    row = _owner(c, {"key": execution_id}).first()
     if row is None or row.epoch != epoch or row.status != "running":
         raise Fenced(f"execution {execution_id} is no longer owned by epoch {epoch}")
 
@@ -74,7 +75,7 @@ def claim(c: Connection, execution_id: str) -> Execution | None:
 
 
 def park(c: Connection, execution_id: str, status: Status, wall_ms: int) -> None:
-    c.execute(_park, {"key": execution_id, "new_status": status, "new_wall_ms": wall_ms, "at": now_ms()})
+    _park(c, {"key": execution_id, "new_status": status, "new_wall_ms": wall_ms, "at": now_ms()})
 
 
 def queue(c: Connection, execution_id: str) -> bool:
@@ -100,7 +101,7 @@ def finish(
         "new_failure": _failure(failure),
         "at": at,
     }
-    c.execute(_finish, values)
+    _finish(c, values)
 
 
 def cancel(c: Connection, execution_id: str, failure: Failure) -> bool:

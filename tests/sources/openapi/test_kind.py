@@ -196,6 +196,8 @@ async def test_answers_the_document_does_not_describe_are_passed_on(
         as_json("text"),
         as_json(None),
         as_json({"ok": False, "error": "login"}),
+        as_json({"id": "not an integer"}),
+        as_json({}),
     ],
 )
 async def test_a_success_that_breaks_the_documents_promise_is_reported(
@@ -213,9 +215,36 @@ async def test_what_came_instead_of_the_promise_is_not_lost(kind: OpenApi, upstr
     assert html.tool_details["body"] == "<p>hello</p>"
 
 
-@pytest.mark.parametrize("value", [{"id": 1, "more": 2}, {"id": "not an integer"}])
-async def test_small_liberties_inside_an_answer_are_tolerated(kind: OpenApi, upstream: Upstream, value: Any) -> None:
-    assert json.loads(await answer_of(kind, upstream, as_json(value))) == value
+PERSON = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "integer", "readOnly": True},
+        "name": {"type": "string"},
+        "secret": {"writeOnly": True},
+    },
+    "required": ["id", "name", "secret"],
+}
+
+
+@pytest.mark.parametrize("value", [{"id": 1, "more": 2}, {"id": "1", "name": "x"}, {"id": None}, {"name": "x"}])
+async def test_slips_inside_an_answer_are_tolerated(kind: OpenApi, upstream: Upstream, value: Any) -> None:
+    assert json.loads(await answer_of(kind, upstream, as_json(value), PERSON)) == value
+
+
+@pytest.mark.parametrize("value", [{"id": "x"}, {"secret": 1}, {"ok": True}, {"id": [], "name": {}}])
+@pytest.mark.parametrize("required", [True, False])
+async def test_an_object_that_is_nothing_like_the_promised_one_is_reported(
+    kind: OpenApi, upstream: Upstream, value: Any, required: bool
+) -> None:
+    schema = PERSON if required else {**PERSON, "required": []}
+    if required or "secret" not in value:
+        error = await failure_of(kind, upstream, as_json(value), {"allOf": [schema]})
+        assert error.tool_code == "unexpected_response" and error.tool_details["data"] == value
+
+
+@pytest.mark.parametrize("schema", [{**PERSON, "required": [], "additionalProperties": True}, {"type": "object"}, {}])
+async def test_an_open_promise_is_hard_to_break(kind: OpenApi, upstream: Upstream, schema: Any) -> None:
+    assert json.loads(await answer_of(kind, upstream, as_json({"ok": True}), schema)) == {"ok": True}
 
 
 async def test_numbers_no_reader_agrees_on_are_made_plain(kind: OpenApi, upstream: Upstream) -> None:

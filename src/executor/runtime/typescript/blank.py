@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import bisect
+import re
+from collections.abc import Callable, Iterator
 
-from tree_sitter import Language, Node, Parser, Query, QueryCursor, Tree
+from tree_sitter import Language, Node, Parser, Tree
 from tree_sitter_typescript._binding import language_typescript
 
 LANGUAGE = Language(language_typescript())
-_NEWLINES = (10, 13)
+_BLANKS = bytes(byte if byte in b"\r\n" else 32 for byte in range(256))
 _SEMICOLON, _SPACE, _PARENTHESIS = 59, 32, 41
+_NEW_STATEMENT = re.compile(rb"\s*?\n\s*[(\[`]")
+_LOOK_AHEAD = 1000
 
 # Blanked whole. A statement leaves a semicolon behind, so that the line before it can't run on into the line after it.
 _TYPES = (
@@ -53,11 +57,10 @@ _REWRITTEN = (
     "instantiation_expression",
     "catch_clause",
 )
-_QUERY = Query(
-    LANGUAGE,
-    "".join(f"({name}) @{name}\n" for name in (*_TYPES, *_STATEMENTS, *_MEMBERS, *_REWRITTEN))
-    + "(call_expression function: (import)) @dynamic_import\n",
-)
+_KINDS = {
+    LANGUAGE.id_for_node_kind(name, True): name
+    for name in (*_TYPES, *_STATEMENTS, *_MEMBERS, *_REWRITTEN, "array_type", "lookup_type", "import", "ERROR")
+}
 
 
 class Refused(Exception):
@@ -75,12 +78,27 @@ class Blanked:
         self.source = source
         self.out = bytearray(source)
         self.tree: Tree = Parser(LANGUAGE).parse(source)
-        self.captures = QueryCursor(_QUERY).captures(self.tree.root_node)
+        self._nodes = _nodes_by_kind(self.tree)
+        self._cuts = self._find_cuts()
+
+    def _of(self, *kinds: str) -> Iterator[Node]:
+        for kind in kinds:
+            yield from self._nodes.get(kind, ())
+
+    def _find_cuts(self) -> list[int]:
+        """Where a type ends though the grammar reads on: a bracket on the next line begins a statement."""
+        cuts = []
+        for node in self._of("array_type", "lookup_type"):
+            of, bracket = node.children[:2]
+            if bracket.start_point.row > of.end_point.row:
+                cuts.append(of.end_byte)
+        return sorted(cuts)
 
     def blank(self, start: int, end: int, first: int = _SPACE) -> None:
-        for at in range(start, end):
-            if self.out[at] not in _NEWLINES:
-                self.out[at] = _SPACE
+        nearest = bisect.bisect_right(self._cuts, start)
+        if nearest < len(self._cuts):
+            end = min(end, self._cuts[nearest])
+        self.out[start:end] = self.out[start:end].translate(_BLANKS)
         if end > start and first != _SPACE:
             self.out[start] = first
 
@@ -92,22 +110,53 @@ class Blanked:
         line = self.source.count(b"\n", 0, at) + 1
         return line, len(self.source[line_start:at].decode("utf-8", "replace")) + 1
 
+    def _outermost(self, names: tuple[str, ...]) -> Iterator[Node]:
+        """Nodes of these kinds that lie in no other of them: types a million levels deep are blanked once."""
+        found = [(node.start_byte, -node.end_byte, node) for node in self._of(*names)]
+        done = 0
+        for _, end, node in sorted(found, key=lambda item: item[:2]):
+            if -end > done:
+                done = -end
+                yield node
+
+    def stray_bracket(self) -> tuple[int, int]:
+        """The first bracket that closes nothing; (0, 0) if there is none."""
+        for error in self._of("ERROR"):
+            for node in (error, *error.children):
+                if node.text in (b"}", b")", b"]"):
+                    return self.position(node.start_byte)
+        return 0, 0
+
     def refuse(self, node: Node, message: str, hint: str) -> Refused:
         return Refused(message, hint, *self.position(node.start_byte))
 
     def run(self) -> None:
-        for name in _TYPES:
-            for node in self.captures.get(name, ()):
-                self.blank_node(node)
+        for node in self._outermost(_TYPES):
+            self.blank_node(node)
         for name in _REWRITTEN:
             rewrite = _REWRITES[name]
-            for node in self.captures.get(name, ()):
+            for node in self._of(name):
                 rewrite(self, node)
-        for name in (*_STATEMENTS, *_MEMBERS):
-            for node in self.captures.get(name, ()):
-                self.blank_node(node, _SEMICOLON)
-        for node in self.captures.get("dynamic_import", ()):
+        for node in self._outermost((*_STATEMENTS, *_MEMBERS)):
+            self.blank_node(node, _SEMICOLON)
+        for node in self._of("import"):
             raise self.refuse(node, "import() is not available in the sandbox", _NO_MODULES)
+
+
+def _nodes_by_kind(tree: Tree) -> dict[str, list[Node]]:
+    """A plain walk: tree-sitter's queries take quadratic time on a row of a hundred thousand brackets."""
+    found: dict[str, list[Node]] = {}
+    cursor = tree.walk()
+    while True:
+        node = cursor.node
+        kind = None if node is None else _KINDS.get(node.kind_id)
+        if kind is not None and node is not None:
+            found.setdefault(kind, []).append(node)
+        if cursor.goto_first_child():
+            continue
+        while not cursor.goto_next_sibling():
+            if not cursor.goto_parent():
+                return found
 
 
 _NO_MODULES = "there are no modules; everything outside is reached through tools.*"
@@ -115,8 +164,12 @@ _ERASABLE = "only TypeScript that can be erased runs here: "
 
 
 def _cast(code: Blanked, node: Node) -> None:
-    """`value as T`, `value satisfies T`. What follows may begin with a bracket on the next line: see `_hazard`."""
-    code.blank(node.children[0].end_byte, node.end_byte)
+    """`value as T`, `value satisfies T`. Only `as T` keeps a bracket on the next line from being read as its call."""
+    start = node.children[0].end_byte
+    code.blank(start, node.end_byte)
+    rest = code.out[start : node.end_byte + _LOOK_AHEAD]
+    if _NEW_STATEMENT.match(rest):
+        code.out[start] = _SEMICOLON
 
 
 def _assertion(code: Blanked, node: Node) -> None:

@@ -198,7 +198,8 @@ def settings(start: Start, source: Source) -> bytes:
     callable_ = "true" if source.callable else "false"
     return (
         f'{{"seed":[{seed}],"calls":{start.calls},"output":{start.output_bytes},"logs":{start.log_bytes},'
-        f'"offset":{source.offset},"callable":{callable_},"lines":{source.end[0]},"last":{source.end[1]}}}'
+        f'"offset":{source.offset},"callable":{callable_},'
+        f'"end":[{source.end[0]},{source.end[1]}],"stray":[{source.stray[0]},{source.stray[1]}]}}'
     ).encode()
 
 

@@ -23,13 +23,15 @@ _FUNCTIONS = ("function_declaration", "generator_function_declaration")
 class Source(NamedTuple):
     """`offset` is how far the first line is shifted; `callable` says that a function it gives is the program itself.
 
-    `end` is the line and column after the last character: what goes wrong beyond it goes wrong there.
+    `end` is the line and column after the last character, `stray` of a bracket that closes nothing: what goes wrong
+    beyond the last line goes wrong there.
     """
 
     code: bytes
     offset: int
     callable: bool
     end: tuple[int, int]
+    stray: tuple[int, int]
 
 
 def prepare(submitted: bytes) -> Source:
@@ -49,7 +51,7 @@ def prepare(submitted: bytes) -> Source:
 
 def _wrapped(code: Blanked, tail: bytes, *, head: bytes = _OPEN, callable_: bool = False) -> Source:
     end = code.position(len(code.source.rstrip()))
-    return Source(head + bytes(code.out) + tail, len(head), callable_, end)
+    return Source(head + bytes(code.out) + tail, len(head), callable_, end, code.stray_bracket())
 
 
 def _without_fence(submitted: bytes) -> bytes:
@@ -64,6 +66,9 @@ def _without_fence(submitted: bytes) -> bytes:
 
 
 def _expression(code: Blanked, statement: Node) -> Source:
+    for node in code.tree.root_node.children:
+        if node.type in _SKIPPED and node.type != "comment":
+            code.blank_node(node)  # also the semicolon it left: nothing may stand before the expression
     last = statement.children[-1]
     if last.type == ";":
         code.blank_node(last)

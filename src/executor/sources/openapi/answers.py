@@ -8,6 +8,7 @@ from executor.sources.openapi.bodies import is_json
 from executor.sources.openapi.document import Document, UnresolvedRef, key_text
 
 MAX_DEPTH = 8
+MAX_FIELDS = 12
 TYPES = {dict: "object", list: "array", str: "string", bool: "boolean", type(None): "null"}
 
 
@@ -45,12 +46,49 @@ def promise(document: Document, response: dict[str, Any]) -> dict[str, Any]:
     """Small enough to be kept with the tool: which form the answer has and, for JSON, its outermost shape."""
     form, schema = content_schema(response)
     kept: dict[str, Any] = {"form": form}
-    if form == "json" and schema is not None:
-        types = types_of(document, schema)
-        if types is not None:
-            kept["types"] = sorted(types)
-            kept["required"] = sorted(required_of(document, schema))
+    types = types_of(document, schema) if form == "json" else None
+    if types is not None:
+        kept["types"] = sorted(types)
+        if "object" in types:
+            properties, required, is_closed = object_parts(document, schema)
+            kept["fields"] = telling_fields(document, properties, required, is_closed)
+            kept["mayBeEmpty"] = not required
     return kept
+
+
+def telling_fields(
+    document: Document, properties: dict[str, Any], required: set[str], is_closed: bool
+) -> dict[str, list[str] | None]:
+    """Fields by which an object is recognized, with their types: the required ones, else all it may have."""
+    names = sorted(required) or (sorted(properties) if is_closed else [])
+    found = {}
+    for name in names[:MAX_FIELDS]:
+        types = types_of(document, properties.get(name), 1)
+        found[name] = sorted(types) if types is not None else None
+    return found
+
+
+def object_parts(document: Document, schema: Any, depth: int = 0) -> tuple[dict[str, Any], set[str], bool]:
+    """(properties, required, whether nothing else was announced), of a schema and all it is composed of."""
+    try:
+        schema = document.follow(schema)
+    except UnresolvedRef:
+        return {}, set(), False
+    if not isinstance(schema, dict) or depth > MAX_DEPTH:
+        return {}, set(), False
+    raw, names = schema.get("properties"), schema.get("required")
+    properties = {key_text(name): part for name, part in raw.items()} if isinstance(raw, dict) else {}
+    required = {key_text(name) for name in names} if isinstance(names, list) else set()
+    is_closed = not any(word in schema for word in ("oneOf", "anyOf", "patternProperties", "if"))
+    is_closed = is_closed and schema.get("additionalProperties") in (None, False)
+    parts = schema.get("allOf")
+    for part in parts if isinstance(parts, list) else []:
+        inner, inner_required, inner_closed = object_parts(document, part, depth + 1)
+        properties |= inner
+        required |= inner_required
+        is_closed = is_closed and inner_closed
+    hidden = {name for name, part in properties.items() if isinstance(part, dict) and part.get("writeOnly") is True}
+    return properties, required - hidden, is_closed
 
 
 def types_of(document: Document, schema: Any, depth: int = 0) -> set[str] | None:
@@ -85,21 +123,6 @@ def declared_types(schema: dict[str, Any]) -> set[str] | None:
     return named if named <= {"object", "array", "string", "boolean", "null", "number", "integer"} else None
 
 
-def required_of(document: Document, schema: Any) -> set[str]:
-    try:
-        schema = document.follow(schema)
-    except UnresolvedRef:
-        return set()
-    names = schema.get("required") if isinstance(schema, dict) else None
-    properties = schema.get("properties") if isinstance(schema, dict) else None
-    hidden = {
-        key_text(name)
-        for name, part in (properties.items() if isinstance(properties, dict) else ())
-        if isinstance(part, dict) and part.get("writeOnly") is True
-    }
-    return {key_text(name) for name in names} - hidden if isinstance(names, list) else set()
-
-
 def promised(promises: dict[str, dict[str, Any]], status: int) -> dict[str, Any] | None:
     exact = promises.get(str(status)) or promises.get(f"{status // 100}XX") or promises.get("default")
     if exact is not None:
@@ -108,19 +131,32 @@ def promised(promises: dict[str, dict[str, Any]], status: int) -> dict[str, Any]
 
 
 def broken_promise(promise: dict[str, Any], value: Any) -> str:
-    """Empty if the value's outermost shape fits. Details inside are not held against a service that did its work."""
+    """Empty if the value is recognizably what was promised. Slips inside are not held against a service that did its
+    work: many leave out or null what their documents require."""
     types = promise.get("types")
     if not types:
         return ""
-    found = type_of(value)
-    fits = found in types or (found == "integer" and "number" in types)
-    fits = fits or (found == "number" and "integer" in types and float(value).is_integer())
-    if not fits:
-        return f"the document promises {' or '.join(types)}, the answer is {found}"
-    missing = promise.get("required") or []
-    if found == "object" and missing and not any(name in value for name in missing):
-        return f"the document promises {', '.join(map(repr, missing[:8]))}, the answer has none of them"
+    if not fits(value, types):
+        return f"the document promises {' or '.join(types)}, the answer is {type_of(value)}"
+    fields = promise.get("fields")
+    if not fields or not isinstance(value, dict) or (not value and promise["mayBeEmpty"]):
+        return ""
+    if not any(shows(value, name, types) for name, types in fields.items()):
+        return (
+            f"the document promises {', '.join(map(repr, list(fields)[:8]))}; the answer has none of them as promised"
+        )
     return ""
+
+
+def shows(value: dict[str, Any], name: str, types: list[str] | None) -> bool:
+    return name in value and (types is None or value[name] is None or fits(value[name], types))
+
+
+def fits(value: Any, types: list[str]) -> bool:
+    found = type_of(value)
+    if found in types or (found == "integer" and "number" in types):
+        return True
+    return found == "number" and "integer" in types and float(value).is_integer()
 
 
 def type_of(value: Any) -> str:

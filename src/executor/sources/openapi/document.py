@@ -25,6 +25,7 @@ class Document:
     def __init__(self, root: dict[str, Any]) -> None:
         self.root = root
         self.version = version_of(root)
+        self._resolved: dict[str, Any] = {}
 
     @property
     def is_3_0(self) -> bool:
@@ -33,6 +34,11 @@ class Document:
     def resolve(self, ref: Any) -> Any:
         if not isinstance(ref, str):
             raise UnresolvedRef("a $ref that is not text")
+        if ref not in self._resolved:
+            self._resolved[ref] = self._walk(ref)
+        return self._resolved[ref]
+
+    def _walk(self, ref: str) -> Any:
         if not ref.startswith("#"):
             raise UnresolvedRef(f"$ref {ref[:200]} points outside the document")
         node: Any = self.root

@@ -29,6 +29,8 @@ def short_hash(text: str, length: int = 4) -> str:
 
 def to_ascii(text: str) -> tuple[str, bool]:
     """Accents are dropped; the flag tells that other letters were lost: lookalikes must not pass for each other."""
+    if text.isascii():
+        return text, False
     plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
     lost = any(c.isalnum() and not unicodedata.normalize("NFD", c)[0].isascii() for c in text)
     return "".join(c if c.isascii() else " " for c in plain), lost

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
@@ -17,6 +18,7 @@ SEPARATORS = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C", "sim
 ACCEPT = "application/json, text/plain;q=0.5, */*;q=0.1"
 # Left alone in the fixed parts of a path; braces, spaces and the like are encoded.
 _FIXED = "/%:@!$&'()*+,;=~-._"
+_UNRESERVED = re.compile(r"[A-Za-z0-9_.~-]*\Z")
 _HEADER_VALUE = re.compile(r"[\x20-\x7e\t\x80-\U0010ffff]*\Z")
 
 
@@ -49,16 +51,21 @@ def with_key(binding: dict[str, Any], arranged: dict[str, Any], key: str) -> dic
 
 
 def fill_path(template: str, values: dict[str, str], query: list[str]) -> str:
-    """A template may itself hold a query (`/do?action=x`); a fragment never leaves the client and is cut."""
-    template, _, fixed_query = template.partition("#")[0].partition("?")
-    parts = re.split(r"\{([^{}]+)\}", template)
-    for index, part in enumerate(parts):
-        parts[index] = quote(part, safe=_FIXED) if index % 2 == 0 else placed(part, values)
-    path = "".join(parts)
-    if any(segment in (".", "..") for segment in path.split("/")):
+    parts, fixed_query = split_template(template)
+    path = "".join(part if index % 2 == 0 else placed(part, values) for index, part in enumerate(parts))
+    if "/." in path and any(segment in (".", "..") for segment in path.split("/")):
         raise refused("the arguments would make a `.` or `..` segment in the path", "")
-    pairs = [quote(fixed_query, safe="=&%+,:;/?@!$'()*~-._"), *query] if fixed_query else query
+    pairs = [fixed_query, *query] if fixed_query else query
     return f"{path}?{'&'.join(pairs)}" if pairs else path
+
+
+@lru_cache(2_000)
+def split_template(template: str) -> tuple[tuple[str, ...], str]:
+    """Fixed text and names by turns, then the template's own query (`/do?action=x`). A fragment is never sent."""
+    path, _, query = template.partition("#")[0].partition("?")
+    parts = re.split(r"\{([^{}]+)\}", path)
+    parts[::2] = [quote(part, safe=_FIXED) for part in parts[::2]]
+    return tuple(parts), quote(query, safe="=&%+,:;/?@!$'()*~-._")
 
 
 def placed(name: str, values: dict[str, str]) -> str:
@@ -139,6 +146,8 @@ def text(value: Any) -> str:
 
 
 def encode(value: str) -> str:
+    if _UNRESERVED.match(value):
+        return value
     try:
         return quote(value, safe="")
     except UnicodeEncodeError as error:

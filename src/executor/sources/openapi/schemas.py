@@ -112,7 +112,9 @@ def tidy(schema: Schema, raw: Schema) -> Schema:
                 schema[exclusive] = schema.pop(bound)
     types = schema.get("type")
     if types is not None:
-        known = [name for name in (types if isinstance(types, list) else [types]) if name in TYPES]
+        known = [
+            one for one in (types if isinstance(types, list) else [types]) if isinstance(one, str) and one in TYPES
+        ]
         if types == "file":
             schema.update(type="string", format="binary")
         elif not known:
@@ -153,7 +155,7 @@ def with_null(schema: Schema) -> Schema:
 
 def plain(value: Any, depth: int = 0) -> Any:
     """A value as JSON can hold it: YAML also has sets, dates, tuples, infinities and integers of any size."""
-    if value is None or isinstance(value, str | bool):
+    if isinstance(value, str) or value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
         return value if -INT64 <= value < 2 * INT64 else float(value) if abs(value) < 10**300 else None

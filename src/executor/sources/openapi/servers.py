@@ -72,4 +72,4 @@ def granted(location: str, given: str, server: str, *, is_upload: bool) -> list[
 def check_reachable(server: str, origins: list[str]) -> None:
     target = parse(server)
     if target.origin not in origins and is_private_host(target.host):
-        raise refusal(target)
+        raise refusal(target.host)

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, Response
 from executor.errors import NotFound
 
 router = APIRouter()
-_ID = re.compile(r"[a-z]{2,8}_[a-z2-7]{10,40}")
+_ID = re.compile(r"[a-z]{2,8}_[0-9a-z]{10,40}")
 _STYLE = (
     "body{font:16px/1.6 system-ui,sans-serif;max-width:42rem;margin:4rem auto;padding:0 1rem}"
     "pre{padding:.75rem 1rem;border:1px solid;border-radius:.5rem;overflow-x:auto}"

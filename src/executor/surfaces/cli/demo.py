@@ -7,13 +7,14 @@ import click
 from executor.daemon import files
 from executor.errors import Conflict
 from executor.settings import Settings
-from executor.surfaces.cli import exits
+from executor.surfaces.cli import exits, sample
 from executor.surfaces.cli.client import Client, Refused, connect
 from executor.surfaces.cli.follow import Follower, show_failure
 from executor.surfaces.cli.main import COMMANDS
 from executor.surfaces.cli.options import json_option
 from executor.surfaces.cli.output import as_json as json_text
 from executor.surfaces.cli.output import clean, clean_lines, emit, emit_json, program, say
+from executor.surfaces.cli.sample import SampleFailed
 
 NAMESPACE = "demo"
 LOAD_SECONDS = 60.0
@@ -30,8 +31,6 @@ return {customer: invoice.customer, refunded: refund.amount};"""
 @click.option("--no-open", is_flag=True, help="Do not ask in the terminal when a decision is needed.")
 @json_option
 def command(no_open: bool, as_json: bool) -> int:
-    from executor.surfaces.cli import sample
-
     settings = Settings.load()
     client = connect(settings)
     files.prepare(settings)
@@ -39,12 +38,10 @@ def command(no_open: bool, as_json: bool) -> int:
     _step(1, "connect", f"a sample API listens on {url}; it is connected as source `{NAMESPACE}`")
     source = _connected(client, url)
     say(f"  {source['toolCount']} tools, for {sample.LIFE_SECONDS // 60} minutes")
-    for number, title, code in ((2, "discover: find the tool", DISCOVER), (3, "read: allowed, nobody is asked", READ)):
-        view = _ran(client, number, title, code)
-        if view["status"] != "completed":
-            show_failure(view)
-            return exits.of_execution(view)
-        say(_indented(json_text(view["result"])))
+    found = _ran(client, 2, "discover: find the tool for the job", DISCOVER)
+    say(f"  → {clean(found['bestPath'])}\n{_indented(found['items'][0]['signature'])}")
+    read = _ran(client, 3, "read: allowed, so nobody is asked", READ)
+    say(f"  →\n{_indented(json_text(read))}")
     return _write(Follower(client, as_json=as_json, ask=not no_open), as_json)
 
 
@@ -95,11 +92,14 @@ def _view(value: Any) -> dict[str, Any]:
     return dict(value)
 
 
-def _ran(client: Client, number: int, title: str, code: str) -> dict[str, Any]:
+def _ran(client: Client, number: int, title: str, code: str) -> Any:
     _step(number, title, "")
     say(_indented(code))
-    say("  →")
-    return Follower(client, as_json=True, ask=False).run({"code": code})
+    view = Follower(client, as_json=True, ask=False).run({"code": code})
+    if view["status"] != "completed":
+        show_failure(view)
+        raise SampleFailed(f"the demo could not go on: {title}", hint="`executor doctor` may tell why")
+    return view["result"]
 
 
 def _timeline(client: Client, execution_id: str) -> list[dict[str, Any]]:

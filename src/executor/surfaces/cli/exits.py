@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from executor.daemon.port import PortTaken
-from executor.daemon.process import DaemonUnreachable
 from executor.errors import ExecutorError, StorageError
 
 COMPLETED = 0
@@ -45,6 +43,9 @@ def code_of(error: ExecutorError) -> str:
 
 
 def of_error(error: ExecutorError) -> int:
+    from executor.daemon.port import PortTaken
+    from executor.daemon.process import DaemonUnreachable
+
     if isinstance(error, (DaemonUnreachable, PortTaken, StorageError)):
         return UNREACHABLE
     return USAGE if code_of(error) in _USAGE_CODES else FAILED

@@ -1,8 +1,8 @@
 // One program: what it proposed, logged and ended with. `flush` gives the host one line an item:
 //   c<seq> "path"⏎{arguments}   t<seq> <milliseconds>   l<level>"text"   v<value>   f{failure}
 const program = {
-  __proto__: null, started: 0, calls: 0, output: 0, logs: 0, offset: 0, lines: 0, last: 0, callable: false,
-  argumentRoom: 0,
+  __proto__: null, started: 0, calls: 0, output: 0, logs: 0, offset: 0, endOf: null, stray: null,
+  callable: false, argumentRoom: 0,
 };
 const pending = create(null);
 let pendingCount = 0;
@@ -109,8 +109,8 @@ const boot = (json) => {
   program.output = given.output;
   program.logs = given.logs;
   program.offset = given.offset;
-  program.lines = given.lines;
-  program.last = given.last;
+  program.endOf = given.end;
+  program.stray = given.stray;
   program.callable = given.callable;
   program.argumentRoom = given.output;
   reseed(given.seed);
@@ -126,15 +126,17 @@ const run = async (main) => {
   }
 };
 
+const syntaxError = (message, line, column) =>
+  failureText("syntax_error", message, "", '{"line":' + line + ',"column":' + column + "}");
+
+// A place beyond the last line is in the wrapper, which the user did not write.
 const refuse = (error) => {
   const message = text(error.message);
   if (error instanceof SyntaxError) {
     const frames = userFrames(error);
-    const beyond = frames.line > program.lines; // in the wrapper, which the user did not write
-    const line = beyond ? program.lines : frames.line;
-    const column = beyond ? program.last : frames.column;
-    const shown = beyond ? "unexpected end of the code" : message;
-    end = failureText("syntax_error", shown, "", '{"line":' + line + ',"column":' + column + "}");
+    if (frames.line <= program.endOf[0]) end = syntaxError(message, frames.line, frames.column);
+    else if (program.stray[0] > 0) end = syntaxError("a bracket that closes nothing", program.stray[0], program.stray[1]);
+    else end = syntaxError("unexpected end of the code", program.endOf[0], program.endOf[1]);
   } else {
     fail(error);
   }

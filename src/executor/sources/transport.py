@@ -1,0 +1,133 @@
+"""Connections: kept alive, pooled, and made only to addresses that were checked.
+
+Host names are resolved once, by `GuardedResolver`, at the moment a connection is made: the address that was checked is
+the address that is used. Origins that an operator granted use a second pool, so that a connection made for one source
+can't be borrowed by another that has no such grant.
+"""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
+
+from executor import __version__
+from executor.errors import SourceUnreachable
+from executor.sources.addresses import Target, is_private, literal, refusal, shown
+from executor.sources.egress import SAFE_METHODS, Answer, Outgoing
+from executor.sources.inflate import BrokenEncoding, Inflater
+
+# Shorter than the five seconds after which common servers drop an idle connection: a write must not meet that moment.
+KEEP_ALIVE_SECONDS = 4.0
+
+
+class GuardedResolver(AbstractResolver):
+    """Refuses a name if any of its addresses is private: an attacker chooses which one would be used."""
+
+    def __init__(self) -> None:
+        self._inner = aiohttp.ThreadedResolver()
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        found = await self._inner.resolve(host, port, family)
+        for result in found:
+            address = literal(result["host"].partition("%")[0])
+            if address is None or is_private(address):
+                raise refusal(host, result["host"])
+        return found
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+class Transport:
+    def __init__(self, connect_seconds: float) -> None:
+        self._connect_seconds = connect_seconds
+        self._sessions: dict[bool, aiohttp.ClientSession] = {}
+
+    async def send(self, outgoing: Outgoing, target: Target, is_open: bool, limit: int) -> Answer:
+        attempts = 2 if outgoing.method in SAFE_METHODS else 1
+        while True:
+            attempts -= 1
+            try:
+                return await self._exchange(outgoing, target, is_open, limit)
+            except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
+                if attempts == 0 or isinstance(error, aiohttp.ClientConnectorError):
+                    raise unreachable(target, error) from error
+            except (aiohttp.ClientError, BrokenEncoding, OSError) as error:
+                raise unreachable(target, error) from error
+
+    async def _exchange(self, outgoing: Outgoing, target: Target, is_open: bool, limit: int) -> Answer:
+        session = self._sessions.get(is_open) or self._open_session(is_open)
+        url = URL(target.url, encoded=True)
+        async with session.request(
+            outgoing.method, url, headers=outgoing.headers, data=outgoing.body, allow_redirects=False
+        ) as response:
+            body = await read_body(response, limit)
+            return Answer(response.status, response.headers, body, outgoing.url)
+
+    def _open_session(self, is_open: bool) -> aiohttp.ClientSession:
+        connector = aiohttp.TCPConnector(
+            resolver=None if is_open else GuardedResolver(),
+            limit=200,
+            limit_per_host=100,
+            keepalive_timeout=KEEP_ALIVE_SECONDS,
+        )
+        session = aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={"User-Agent": f"executor/{__version__}", "Accept-Encoding": "gzip, deflate"},
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._connect_seconds),
+            auto_decompress=False,
+            trust_env=False,
+        )
+        # aiohttp would silently send PUT and DELETE again; `send` repeats only what is safe to repeat.
+        session._retry_connection = False
+        self._sessions[is_open] = session
+        return session
+
+    async def close(self) -> None:
+        sessions, self._sessions = list(self._sessions.values()), {}
+        for session in sessions:
+            await session.close()
+
+
+async def read_body(response: aiohttp.ClientResponse, limit: int) -> bytes:
+    inflater = Inflater(response.headers.get("Content-Encoding", ""), limit)
+    declared = response.content_length
+    if inflater.is_plain and declared is not None and declared <= limit:
+        return await response.read()
+    async for chunk in response.content.iter_any():
+        if not inflater.feed(chunk):
+            raise SourceUnreachable(
+                f"{shown(str(response.url))} answered with more than {limit:,} bytes",
+                hint="ask for less: a page, a filter or a smaller range",
+                reason="too_large",
+                sent=True,
+            )
+    return inflater.finish()
+
+
+def unreachable(target: Target, error: Exception) -> SourceUnreachable:
+    where = target.origin
+    sent = not isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        reason, message = "dns", f"the host {target.host} could not be found"
+    elif isinstance(error, aiohttp.ClientSSLError):
+        reason, message = "tls", f"{where} has no certificate that can be trusted: {cause(error)}"
+    elif isinstance(error, aiohttp.ConnectionTimeoutError):
+        reason, message = "timeout", f"{where} did not accept a connection in time"
+    elif isinstance(error, aiohttp.ClientConnectorError):
+        reason, message = "connect", f"{where} could not be reached: {cause(error)}"
+    else:
+        reason, message = "closed", f"{where} closed the connection before it answered in full"
+    hint = "check the address and that the service is running, then try again"
+    return SourceUnreachable(message, hint=hint, reason=reason, sent=sent)
+
+
+def cause(error: Any) -> str:
+    return getattr(error, "strerror", None) or type(error).__name__
