@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -102,6 +103,7 @@ def say(text: str) -> None:
 
 def main() -> None:
     options = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
     with tempfile.TemporaryDirectory(prefix="executor-bench-") as folder:
         results = run(options, Path(folder))
     if options.json:

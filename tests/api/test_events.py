@@ -167,3 +167,25 @@ def test_streams_end_when_the_daemon_stops(tmp_path: Path) -> None:
         wait_for(lambda: daemon.app.state.streams.count == 1)
     assert ended.wait(10)
     reader.join(10)
+
+
+def test_waits_end_when_the_daemon_stops_and_the_execution_goes_on_later(tmp_path: Path) -> None:
+    answers: dict[str, Any] = {}
+    with running_daemon(tmp_path) as daemon:
+        slow = "await new Promise(r => setTimeout(r, 60000)); return 1"
+        view = daemon.execute(slow, wait=0)
+
+        def ask(name: str, method: str, path: str, body: Any = None) -> None:
+            answers[name] = daemon.request(method, path, body)
+
+        waits = [
+            threading.Thread(target=ask, args=("get", "GET", f"/v1/executions/{view['executionId']}?wait=60")),
+            threading.Thread(target=ask, args=("post", "POST", "/v1/executions", {"code": slow, "wait": 60})),
+        ]
+        for waiting in waits:
+            waiting.start()
+        wait_for(lambda: len(daemon.app.state.streams._waits) == 2)
+    for waiting in waits:
+        waiting.join(10)
+    assert (answers["get"].status, answers["get"].json["status"]) == (200, "running")
+    assert (answers["post"].status, answers["post"].json["code"]) == (503, "busy")

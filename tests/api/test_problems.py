@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from executor.surfaces.api import status
+from executor.storage import executions
 from tests.api.serving import Daemon
 
 MEMBERS = {"type", "title", "status", "detail", "code", "hint"}
@@ -49,7 +49,7 @@ def test_an_unexpected_error_is_answered_with_an_id_that_the_log_explains(
     def explode(*arguments: object) -> object:
         raise RuntimeError("inner detail")
 
-    monkeypatch.setattr(status.executions, "counts", explode)
+    monkeypatch.setattr(executions, "counts", explode)
     with caplog.at_level(logging.ERROR):
         answer = daemon.get("/v1/status")
     assert (answer.status, answer.json["code"]) == (500, "internal")

@@ -56,6 +56,17 @@ async def test_paths_are_exact(house: House) -> None:
     assert await house.catalog.tool("ws_other", "things.things.listThings") is None
 
 
+@pytest.mark.parametrize("text", ["\ud800", "\x00", "\U0010ffff", "ä", "x" * 100_000])
+async def test_text_that_can_be_no_path_is_simply_not_found(house: House, text: str) -> None:
+    await house.connect(LIST)
+    assert await house.catalog.tool(house.workspace, text) is None
+    assert await house.catalog.source(house.workspace, text) is None
+    assert await house.catalog.page(house.workspace, prefix=text) == []
+    with pytest.raises(NotFound):
+        await house.catalog.describe(house.workspace, text)
+    await house.catalog.search(house.workspace, text, namespace=text)
+
+
 async def test_a_refresh_replaces_the_tools(house: House) -> None:
     source = await house.connect(LIST)
     await house.catalog.search(house.workspace, "others")

@@ -271,3 +271,23 @@ def test_a_daemon_that_dies_under_a_call_is_started_again_and_the_call_goes_on(o
         out, said = process.communicate(timeout=120)
     assert (process.returncode, out) == (exits.COMPLETED, "7\n"), said
     assert own.daemon["pid"] != pid
+
+
+def test_what_was_typed_before_the_question_is_no_answer(shared: Cli, shop: DemoServer) -> None:
+    code = f"console.log('soon'); await new Promise(done => setTimeout(done, 1500)); {REFUND}"
+    with terminal(shared, "call", code) as (process, screen):
+        read_until(screen, "soon")
+        os.write(screen, b"a\n")
+        read_until(screen, "[leave]")
+        os.write(screen, b"\n")
+        assert process.wait(60) == exits.PAUSED
+
+
+def test_a_decision_made_elsewhere_meanwhile_counts(shared: Cli, shop: DemoServer) -> None:
+    with terminal(shared, "call", REFUND) as (process, screen):
+        asked = read_until(screen, "[leave]")
+        execution = asked.split("Execution:", 1)[1].split()[0]
+        waiting = shared("approvals", "list", "--execution-id", execution, "--json").json["items"]
+        assert shared("approvals", "approve", waiting[0]["id"]).code == exits.COMPLETED
+        os.write(screen, b"deny\n")
+        assert process.wait(60) == exits.COMPLETED

@@ -280,3 +280,12 @@ def test_doctor_points_out_what_is_wrong(own: Cli) -> None:
     assert (checks["operator.token"]["status"], checks["environment"]["status"]) == ("failure", "warning")
     assert "chmod 600" in checks["operator.token"]["hint"]
     assert "EXECUTOR_PROT" in checks["environment"]["message"]
+
+
+def test_a_command_given_while_the_daemon_stops_gets_the_next_one(own: Cli) -> None:
+    assert own("up").code == 0
+    pid = own.daemon["pid"]
+    os.kill(pid, signal.SIGTERM)
+    done = own("call", "return 1")
+    assert (done.code, done.out) == (exits.COMPLETED, "1\n"), done.err
+    assert own.daemon["pid"] != pid

@@ -39,13 +39,14 @@ class Catalog:
         self._kinds = kinds
         self._shelves: dict[str, Shelf] = {}
         self._sources: dict[str, Source] = {}
+        self._changes = 0
         self._validators: Recent[tuple[str, str], Validator] = Recent(2_000)
         self._signatures: Recent[tuple[str, str, int], str] = Recent(5_000)
 
     async def tool(self, workspace_id: str, path: str) -> Tool | None:
         shelf = self._shelf(workspace_id)
         tool = shelf.tools.get(path)
-        if tool is None:
+        if tool is None and path.isascii():  # every path is; other text may not even be storable
             tool = await self._database.read(lambda c: tool_rows.get(c, workspace_id, path))
             if tool is not None:
                 shelf.tools.put(path, tool)
@@ -174,6 +175,7 @@ class Catalog:
     def _forget(self, source: Source) -> None:
         self._shelves.pop(source.workspace_id, None)
         self._sources.pop(source.id, None)
+        self._changes += 1
 
     def _kind(self, name: str) -> Kind:
         kind = self._kinds.get(name)
@@ -184,12 +186,14 @@ class Catalog:
     async def _kind_of(self, tool: Tool) -> tuple[Kind, Source]:
         source = self._sources.get(tool.source_id)
         if source is None:
+            changes_before = self._changes
             source = await self._database.read(lambda c: source_rows.by_id(c, tool.source_id))
             if source is None:
                 raise ToolError(
                     "unknown_tool", f"{tool.path} is gone: its source was removed", hint="discover what there is now"
                 )
-            self._sources[source.id] = source
+            if changes_before == self._changes:  # else it may be what was read before the change
+                self._sources[source.id] = source
         return self._kind(source.kind), source
 
     async def _validator(self, kind: Kind, tool: Tool) -> Validator:

@@ -95,7 +95,7 @@ def ensure(settings: Settings, progress: Progress = lambda text: None, seconds: 
             )
         elif presence.pid != waited_for:
             waited_for = presence.pid
-            progress(f"waiting for the daemon (process {waited_for}) to start")
+            progress(f"waiting for the daemon (process {waited_for})")
         time.sleep(POLL_SECONDS)
     raise DaemonUnreachable(
         f"the daemon did not become ready within {seconds:.0f} seconds",

@@ -184,6 +184,7 @@ async def _listen(
 
     async def watch() -> None:
         await stopping.wait()
+        settings.daemon_file.unlink(missing_ok=True)  # from now on whoever looks waits for the next daemon
         surfaces.release()
         server.should_exit = True
 

@@ -38,6 +38,8 @@ def delete(c: Connection, workspace_id: str, id_or_namespace: str) -> Source | N
 
 
 def get(c: Connection, workspace_id: str, id_or_namespace: str) -> Source | None:
+    if not id_or_namespace.isascii():  # ids and namespaces are; other text may not even be storable
+        return None
     named = sa.or_(sources.c.id == id_or_namespace, sources.c.namespace == id_or_namespace)
     row = c.execute(sa.select(sources).where(sources.c.workspace_id == workspace_id, named)).first()
     return _source(row) if row is not None else None

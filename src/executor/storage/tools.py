@@ -68,6 +68,8 @@ def page(
     c: Connection, workspace_id: str, *, prefix: str = "", source_id: str = "", limit: int = 100, after: str = ""
 ) -> list[Head]:
     query = _heads(workspace_id).limit(limit)
+    if not (prefix + after).isascii():
+        return []
     if prefix:
         end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
         query = query.where(tools_table.c.path >= prefix, tools_table.c.path < end)

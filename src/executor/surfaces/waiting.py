@@ -1,27 +1,74 @@
-"""Waiting past a pause: until the questions that are open now are decided, or the time is up."""
+"""Requests that are held open: waits for an outcome, and what must not keep a stopping daemon alive."""
 
 from __future__ import annotations
 
+import asyncio
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, TypeVar
+
+from executor.errors import Busy
 
 if TYPE_CHECKING:
     from executor.daemon.executor import Executor
     from executor.execution.outcome import Outcome
     from executor.model.tenancy import Actor
 
+T = TypeVar("T")
 GLANCE_SECONDS = 1.0
+ENDED = ("paused", "completed", "failed", "cancelled")
 
 
-async def resume(executor: Executor, actor: Actor, execution_id: str, seconds: float) -> Outcome:
-    """Unlike a wait through every pause, this ends when a new question comes up, so that someone can be told of it."""
+class Held:
+    """Live streams and long waits. `close` lets all of them go; from then on none is held."""
+
+    def __init__(self) -> None:
+        self.closed = asyncio.Event()
+        self.count = 0
+        self._waits: set[asyncio.Task[object]] = set()
+
+    def close(self) -> None:
+        self.closed.set()
+        for task in self._waits:
+            task.cancel()
+
+    async def hold(self, wait: Awaitable[T]) -> T:
+        """The outcome of `wait`, or Busy when the daemon stops before it is there; executions go on by themselves."""
+        task = asyncio.current_task()
+        if task is None or self.closed.is_set():
+            return await wait
+        self._waits.add(task)
+        try:
+            return await wait
+        except asyncio.CancelledError:
+            if not self.closed.is_set():
+                raise
+            task.uncancel()
+            hint = "executions go on when it starts again; `executor executions list` shows them"
+            raise Busy("the daemon is stopping", hint=hint) from None
+        finally:
+            self._waits.discard(task)
+
+
+async def wait(executor: Executor, held: Held, actor: Actor, execution_id: str, seconds: float) -> Outcome:
+    """Until it ends or pauses, or the time is up, or the daemon stops."""
+    try:
+        return await held.hold(executor.engine.wait(actor, execution_id, seconds))
+    except Busy:
+        return await executor.engine.wait(actor, execution_id, 0)
+
+
+async def resume(executor: Executor, held: Held, actor: Actor, execution_id: str, seconds: float) -> Outcome:
+    """Also through a pause, but only until other questions are open than now, so that someone can be told of them."""
     deadline = time.monotonic() + seconds
-    outcome = await executor.engine.wait(actor, execution_id, seconds)
+    outcome = await wait(executor, held, actor, execution_id, seconds)
     asked = _asked(outcome)
     while asked and _asked(outcome) == asked and (left := deadline - time.monotonic()) > 0:
+        if held.closed.is_set():
+            break
         outcome = await executor.engine.wait(actor, execution_id, min(left, GLANCE_SECONDS), through_pause=True)
-        if outcome.execution.status not in ("paused", "completed", "failed", "cancelled"):
-            outcome = await executor.engine.wait(actor, execution_id, max(0.0, deadline - time.monotonic()))
+        if outcome.execution.status not in ENDED:
+            outcome = await wait(executor, held, actor, execution_id, max(0.0, deadline - time.monotonic()))
     return outcome
 
 

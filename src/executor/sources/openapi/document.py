@@ -27,10 +27,6 @@ class Document:
         self.version = version_of(root)
         self._resolved: dict[str, Any] = {}
 
-    @property
-    def is_3_0(self) -> bool:
-        return self.version.startswith("3.0")
-
     def resolve(self, ref: Any) -> Any:
         if not isinstance(ref, str):
             raise UnresolvedRef("a $ref that is not text")

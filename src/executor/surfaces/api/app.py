@@ -30,21 +30,22 @@ from executor.surfaces.api import (
 )
 from executor.surfaces.api.answers import answer
 from executor.surfaces.api.guard import Guard
-from executor.surfaces.api.streams import Streams
 from executor.surfaces.mcp.endpoint import McpEndpoint
+from executor.surfaces.waiting import Held
 
 NOUNS = (executions, interactions, sources, tools, policies, events, status, approvals)
 
 
 def create_app(executor: Executor, tokens: Tokens) -> FastAPI:
-    """Serve an open executor. The server calls `app.state.streams.close()` to end live streams when it stops."""
-    mcp = McpEndpoint(executor)
+    """Serve an open executor. Who stops the server calls `app.state.streams.close()` first: it holds requests open."""
+    held = Held()
+    mcp = McpEndpoint(executor, held)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with mcp:
             yield
-        app.state.streams.close()
+        held.close()
 
     app = FastAPI(
         title="Executor",
@@ -54,16 +55,18 @@ def create_app(executor: Executor, tokens: Tokens) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        exception_handlers={
+            ExecutorError: problems.on_executor_error,
+            RequestValidationError: problems.on_validation_error,
+            HTTPException: problems.on_http_exception,
+        },
     )
-    app.state.streams = Streams()
+    app.state.streams = held
     app.router.routes.append(Route("/mcp", mcp, methods=["POST"]))
     for noun in NOUNS:
         app.router.routes.extend(noun.router.routes)  # flat: one list to match and to look at
     app.add_api_route("/v1/openapi.json", document, include_in_schema=False)
-    app.add_exception_handler(ExecutorError, problems.on_executor_error)
-    app.add_exception_handler(RequestValidationError, problems.on_validation_error)
-    app.add_exception_handler(HTTPException, problems.on_http_exception)
-    app.add_middleware(Guard, executor=executor, tokens=tokens)
+    app.add_middleware(Guard, executor=executor, tokens=tokens, held=held)
     app.openapi = lambda: described(app)  # type: ignore[method-assign]  # the documented way to extend the document
     return app
 

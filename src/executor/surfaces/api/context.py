@@ -14,6 +14,7 @@ from executor.daemon.executor import Executor
 from executor.errors import Forbidden
 from executor.model.tenancy import Actor
 from executor.surfaces.body import StrictRequest
+from executor.surfaces.waiting import Held
 
 KEY = "executor.context"
 F = TypeVar("F", bound=Callable[..., Any])
@@ -23,6 +24,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Context:
     executor: Executor
     actor: Actor
+    held: Held
 
     @property
     def workspace_id(self) -> str:

@@ -28,9 +28,9 @@ PARTS = frozenset({"calls", "code"})
 async def execute(request: Request, body: NewExecution) -> Response:
     """Run code, and wait up to `wait` seconds for it to end or pause."""
     here = context(request)
-    engine = here.executor.engine
     limits = None if body.timeout_ms is None else replace(here.executor.limits, wall_ms=body.timeout_ms)
-    outcome = await engine.run(here.actor, body.code, language=body.language, limits=limits, seconds=body.wait)
+    run = here.executor.engine.run(here.actor, body.code, language=body.language, limits=limits, seconds=body.wait)
+    outcome = await here.held.hold(run)
     view = views.execution_view(outcome, here.executor.settings.base_url)
     return answer(view, 201, {"Location": f"/v1/executions/{outcome.execution.id}"})
 
@@ -63,7 +63,7 @@ async def show(
     parts = set(filter(None, include.split(",")))
     if not parts <= PARTS:
         raise InvalidRequest(f"include={include!r} names something unknown", hint="use calls, code or both")
-    outcome = await here.executor.engine.wait(here.actor, execution_id, wait)
+    outcome = await waiting.wait(here.executor, here.held, here.actor, execution_id, wait)
     view = views.execution_view(outcome, here.executor.settings.base_url)
     if "code" in parts:
         view["code"] = outcome.execution.code
@@ -77,7 +77,7 @@ async def resume(request: Request, execution_id: str, body: Resume | None = None
     """Wait again for an execution. This decides nothing: a paused one goes on when an operator has decided."""
     here = context(request)
     seconds = DEFAULT_WAIT if body is None else body.wait
-    return _shown(here, await waiting.resume(here.executor, here.actor, execution_id, seconds))
+    return _shown(here, await waiting.resume(here.executor, here.held, here.actor, execution_id, seconds))
 
 
 @router.post("/{execution_id}/cancel", response_model=shapes.ExecutionView)

@@ -14,6 +14,7 @@ from executor.identity.tokens import Tokens
 from executor.surfaces.api import problems
 from executor.surfaces.api.context import KEY, Context
 from executor.surfaces.api.problems import BodyTooLarge, HostRefused, OriginRefused, UnsupportedMediaType
+from executor.surfaces.waiting import Held
 
 SECURITY_HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"),
@@ -55,15 +56,15 @@ class Headers:
 
 
 class Guard:
-    def __init__(self, app: ASGIApp, *, executor: Executor, tokens: Tokens) -> None:
+    def __init__(self, app: ASGIApp, *, executor: Executor, tokens: Tokens, held: Held) -> None:
         self._app = app
         self._tokens = tokens
         host = executor.settings.host.lower()
         self._hosts = LOOPBACK | {f"[{host}]" if ":" in host else host}
         self._execution_body = 2 * executor.settings.max_code_bytes + 64 * 1024
         self._contexts = {
-            "human": Context(executor, executor.tenancy.operator),
-            "agent": Context(executor, executor.tenancy.agent),
+            "human": Context(executor, executor.tenancy.operator, held),
+            "agent": Context(executor, executor.tenancy.agent, held),
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

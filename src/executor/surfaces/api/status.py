@@ -31,6 +31,7 @@ async def health() -> Response:
 async def status(request: Request) -> Response:
     here = context(request)
     workspace = here.executor.tenancy.workspace
+    layers = [layer.name for layer in here.executor.runtime.layers if layer.active]
 
     def read(c: Connection) -> tuple[dict[str, int], list[Any]]:
         return executions.counts(c, workspace.id), sources.listing(c, workspace.id)
@@ -47,7 +48,7 @@ async def status(request: Request) -> Response:
             "executions": counts,
             "sources": len(connected),
             "tools": sum(source.tool_count for source in connected),
-            "sandbox": {"runtime": "typescript", "workers": here.executor.settings.workers, "layers": []},
+            "sandbox": {"runtime": "typescript", "workers": here.executor.settings.workers, "layers": layers},
         }
     )
 

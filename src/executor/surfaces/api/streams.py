@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import orjson
 from fastapi import Header
@@ -30,30 +30,10 @@ ENDINGS: Final = frozenset({"execution.completed", "execution.failed", "executio
 LastEventId = Annotated[int | None, Header(alias="Last-Event-ID", ge=0)]
 
 
-class Streams:
-    """The open streams of one daemon. `close` ends them all; afterwards every new one ends at once."""
-
-    def __init__(self) -> None:
-        self._closed = asyncio.Event()
-        self.count = 0
-
-    def close(self) -> None:
-        self._closed.set()
-
-    def __enter__(self) -> asyncio.Event:
-        if self.count >= MAX_STREAMS:
-            raise Busy(f"{MAX_STREAMS} event streams are open already", hint="close some, then try again")
-        self.count += 1
-        return self._closed
-
-    def __exit__(self, *error: object) -> None:
-        self.count -= 1
-
-
 async def events_answer(request: Request, execution_id: str | None, *, after: int, limit: int) -> Response:
     here = context(request)
     if "text/event-stream" in request.headers.get("accept", ""):
-        return EventStream(here, request.app.state.streams, execution_id, after)
+        return EventStream(here, execution_id, after)
     found = await here.executor.database.read(
         lambda c: events.after(c, here.workspace_id, execution_id=execution_id, after=after, limit=limit)
     )
@@ -64,30 +44,39 @@ async def events_answer(request: Request, execution_id: str | None, *, after: in
 class EventStream(Response):
     media_type = "text/event-stream"
 
-    def __init__(self, here: Context, streams: Streams, execution_id: str | None, after: int) -> None:
+    def __init__(self, here: Context, execution_id: str | None, after: int) -> None:
         super().__init__()
         del self.headers["content-length"]
         self._here = here
-        self._streams = streams
         self._execution_id = execution_id
         self._after = after
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with self._streams as closed:
-            ends = [asyncio.ensure_future(closed.wait()), asyncio.ensure_future(_disconnected(receive))]
-            try:
-                await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-                async for chunk in self._chunks(ends):
-                    async with asyncio.timeout(STALLED_SECONDS):
-                        await send({"type": "http.response.body", "body": chunk, "more_body": True})
-                await send({"type": "http.response.body", "body": b"", "more_body": False})
-            except TimeoutError:
-                return  # nobody reads; an unfinished answer makes the server drop the connection
-            finally:
-                for end in ends:
-                    end.cancel()
+        held = self._here.held
+        if held.count >= MAX_STREAMS:
+            raise Busy(f"{MAX_STREAMS} event streams are open already", hint="close some, then try again")
+        held.count += 1
+        ends: list[asyncio.Future[Any]] = [
+            asyncio.ensure_future(held.closed.wait()),
+            asyncio.ensure_future(_disconnected(receive)),
+        ]
+        try:
+            await self._send(send, ends)
+        except TimeoutError:
+            return  # nobody reads; an unfinished answer makes the server drop the connection
+        finally:
+            held.count -= 1
+            for end in ends:
+                end.cancel()
 
-    async def _chunks(self, ends: list[asyncio.Future[None]]) -> AsyncIterator[bytes]:
+    async def _send(self, send: Send, ends: list[asyncio.Future[Any]]) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        async for chunk in self._chunks(ends):
+            async with asyncio.timeout(STALLED_SECONDS):
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _chunks(self, ends: list[asyncio.Future[Any]]) -> AsyncIterator[bytes]:
         yield b": connected\n\n"
         follower = self._here.executor.feed.follow(
             self._here.workspace_id, execution_id=self._execution_id, after=self._after
@@ -95,7 +84,8 @@ class EventStream(Response):
         upcoming = asyncio.ensure_future(_next(follower))
         try:
             while True:
-                await asyncio.wait([upcoming, *ends], timeout=HEARTBEAT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+                first: set[asyncio.Future[Any]] = {upcoming, *ends}
+                await asyncio.wait(first, timeout=HEARTBEAT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
                 if any(end.done() for end in ends):
                     return
                 if not upcoming.done():

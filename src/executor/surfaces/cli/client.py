@@ -30,11 +30,12 @@ class Refused(ExecutorError):
 
 
 class Client:
-    """One connection at a time, kept open between requests."""
+    """One connection at a time, kept open between requests. `restarts` if a daemon that is gone is started again."""
 
-    def __init__(self, settings: Settings, running: Running, token: str) -> None:
+    def __init__(self, settings: Settings, running: Running, token: str, *, restarts: bool = False) -> None:
         self.settings = settings
         self.running = running
+        self.restarts = restarts
         self._token = token
         self._connection: http.client.HTTPConnection | None = None
 
@@ -73,11 +74,23 @@ class Client:
 
     def _connected(self, seconds: float) -> http.client.HTTPConnection:
         if self._connection is None:
-            self._connection = http.client.HTTPConnection(self.running.host, self.running.port, timeout=seconds)
+            self._connection = self._opened(seconds)
         self._connection.timeout = seconds
         if self._connection.sock:
             self._connection.sock.settimeout(seconds)
         return self._connection
+
+    def _opened(self, seconds: float) -> http.client.HTTPConnection:
+        """A refused connection carried nothing, so the daemon that just ended can safely be replaced by the next."""
+        connection = http.client.HTTPConnection(self.running.host, self.running.port, timeout=seconds)
+        try:
+            connection.connect()
+        except ConnectionRefusedError:
+            if not self.restarts:
+                raise
+            self.running = process.ensure(self.settings, progress=_say_progress)
+            connection = http.client.HTTPConnection(self.running.host, self.running.port, timeout=seconds)
+        return connection
 
     def _lost(self, error: Exception) -> DaemonUnreachable:
         why = "did not answer in time" if isinstance(error, TimeoutError) else f"did not answer: {error}"
@@ -94,8 +107,8 @@ def segment(text: str) -> str:
 
 def connect(settings: Settings) -> Client:
     """To the running daemon, or to one started now."""
-    running = process.ensure(settings, progress=lambda text: say(f"{text} …"))
-    return Client(settings, running, token(settings))
+    running = process.ensure(settings, progress=_say_progress)
+    return Client(settings, running, token(settings), restarts=True)
 
 
 def connect_if_running(settings: Settings) -> Client | None:
@@ -116,6 +129,10 @@ def token(settings: Settings) -> str:
             f"the operator token {settings.operator_token_file} can't be read: {error}",
             hint="run as the user who started the daemon, or set EXECUTOR_TOKEN",
         ) from error
+
+
+def _say_progress(text: str) -> None:
+    say(f"{text} …")
 
 
 def _encoded(body: Mapping[str, Any]) -> bytes:

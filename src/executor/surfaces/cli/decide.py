@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import Any, Literal
 
-from executor.surfaces.cli.client import Client, segment
+from executor.surfaces.cli.client import Client, Refused, segment
 from executor.surfaces.cli.output import clean, clean_lines, program, say
 
 Answer = Literal["approve", "deny", "leave"]
 ANSWERS: dict[str, Answer] = {"a": "approve", "approve": "approve", "d": "deny", "deny": "deny"}
 
+# Somebody else decided, or time ran out, while the question stood here: the execution goes on by that.
+OVERTAKEN = ("already_settled", "interaction_expired")
+
 
 def ask(interaction: dict[str, Any]) -> Answer:
     say()
     say(prompt(interaction))
-    sys.stderr.write("[a]pprove, [d]eny or [l]eave it for later? [leave] ")
+    _forget_typed_ahead()
+    # The tool once more: long arguments may have pushed its name off the screen.
+    sys.stderr.write(f"{clean(interaction.get('tool', ''))}: [a]pprove, [d]eny or [l]eave it for later? [leave] ")
     sys.stderr.flush()
     try:
         line = sys.stdin.readline()
@@ -24,6 +30,14 @@ def ask(interaction: dict[str, Any]) -> Answer:
     if not line:
         say()
     return ANSWERS.get(line.strip().lower(), "leave")
+
+
+def _forget_typed_ahead() -> None:
+    """What was typed before the question was shown is no answer to it."""
+    import termios
+
+    with suppress(OSError, ValueError, termios.error):
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
 
 def prompt(interaction: dict[str, Any]) -> str:
@@ -44,8 +58,13 @@ def decide_all(client: Client, interactions: list[dict[str, Any]]) -> bool:
         answer = ask(interaction)
         if answer == "leave":
             decided = False
-        else:
+            continue
+        try:
             settle(client, interaction["id"], answer)
+        except Refused as error:
+            if error.reported not in OVERTAKEN:
+                raise
+            say(clean(error.message))
     return decided
 
 

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Any
 
 import click
@@ -62,6 +63,9 @@ def cli() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     machine = "--json" in _before_dashes(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         code = _invoke(arguments, machine=machine)
         sys.stdout.flush()

@@ -16,6 +16,7 @@ from starlette.types import Message, Receive, Scope, Send
 from executor.errors import InvalidRequest
 from executor.surfaces.body import StrictRequest
 from executor.surfaces.mcp.gateway import EngineGateway
+from executor.surfaces.waiting import Held
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -29,8 +30,8 @@ MAX_BODY = 4 * 1024 * 1024
 class McpEndpoint:
     """Whoever holds a token acts here as the agent: nothing that arrives at `/mcp` can decide anything."""
 
-    def __init__(self, executor: Executor) -> None:
-        self._executor = executor
+    def __init__(self, executor: Executor, held: Held) -> None:
+        self._gateway = EngineGateway(executor, held)
         self._stopping = asyncio.Event()
         self._ready: asyncio.Future[StreamableHTTPSessionManager]
         self._life: asyncio.Task[None]
@@ -46,7 +47,7 @@ class McpEndpoint:
 
     async def _live(self) -> None:
         try:
-            manager = await asyncio.to_thread(_load, self._executor)
+            manager = await asyncio.to_thread(_load, self._gateway)
         except Exception as error:  # told to every request that waits for it
             logger.exception("mcp.failed")
             self._ready.set_exception(error)
@@ -68,12 +69,12 @@ class McpEndpoint:
         await manager.handle_request(scope, await _again(request, receive), send)
 
 
-def _load(executor: Executor) -> StreamableHTTPSessionManager:
+def _load(gateway: EngineGateway) -> StreamableHTTPSessionManager:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
     from executor.surfaces.mcp.server import build_server
 
-    server = build_server(EngineGateway(executor))
+    server = build_server(gateway)
     return StreamableHTTPSessionManager(server, stateless=True, json_response=True, max_request_body_size=MAX_BODY)
 
 
