@@ -22,6 +22,7 @@ from executor.storage.notify import Feed
 from executor.storage.tenancy import Tenancy
 
 Progress = Callable[[str], None]
+WARM_SECONDS = 1.0
 
 
 def silent(text: str) -> None:
@@ -36,9 +37,11 @@ class Executor:
         self.database = database
         self.tenancy = tenancy
         self.started_at = now_ms()
+        self._warming: asyncio.Task[None] | None = None
         self.feed = Feed(database)
         self.rules = Rules(database, self.feed)
-        self.catalog = Catalog(database, {"openapi": OpenApi(Egress(allow_private=settings.allow_private_hosts))})
+        self.egress = Egress(allow_private=settings.allow_private_hosts)
+        self.catalog = Catalog(database, {"openapi": OpenApi(self.egress)})
         self.door = Door(self.catalog, self.rules)
         self.runtime = TypeScriptRuntime(
             workers=settings.workers, slots=settings.slots, cache_dir=settings.state_dir / "sandbox"
@@ -66,13 +69,21 @@ class Executor:
             progress("starting the sandboxes")
             await executor.runtime.start()
             await executor._note("daemon.started", await executor.engine.start())
+            executor._warming = asyncio.create_task(executor._warm())
         except BaseException:
             await database.close()
             raise
         return executor
 
+    async def _warm(self) -> None:
+        """The HTTP library is imported once the daemon answers, so that neither the start nor the first call waits."""
+        await asyncio.sleep(WARM_SECONDS)
+        await self.egress.warm()
+
     async def close(self) -> None:
         """Park running work, then let go of sandboxes, connections and the database, in this order."""
+        if self._warming is not None:
+            self._warming.cancel()
         await self.engine.close()
         self.feed.close()
         await self.runtime.close()

@@ -124,7 +124,12 @@ class Door:
 
 
 def parse_arguments(text: str) -> dict[str, Any]:
-    value = orjson.loads(text)
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise ToolError(
+            "invalid_arguments", f"the arguments can't be sent as JSON: {error}", hint="check for lone surrogates"
+        ) from error
     if not isinstance(value, dict):
         raise ToolError(
             "invalid_arguments",

@@ -17,7 +17,7 @@ from executor.errors import (
     CodeTooLarge,
     Conflict,
     EmptyCode,
-    ExecutorError,
+    Fenced,
     Forbidden,
     InteractionExpired,
     InvalidRequest,
@@ -255,7 +255,10 @@ class Engine:
     def _check_code(self, code: str) -> None:
         if not code.strip():
             raise EmptyCode("there is no code to run", hint="send TypeScript such as `return 1 + 1`")
-        size = len(code.encode("utf-8", "surrogatepass"))
+        try:
+            size = len(code.encode())
+        except UnicodeEncodeError as error:
+            raise InvalidRequest("the code is not valid Unicode text", hint="send it as UTF-8") from error
         if size > self._max_code_bytes:
             raise CodeTooLarge(
                 f"the code has {size} bytes, more than the {self._max_code_bytes} allowed",
@@ -271,7 +274,7 @@ class Engine:
     def _launch(self, execution: Execution, runtime: Runtime, journal: Journal, *, fresh: bool) -> Run:
         run = Run(execution, fresh=fresh, journal=journal, door=self._door, runtime=runtime, ttl_ms=self._ttl_ms)
         self._runs[execution.id] = run
-        run.task = self._spawn(self._supervise(run, journal))
+        run.task = self._spawn(self._supervise(run))
         return run
 
     async def _take_over(self, execution_id: str, event: str) -> None:
@@ -283,36 +286,47 @@ class Engine:
                 events.append(c, claimed.workspace_id, event, {"epoch": claimed.epoch}, execution_id)
             return claimed
 
-        if not self._closing and (execution := await self._database.write(job)) is not None:
+        try:
+            execution = None if self._closing else await self._database.write(job)
+        except StorageError as error:
+            logger.error("can't take over: %s", error.message, extra={"execution": execution_id})
+            self._spawn(self._retry(execution_id))
+            return
+        if execution is None:
+            return
+        try:
             runtime = self._runtime(execution.language)
+        except UnknownRuntime as error:
+            await self._give_up(execution, error)
+        else:
             self._launch(execution, runtime, Journal(self._database, execution), fresh=False)
 
-    async def _supervise(self, run: Run, journal: Journal) -> None:
+    async def _supervise(self, run: Run) -> None:
         """The edge of a run: whatever goes wrong in it ends that execution alone, or is tried again."""
         try:
             await run.drive()
         except StorageError as error:
             logger.error("the journal can't be written: %s", error.message, extra={"execution": run.execution.id})
-            self._spawn(self._retry(run.execution))
-        except ExecutorError as error:
-            await self._give_up(run, journal, error)
+            self._spawn(self._retry(run.execution.id))
         except Exception as error:  # noqa: BLE001 - becomes an opaque incident
-            await self._give_up(run, journal, error)
+            await self._give_up(run.execution, error)
         finally:
             if self._runs.get(run.execution.id) is run:
                 del self._runs[run.execution.id]
 
-    async def _give_up(self, run: Run, journal: Journal, error: Exception) -> None:
+    async def _give_up(self, execution: Execution, error: Exception) -> None:
         incident = new_id("err")
-        logger.error("run failed", exc_info=error, extra={"incident": incident, "execution": run.execution.id})
-        await journal.finish("failed", None, failures.internal(incident), run.execution.wall_ms)
-
-    async def _retry(self, execution: Execution) -> None:
-        await asyncio.sleep(RETRY_SECONDS)
+        logger.error("run failed", exc_info=error, extra={"incident": incident, "execution": execution.id})
+        journal = Journal(self._database, execution)
+        journal.close_open_calls()
         try:
-            await self._take_over(execution.id, "execution.recovered")
-        except StorageError:
-            self._spawn(self._retry(execution))
+            await journal.finish("failed", None, failures.internal(incident), execution.wall_ms)
+        except (Fenced, StorageError) as second:
+            logger.error("can't record it: %s", second.message, extra={"incident": incident})
+
+    async def _retry(self, execution_id: str) -> None:
+        await asyncio.sleep(RETRY_SECONDS)
+        await self._take_over(execution_id, "execution.recovered")
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
