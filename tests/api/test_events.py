@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -150,6 +151,23 @@ def test_too_many_streams_are_refused_and_closed_ones_make_room(
         return status == 200
 
     wait_for(open_again)
+
+
+def test_a_reader_that_stops_reading_is_let_go(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "STALLED_SECONDS", 0.3)
+    first = daemon.get("/v1/events?limit=1000").json["items"][-1]["id"]
+    for _ in range(9):
+        daemon.execute("for (let i = 0; i < 100; i++) console.log('x'.repeat(9000))")
+    wait_for(lambda: daemon.app.state.streams.count == 0)
+    with socket.socket() as reader:
+        reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        reader.connect(("127.0.0.1", daemon.port))
+        reader.sendall(
+            f"GET /v1/events?after={first} HTTP/1.1\r\nHost: 127.0.0.1:{daemon.port}\r\n"
+            f"Authorization: Bearer {daemon.tokens.agent}\r\nAccept: text/event-stream\r\n\r\n".encode()
+        )
+        wait_for(lambda: daemon.app.state.streams.count == 1)
+        wait_for(lambda: daemon.app.state.streams.count == 0)
 
 
 def test_streams_end_when_the_daemon_stops(tmp_path: Path) -> None:

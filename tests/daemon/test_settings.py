@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from pathlib import Path
 
+import platformdirs
 import pytest
 
 from executor.errors import InvalidRequest
 from executor.model.execution import Limits
-from executor.settings import CONVERTERS, LimitSettings, Settings, variable
+from executor.settings import CONVERTERS, LimitSettings, Settings, user_dir, variable
 
 
 def load(tmp_path: Path, toml: str = "", **environ: str) -> Settings:
@@ -118,3 +120,13 @@ def test_every_setting_and_variable_is_documented_with_its_default(tmp_path: Pat
             assert f"`{str(default).lower()}`" in row, f"the default of {name} is {default}"
     for other in ("EXECUTOR_CONFIG", "EXECUTOR_TOKEN", "EXECUTOR_PROGRAM"):
         assert f"| `{other}` |" in page
+
+
+@pytest.mark.parametrize("kind", ["config", "data", "state"])
+@pytest.mark.parametrize("chosen", ["", "/elsewhere"])
+def test_the_directories_are_those_that_platformdirs_gives(
+    monkeypatch: pytest.MonkeyPatch, kind: str, chosen: str
+) -> None:
+    monkeypatch.setenv(f"XDG_{kind.upper()}_HOME", chosen)
+    expected = getattr(platformdirs, f"user_{kind}_dir")("executor", appauthor=False)
+    assert user_dir(kind, os.environ) == Path(expected)

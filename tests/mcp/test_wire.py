@@ -152,3 +152,35 @@ def test_what_is_shown_in_text_cannot_hide_or_reorder_anything(daemon: Daemon) -
     assert "\nDecision: approved" not in text
     assert "more characters cut" in text
     assert json.dumps(view)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"name": "execute", "arguments": {"code": "return {a: null, b: [1]}"}},
+        {"name": "execute", "arguments": {"code": ""}},
+        {"name": "execute", "arguments": None},
+        {"name": "execute"},
+        {"name": "approve", "arguments": {}},
+        {"name": 1},
+        {"arguments": {}},
+        {"name": "execute", "arguments": []},
+        {},
+    ],
+)
+@pytest.mark.parametrize("version", ["2025-11-25", "2025-06-18", "2025-03-26"])
+def test_the_short_road_for_a_call_answers_as_the_transport_of_the_sdk(
+    daemon: Daemon, parameters: dict[str, Any], version: str
+) -> None:
+    """A member the protocol does not know keeps a request off the short road and changes nothing else."""
+    message = {"jsonrpc": "2.0", "id": "same", "method": "tools/call", "params": parameters}
+    headers = {**ACCEPT, "MCP-Protocol-Version": version}
+    short = daemon.post("/mcp", message, headers=headers)
+    long = daemon.post("/mcp", {**message, "unknown": 1}, headers=headers)
+    assert (short.status, short.headers["content-type"]) == (long.status, long.headers["content-type"])
+    assert without_ids(short.json) == without_ids(long.json)
+
+
+def without_ids(reply: Any) -> Any:
+    reply.get("result", {}).get("structuredContent", {}).pop("executionId", None)
+    return reply

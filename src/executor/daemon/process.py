@@ -14,8 +14,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from executor.daemon import files, lock
 from executor.errors import DataDirectoryLocked, ExecutorError
@@ -42,8 +41,7 @@ class StartFailed(DaemonUnreachable):
         self.reported = reported
 
 
-@dataclass(frozen=True, slots=True)
-class Running:
+class Running(NamedTuple):
     pid: int
     host: str
     port: int
@@ -55,8 +53,7 @@ class Running:
         return f"http://{bracketed(self.host)}:{self.port}"
 
 
-@dataclass(frozen=True, slots=True)
-class Presence:
+class Presence(NamedTuple):
     """`pid` holds the data directory; `running` is set once it can be asked, so a pid alone is a daemon starting."""
 
     pid: int | None

@@ -14,7 +14,7 @@ from executor.model.execution import Execution, Failure, Limits, Status
 from executor.model.ids import now_ms
 from executor.storage.prepared import Prepared
 from executor.storage.rows import dump, load
-from executor.storage.tables import executions
+from executor.storage.tables import executions, workspaces
 
 # Statements on every execution's road are built once; building one costs more than running it.
 _id = executions.c.id == sa.bindparam("key")
@@ -148,7 +148,8 @@ def counts(c: Connection, workspace_id: str) -> dict[str, int]:
 
 def unfinished(c: Connection) -> list[str]:
     """Executions that should be running but have no owner after a restart, oldest first."""
-    query = sa.select(executions.c.id).where(executions.c.status.in_(("queued", "running")))
+    everywhere = executions.c.workspace_id.in_(sa.select(workspaces.c.id))  # so that the index serves
+    query = sa.select(executions.c.id).where(everywhere, executions.c.status.in_(("queued", "running")))
     return [row.id for row in c.execute(query.order_by(executions.c.id))]
 
 

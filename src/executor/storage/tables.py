@@ -159,7 +159,6 @@ executions = Table(
     Column("updated_at", BigInteger, nullable=False),
     Column("finished_at", BigInteger),
     Index(None, "workspace_id", "status", "id"),
-    Index(None, "status"),
 )
 
 calls = Table(
@@ -218,6 +217,4 @@ events = Table(
     Column("at", BigInteger, nullable=False),
     Column("data", Text, nullable=False),
     Index(None, "execution_id", "id"),
-    Index(None, "workspace_id", "id"),
-    sqlite_autoincrement=True,
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from executor.errors import Busy
 
@@ -32,11 +32,12 @@ class Held:
         for task in self._waits:
             task.cancel()
 
-    async def hold(self, wait: Awaitable[T]) -> T:
+    async def hold(self, wait: Coroutine[Any, Any, T]) -> T:
         """The outcome of `wait`, or Busy when the daemon stops before it is there; executions go on by themselves."""
         task = asyncio.current_task()
         if task is None or self.closed.is_set():
-            return await wait
+            wait.close()
+            raise stopping()
         self._waits.add(task)
         try:
             return await wait
@@ -44,10 +45,14 @@ class Held:
             if not self.closed.is_set():
                 raise
             task.uncancel()
-            hint = "executions go on when it starts again; `executor executions list` shows them"
-            raise Busy("the daemon is stopping", hint=hint) from None
+            raise stopping() from None
         finally:
             self._waits.discard(task)
+
+
+def stopping() -> Busy:
+    hint = "executions go on when it starts again; `executor executions list` shows them"
+    return Busy("the daemon is stopping", hint=hint)
 
 
 async def wait(executor: Executor, held: Held, actor: Actor, execution_id: str, seconds: float) -> Outcome:

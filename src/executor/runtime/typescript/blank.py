@@ -108,6 +108,9 @@ class Blanked:
     def blank_node(self, node: Node, first: int = _SPACE) -> None:
         self.blank(node.start_byte, node.end_byte, first)
 
+    def text(self, node: Node) -> bytes:
+        return self.source[node.start_byte : node.end_byte]
+
     def position(self, at: int) -> tuple[int, int]:
         line_start = self.source.rfind(b"\n", 0, at) + 1
         line = self.source.count(b"\n", 0, at) + 1
@@ -126,7 +129,7 @@ class Blanked:
         """The first bracket that closes nothing; (0, 0) if there is none."""
         for error in self._of("ERROR"):
             for node in (error, *error.children):
-                if node.text in (b"}", b")", b"]"):
+                if self.text(node) in (b"}", b")", b"]"):
                     return self.position(node.start_byte)
         return 0, 0
 

@@ -79,7 +79,7 @@ def _expression(code: Blanked, statement: Node) -> Source:
 def _declared(code: Blanked, function: Node) -> Source:
     _without_tools_parameter(code, function)
     name = function.child_by_field_name("name")
-    give = b"\n;return " + (code.source[name.start_byte : name.end_byte] if name is not None else b"undefined")
+    give = b"\n;return " + (code.text(name) if name is not None else b"undefined")
     return _wrapped(code, give + b"\n})", callable_=True)
 
 
@@ -114,12 +114,12 @@ def _without_tools_parameter(code: Blanked, function: Node) -> None:
     while function.type == "parenthesized_expression" and len(function.named_children) == 1:
         function = function.named_children[0]
     single = function.child_by_field_name("parameter")
-    if single is not None and single.text == b"tools":
+    if single is not None and code.text(single) == b"tools":
         code.out[single.start_byte : single.end_byte] = b"()   "
         return
     parameters = function.child_by_field_name("parameters")
     if parameters is None or len(parameters.named_children) != 1:
         return
     pattern = parameters.named_children[0].child_by_field_name("pattern")
-    if pattern is not None and re.sub(rb"\s", b"", pattern.text or b"") in (b"tools", b"{tools}"):
+    if pattern is not None and re.sub(rb"\s", b"", code.text(pattern)) in (b"tools", b"{tools}"):
         code.blank_node(parameters.named_children[0])

@@ -13,6 +13,7 @@ EXECUTE: Final = """\
 Run TypeScript whose only door to the outside is `tools.*`: every API connected here.
 1. Find tools, never guess a path; the query is app + verb + object:
    return await tools.discover({query: "github create issue", limit: 5})
+   It returns {bestPath, items: [{path, description, effect, signature}], total}.
 2. Call by path with one object and return only what you need, chaining calls, loops and Promise.all in one run:
    const made = await tools.github.issues.create({title: "Hi"}); return made.id
 tools.describe.tool({path}) shows a full signature. \

@@ -69,11 +69,9 @@ def upgrade() -> None:
         sa.Column("data", sa.Text(), nullable=False),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspaces.id"], name=op.f("fk_events_workspace_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_events")),
-        sqlite_autoincrement=True,
     )
     with op.batch_alter_table("events", schema=None) as batch_op:
         batch_op.create_index(batch_op.f("ix_events_execution_id_id"), ["execution_id", "id"], unique=False)
-        batch_op.create_index(batch_op.f("ix_events_workspace_id_id"), ["workspace_id", "id"], unique=False)
 
     op.create_table(
         "policies",
@@ -145,7 +143,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_executions")),
     )
     with op.batch_alter_table("executions", schema=None) as batch_op:
-        batch_op.create_index(batch_op.f("ix_executions_status"), ["status"], unique=False)
         batch_op.create_index(
             batch_op.f("ix_executions_workspace_id_status_id"), ["workspace_id", "status", "id"], unique=False
         )
@@ -244,7 +241,6 @@ def downgrade() -> None:
     op.drop_table("tools")
     with op.batch_alter_table("executions", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_executions_workspace_id_status_id"))
-        batch_op.drop_index(batch_op.f("ix_executions_status"))
 
     op.drop_table("executions")
     op.drop_table("definitions")
@@ -254,7 +250,6 @@ def downgrade() -> None:
 
     op.drop_table("policies")
     with op.batch_alter_table("events", schema=None) as batch_op:
-        batch_op.drop_index(batch_op.f("ix_events_workspace_id_id"))
         batch_op.drop_index(batch_op.f("ix_events_execution_id_id"))
 
     op.drop_table("events")
