@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import http.client
 import json
+import time
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 PROTOCOL = "2025-11-25"
+IDLE_SECONDS = 4.0
 
 
 class WireError(RuntimeError):
@@ -27,9 +29,13 @@ class Http:
             raise WireError(f"{base_url} is not on loopback")
         self.connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=600)
         self.headers = dict(headers)
+        self.used = 0.0
 
     def request(self, method: str, path: str, body: Any = None) -> tuple[http.client.HTTPResponse, bytes]:
         payload = None if body is None else json.dumps(body).encode()
+        if time.monotonic() - self.used > IDLE_SECONDS:
+            self.connection.close()  # the other side may have closed it meanwhile; the next request opens it again
+        self.used = time.monotonic()
         self.connection.request(method, path, payload, self.headers | {"Content-Type": "application/json"})
         response = self.connection.getresponse()
         return response, response.read()

@@ -41,6 +41,22 @@ def test_everything_a_client_sees_fits_the_budget(daemon: Daemon) -> None:
     assert 100 < tokens(seen) <= BUDGET
 
 
+def test_the_newest_revision_fits_the_budget_too(daemon: Daemon) -> None:
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    seen = ""
+    for method in ("server/discover", "tools/list"):
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"_meta": meta}}
+        headers = {**ACCEPT, "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method}
+        answer = daemon.post("/mcp", message, headers=headers)
+        seen += json.dumps(answer.json["result"], ensure_ascii=False)
+    assert "tools.discover" in seen
+    assert 100 < tokens(seen) <= BUDGET
+
+
 def test_the_budget_does_not_grow_with_the_catalog(daemon: Daemon, shop: list[object]) -> None:
     listed = daemon.post("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, headers=ACCEPT).json["result"]
     assert "shop" not in json.dumps(listed)

@@ -99,11 +99,11 @@ class Slot:
             fault = Fault("syntax_error", refused.message, refused.hint, refused.line, refused.column)
         except (Trap, WasmError, OutOfMemory, MemoryError) as error:
             fault = self._fault(error)
-        if fault is None and self._overdue:
+        if fault is None and self._overdue and not _has_ended_by_itself(output):
             fault = self._cpu_limit()
         if fault is None and self._is_starved(output):
             fault = self._fault(OutOfMemory())
-        if fault is not None or _has_ended(output):
+        if fault is not None or _end_of(output):
             self._drop()
         return Reply(frames.STEP, (self._used_ns - before) // 1000, fault, output)
 
@@ -203,7 +203,13 @@ def settings(start: Start, source: Source) -> bytes:
     ).encode()
 
 
-def _has_ended(output: bytes) -> bool:
-    """The last line says so: `v` a value, `f` a failure. No line but these begins with those letters."""
+def _end_of(output: bytes) -> bytes:
+    """The last line, if it says that the program has ended: `v` a value, `f` a failure. No other begins so."""
     last = output.rfind(b"\n", 0, len(output) - 1) + 1
-    return output[last : last + 1] in (b"v", b"f")
+    return output[last:] if output[last : last + 1] in (b"v", b"f") else b""
+
+
+def _has_ended_by_itself(output: bytes) -> bool:
+    """Being interrupted looks like an error or a deadlock from inside; a value or a limit was there before."""
+    end = _end_of(output)
+    return end != b"" and not end.startswith(b'f{"code":"code_error"')

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any, Final
 
 INSTRUCTIONS: Final = (
-    "Executor reaches the user's connected apps and APIs. Whenever a task may need one, call execute with "
-    "tools.discover first; never conclude that no tool exists without it."
+    "Executor reaches the user's connected apps and APIs. When a task may need one, call execute with tools.discover "
+    "before concluding that there is no tool."
 )
 
 EXECUTE: Final = """\
 Run TypeScript whose only door to the outside is `tools.*`: every API connected here.
 1. Find tools, never guess a path; the query is app + verb + object:
    return await tools.discover({query: "github create issue", limit: 5})
-   It returns {bestPath, items: [{path, description, effect, signature}], total}.
-2. Call by path with one object and return only what you need, chaining calls, loops and Promise.all in one run:
+   It returns {bestPath, items: [{path, description, signature}]}.
+2. Call by path with one object and return only what you need; chain calls, loops and Promise.all in one run:
    const made = await tools.github.issues.create({title: "Hi"}); return made.id
 tools.describe.tool({path}) shows a full signature. \
 A failing call throws ToolError {code, message, status, details, hint}. \
@@ -23,7 +23,7 @@ Writes may pause for a human's approval: tell the user, then call resume."""
 
 RESUME: Final = (
     "Wait for a paused or still running execution and get its outcome. "
-    "It can't approve: only a human can, at the given link or in a terminal. Safe to repeat."
+    "It can't approve: only a human can, elsewhere. Safe to repeat."
 )
 
 TOOLS: Final[list[dict[str, Any]]] = [
@@ -33,7 +33,7 @@ TOOLS: Final[list[dict[str, Any]]] = [
         "inputSchema": {
             "type": "object",
             "properties": {
-                "code": {"type": "string", "description": "Statements with top-level await; `return` the result"},
+                "code": {"type": "string", "description": "Top-level await; `return` the result"},
                 "language": {"type": "string", "default": "typescript"},
             },
             "required": ["code"],

@@ -160,18 +160,8 @@ const deliver = (entry, succeeded, json) => {
   } else if (succeeded) {
     entry.resolve(parse(json));
   } else {
-    const { error } = entry;
-    const given = parse(json);
-    const fields = ["message", "code", "status", "details", "retryable", "hint"];
-    for (let i = 0; i < fields.length; i++) {
-      const value = given[fields[i]];
-      if (value !== undefined) {
-        defineProperty(error, fields[i], {
-          __proto__: null, value, writable: true, configurable: true, enumerable: i > 0,
-        });
-      }
-    }
-    entry.reject(error);
+    fill(entry.error, parse(json));
+    entry.reject(entry.error);
   }
 };
 

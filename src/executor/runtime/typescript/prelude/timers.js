@@ -19,6 +19,7 @@ const schedule = (timer) => {
 };
 
 const setTimer = (callback, delay, args, repeats) => {
+  if (end !== null) throw new GlobalError("the execution has ended");
   if (typeof callback !== "function") throw new GlobalTypeError("a timer needs a function to call");
   const id = ++timerCount;
   const timer = { __proto__: null, id, callback, args, delay: milliseconds(delay), repeats };

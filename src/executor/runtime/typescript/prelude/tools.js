@@ -1,15 +1,23 @@
 // `tools.a.b.c(argument)`: the only door. A call becomes a proposal that the host reads after the step.
 class ToolError extends Error {
-  constructor(message = "", fields = undefined) {
+  // Fields are defined, not assigned: no setter on a polluted prototype sees them.
+  code = "tool_error";
+  status = null;
+  details = null;
+  retryable = false;
+  hint = "";
+  constructor(message = "", fields = null) {
     super(message);
-    const given = fields ?? {};
-    this.code = given.code ?? "tool_error";
-    this.status = given.status ?? null;
-    this.details = given.details ?? null;
-    this.retryable = given.retryable ?? false;
-    this.hint = given.hint ?? "";
+    if (fields !== null) fill(this, fields);
   }
 }
+const FIELDS = freeze(["message", "code", "status", "details", "retryable", "hint"]);
+const fill = (error, fields) => {
+  for (let i = 0; i < FIELDS.length; i++) {
+    const value = fields[FIELDS[i]];
+    if (value !== undefined) error[FIELDS[i]] = value;
+  }
+};
 defineProperty(ToolError.prototype, "name", { value: "ToolError", writable: true, configurable: true });
 freeze(ToolError); // its prototype chain is read by every call
 expose("ToolError", ToolError);
@@ -48,6 +56,7 @@ const argumentText = (path, args) => {
 };
 
 const invoke = (path, args) => {
+  if (end !== null) throw new GlobalError("the execution has ended"); // out of a loop that would call for ever
   if (path === "") return refused("tools is not a function: name a tool, like tools.discover({query: \"...\"})");
   let json;
   try {
