@@ -1,5 +1,6 @@
 """Calls, timers and results: what crosses between the code and the host."""
 
+# ruff: noqa: E501 - a program a line
 from __future__ import annotations
 
 import json
@@ -59,6 +60,7 @@ async def test_a_call_is_proposed_with_its_path_and_arguments(
         ("(() => { let o: any = {}; for (let i = 0; i < 300; i++) o = {o}; return tools.a.b(o) })()", "nested deeper"),
         ("tools.a.b({toJSON: () => 5})", "an object"),
         ("tools({})", "name a tool"),
+        ("tools['x'.repeat(2000)]({})", "at most 1000 characters"),
     ],
 )
 async def test_arguments_that_cannot_be_sent_reject_that_call_alone(

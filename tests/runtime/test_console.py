@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a program a line
 from __future__ import annotations
 
 import pytest

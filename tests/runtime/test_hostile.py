@@ -1,5 +1,6 @@
 """Code that means harm: it ends with a typed error, alone, and its worker lives on."""
 
+# ruff: noqa: E501 - a program a line
 from __future__ import annotations
 
 import asyncio
@@ -130,7 +131,7 @@ const bad = () => { throw new TypeError("polluted") };
 const define = Object.defineProperty;
 const trap = Object.assign(Object.create(null), { get: bad, set: bad, configurable: true });
 const objects = ["get", "set", "value", "code", "path", "timer", "resolve", "reject", "error", "line", "what"];
-const arrays = ["0", "1", "push", "map", "join", "forEach", "slice"];
+const arrays = ["1", "push", "map", "join", "forEach", "slice"];
 Array.prototype[Symbol.iterator] = bad;
 JSON.stringify = JSON.parse = bad;
 String.prototype.slice = String.prototype.indexOf = String.prototype.toString = bad;

@@ -21,7 +21,7 @@ class PortTaken(ExecutorError):
 def bind(host: str, port: int) -> socket.socket:
     """Bound and listening at once, so that a taken port is known before anything slow begins."""
     family, _, _, _, address = _resolved(host, port)
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # named, or asyncio leaves Nagle on
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)

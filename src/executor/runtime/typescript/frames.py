@@ -17,6 +17,7 @@ _START = struct.Struct("<B16sqQIIII")
 _ANSWER = struct.Struct("<BqIB")
 _REPLY = struct.Struct("<BII")
 _ABORT = struct.Struct("<BII")
+_LARGEST = 0xFFFFFFFF
 CONTROL_SIZE = _ABORT.size
 _CLOSE = LENGTH.pack(1) + bytes([CLOSE])
 
@@ -59,7 +60,8 @@ class Reply(NamedTuple):
 
 
 def encode_start(start: Start) -> bytes:
-    head = _START.pack(START, *start[:-1])
+    seed, clock_ms, memory_bytes, *bounds = start[:-1]
+    head = _START.pack(START, seed, clock_ms, memory_bytes, *(min(bound, _LARGEST) for bound in bounds))
     return LENGTH.pack(len(head) + len(start.code)) + head + start.code
 
 
@@ -93,7 +95,7 @@ def decode_abort(body: bytes) -> tuple[int, int]:
 
 def encode_reply(reply: Reply) -> bytes:
     fault = b"" if reply.fault is None else "\0".join(str(part) for part in reply.fault).encode("utf-8", "replace")
-    head = _REPLY.pack(reply.kind, min(reply.cpu_us, 0xFFFFFFFF), len(fault))
+    head = _REPLY.pack(reply.kind, min(reply.cpu_us, _LARGEST), len(fault))
     return LENGTH.pack(len(head) + len(fault) + len(reply.output)) + head + fault + reply.output
 
 

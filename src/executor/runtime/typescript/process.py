@@ -145,9 +145,21 @@ class Worker:
         finally:
             for end in theirs:
                 end.close()
-        for (ours, _), stream in zip(pairs, [self.control, *(place.stream for place in self.places)], strict=True):
-            ours.setblocking(False)
-            await self.loop.create_connection(lambda stream=stream: stream, sock=ours)  # type: ignore[misc]
+        streams = [self.control, *(place.stream for place in self.places)]
+        unconnected = [pair[0] for pair in pairs]
+        try:
+            for stream in streams:
+                await self._connect(unconnected[0], stream)
+                del unconnected[0]
+        finally:
+            for end in unconnected:  # only when the runtime is closed meanwhile
+                end.close()
+
+    async def _connect(self, end: socket.socket, stream: Stream) -> None:
+        end.setblocking(False)
+        await self.loop.create_connection(lambda: stream, sock=end)
+        if self.is_dead and stream.transport is not None:
+            stream.transport.abort()
 
     def _popen(self, descriptors: list[int]) -> subprocess.Popen[bytes]:
         control, *slots = descriptors

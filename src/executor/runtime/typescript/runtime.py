@@ -92,6 +92,7 @@ class TypeScriptRuntime:
     def __init__(self, *, workers: int, slots: int, cache_dir: Path) -> None:
         self._count, self._slots, self._cache_dir = workers, slots, cache_dir
         self._workers: list[Worker] = []
+        self._gone: set[Worker] = set()
         self._queue: deque[asyncio.Future[Place]] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
         self._watched: dict[Place, float] = {}
@@ -122,6 +123,7 @@ class TypeScriptRuntime:
 
     def _on_end(self, worker: Worker) -> None:
         self._workers.remove(worker)
+        self._gone.add(worker)
         for place in worker.places:
             self._watched.pop(place, None)
         if not self._closing:
@@ -134,6 +136,7 @@ class TypeScriptRuntime:
 
     async def _replace(self, worker: Worker) -> None:
         code = await worker.reap()
+        self._gone.discard(worker)
         if worker.ready.exception() is not None:
             self._failed_starts += 1
             if self._failed_starts >= _HOPELESS:
@@ -243,9 +246,8 @@ class TypeScriptRuntime:
         for future in self._queue:
             if not future.done():
                 future.set_exception(lost("the runtime is closed"))
-        workers = list(self._workers)
-        for worker in workers:
+        for worker in list(self._workers):
             worker.broken("the runtime is closed")
         for task in list(self._tasks):
             task.cancel()
-        await asyncio.gather(*(worker.reap() for worker in workers), *self._tasks, return_exceptions=True)
+        await asyncio.gather(*(worker.reap() for worker in self._gone), *self._tasks, return_exceptions=True)

@@ -79,7 +79,7 @@ class Reader:
     def _call(self, line: bytes, arguments: bytes) -> Proposal:
         head, _, quoted = line.partition(b" ")
         path = orjson.loads(quoted)
-        if not isinstance(path, str) or not 0 < len(path) <= _LONGEST_PATH * 10:
+        if not isinstance(path, str) or not 0 < len(path) <= _LONGEST_PATH:
             raise Violation("a call without a proper path")
         if not isinstance(_load(arguments), dict):
             raise Violation("arguments that are no object")

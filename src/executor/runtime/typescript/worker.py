@@ -29,6 +29,12 @@ def warm_up(module: Module) -> None:
     machine.close()
 
 
+def end_loudly(failed: threading.ExceptHookArgs) -> None:
+    """A slot without its thread would never answer again: better no worker than half of one."""
+    sys.__excepthook__(failed.exc_type, failed.exc_value or failed.exc_type(), failed.exc_traceback)
+    os._exit(1)
+
+
 def main(image: str, control: int, descriptors: list[int]) -> None:
     seal.die_with_parent()
     try:
@@ -38,6 +44,8 @@ def main(image: str, control: int, descriptors: list[int]) -> None:
         sys.stderr.write(f"{error}\n")
         sys.exit(frames.UNUSABLE_IMAGE)
     threading.stack_size(_STACK)
+    threading.excepthook = end_loudly
+    sys.setswitchinterval(0.001)  # a long parse in one slot must not make the others wait
     layers = seal.apply(data_bytes=(1 << 30) + len(descriptors) * (128 << 20))
     seal.die_with_parent()  # again: a new user namespace forgets it
     ticker = Ticker(module.engine)

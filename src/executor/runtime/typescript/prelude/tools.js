@@ -57,6 +57,7 @@ const argumentText = (path, args) => {
 
 const invoke = (path, args) => {
   if (end !== null) throw new GlobalError("the execution has ended"); // out of a loop that would call for ever
+  if (path.length > 1000) return refused("the name of a tool has at most 1000 characters");
   if (path === "") return refused("tools is not a function: name a tool, like tools.discover({query: \"...\"})");
   let json;
   try {
