@@ -60,12 +60,13 @@ def prepared(folder: Path, *, with_peer: bool) -> list[Subject]:
     return subjects
 
 
-def measured(measure: Measure, subjects: Sequence[Subject], *, quick: bool) -> report.Results:
+def measured(measure: Measure, subjects: Sequence[Subject], options: argparse.Namespace) -> report.Results:
     results: report.Results = {}
+    amount = measure.quick if options.quick else measure.amount
     for number in range(measure.rounds):
         for subject in subjects:
             say(f"{measure.name}: {subject.name}, round {number + 1} of {measure.rounds}")
-            collect(results, subject.name, measure.run(subject, measure.quick if quick else measure.amount))
+            collect(results, subject.name, measure.run(subject, amount))
     return results
 
 
@@ -88,7 +89,7 @@ def run(options: argparse.Namespace, folder: Path) -> report.Results:
             if measure.name in wanted:
                 if measure.warm:
                     warm_up(subjects)
-                results |= measured(measure, subjects, quick=options.quick)
+                results |= measured(measure, subjects, options)
         if DIRECT in wanted:
             collect(results, Ours.name, asyncio.run(direct.measure(address, 5 if options.quick else 20)))
         if options.full:

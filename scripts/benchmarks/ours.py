@@ -8,12 +8,14 @@ from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
-from benchmarks.subject import Subject
+from benchmarks import processes
+from benchmarks.subject import READY_SECONDS, Subject
 from benchmarks.wire import Http, Mcp, WireError
 
 
 class Ours(Subject):
     name = "executor"
+    health = "/healthz"
     read = "(await tools.things.things.getThing({id: i})).id"
     write = 'return (await tools.things.things.createThing({name: "a"})).id'
 
@@ -61,4 +63,5 @@ class Ours(Subject):
 
 
 def bearer(token_file: Path) -> dict[str, str]:
+    processes.wait_until(token_file.exists, limit=READY_SECONDS, what=f"writing {token_file.name}")
     return {"Authorization": f"Bearer {token_file.read_text().strip()}"}

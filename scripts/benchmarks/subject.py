@@ -30,6 +30,7 @@ class Subject(ABC):
     name: str
     read: str  # JavaScript that reads thing `i` and gives its number
     write: str  # JavaScript that creates a thing and needs an approval
+    health = "/"  # answers 200 as soon as the daemon does
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -117,13 +118,13 @@ class Subject(ABC):
             processes.end(self.process)
 
     def answers(self) -> bool:
-        http = Http(self.base_url, {})
+        http = Http(self.base_url, {}, timeout=READY_SECONDS)
         try:
-            response, _ = http.request("GET", "/")
+            response, _ = http.request("GET", self.health)
         except OSError:
             return False
         else:
-            return response.status < 500
+            return response.status == 200
         finally:
             http.close()
 

@@ -23,11 +23,11 @@ class WireError(RuntimeError):
 class Http:
     """JSON over one kept-alive loopback connection."""
 
-    def __init__(self, base_url: str, headers: Mapping[str, str]) -> None:
+    def __init__(self, base_url: str, headers: Mapping[str, str], *, timeout: float = 300) -> None:
         parts = urlsplit(base_url)
         if parts.hostname not in ("127.0.0.1", "localhost"):
             raise WireError(f"{base_url} is not on loopback")
-        self.connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=600)
+        self.connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=timeout)
         self.headers = dict(headers)
         self.used = 0.0
 

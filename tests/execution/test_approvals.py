@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import replace
 
 import pytest
@@ -25,6 +26,24 @@ async def test_a_write_pauses_and_shows_exactly_what_it_would_do(house: House) -
     assert question.prompt["effect"] == "write"
     assert question.prompt["host"] == house.ledger.url
     assert house.effects() == []
+
+
+async def test_the_prompt_names_the_server_the_call_really_goes_to(house: House) -> None:
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "Two hosts", "version": "1"},
+        "servers": [{"url": house.ledger.url}],
+        "paths": {
+            "/x": {"post": {"operationId": "act", "servers": [{"url": "https://elsewhere.example"}], "responses": {}}}
+        },
+    }
+    request = SourceRequest(
+        location="two.json", document=json.dumps(document).encode(), namespace="two", allow_private=True
+    )
+    await house.executor.catalog.add_source(house.executor.tenancy.workspace.id, request)
+    found = await house.executor.catalog.page(house.executor.tenancy.workspace.id, prefix="two")
+    outcome = await house.run(f"await tools.{found[0].path}({{}})")
+    assert outcome.interactions[0].prompt["host"] == "https://elsewhere.example"
 
 
 async def test_approving_sends_the_call_once_and_finishes(house: House) -> None:

@@ -10,6 +10,7 @@ from executor.model.execution import Execution
 from executor.storage import calls, executions
 from executor.storage.tables import calls as calls_table
 from executor.storage.tables import executions as executions_table
+from executor.storage.tables import tools as tools_table
 from tests.execution.conftest import House, until, value
 
 Reopen = Callable[[], Awaitable[House]]
@@ -132,6 +133,43 @@ async def test_a_human_can_tell_what_an_interrupted_write_gave(reopen: Reopen) -
     house = await reopen()
     await house.settle(await house.wait(execution.id), "approve", result='{"kind":"seen","key":"x"}')
     assert value(await house.wait(execution.id)) == {"kind": "seen", "key": "x"}
+    assert house.effects() == [("entries", "x")]
+
+
+async def change_tool(house: House, tool: str, **values: object) -> None:
+    def job(c: sa.Connection) -> None:
+        c.execute(sa.update(tools_table).where(tools_table.c.path == tool).values(**values))
+
+    await house.executor.database.write(job)
+
+
+async def test_an_interrupted_read_is_not_sent_to_what_has_become_another_tool(reopen: Reopen) -> None:
+    house = await reopen()
+    execution = await interrupt(house, "ledger.entries.listEntries")
+    await change_tool(house, "ledger.entries.listEntries", effect="destructive", schema_digest="another")
+    house = await reopen()
+    assert value(await house.wait(execution.id)) == "tool_changed"
+
+
+async def test_an_interrupted_read_that_is_denied_meanwhile_is_not_sent_again(reopen: Reopen) -> None:
+    house = await reopen()
+    execution = await interrupt(house, "ledger.entries.listEntries")
+    await house.policy("ledger.**", "deny")
+    house = await reopen()
+    assert value(await house.wait(execution.id)) == "denied"
+
+
+async def test_an_interrupted_write_stays_unknown_when_its_tool_is_gone(reopen: Reopen) -> None:
+    house = await reopen()
+    await house.policy("ledger.**", "allow")
+    execution = await interrupt(house, "ledger.entries.addEntry")
+    await change_tool(house, "ledger.entries.addEntry", path="ledger.entries.renamed")
+    house = await reopen()
+    outcome = await house.wait(execution.id)
+    assert [asked.kind for asked in outcome.interactions] == ["unknown_outcome"]
+    assert outcome.interactions[0].prompt["tool"] == "ledger.entries.addEntry"
+    await house.settle(outcome, "approve")
+    assert value(await house.wait(execution.id)) == "unknown_outcome"
     assert house.effects() == [("entries", "x")]
 
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
         ("{a: 1, b: 'x', 'odd key': [1, 2]}", '{ a: 1, b: "x", "odd key": [ 1, 2 ] }'),
         ("new Map([['k', {v: 1n}]]), new Set([1])", 'Map(1) { "k" => { v: 1n } } Set(1) { 1 }'),
         ("(() => { const o: any = {a: 1}; o.self = o; return o })()", "{ a: 1, self: [Circular] }"),
-        ("{a: {b: {c: {d: {e: {f: 1}}}}}}", "{ a: { b: { c: { d: { e: [Object ] } } } } }"),
+        ("{a: {b: {c: {d: {e: {f: 1}}}}}}", "{ a: { b: { c: { d: { e: [Object] } } } } }"),
         ("new Date(0), /x/g, Symbol('s'), -0", "1970-01-01T00:00:00.000Z /x/g Symbol(s) -0"),
         ("class A {}, function f() {}, async () => 1", "[class A] [Function: f] [AsyncFunction]"),
         ("new (class Point { x = 1 })()", "Point { x: 1 }"),

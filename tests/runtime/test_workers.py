@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -99,6 +100,24 @@ async def test_a_late_order_to_stop_does_not_hit_the_next_program(own: TypeScrip
         assert await value_of(own, "for (let i = 0; i < 100000; i++); return 2") == 2
         with contextlib.suppress(SandboxLost):
             await step
+
+
+def niceness(pid: int) -> list[int]:
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return [int((task / "stat").read_text().rpartition(")")[2].split()[16]) for task in tasks]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have a niceness of their own on Linux only")
+async def test_a_hog_is_slowed_down_and_the_next_program_in_its_place_is_not(cache_dir: Path) -> None:
+    runtime = TypeScriptRuntime(workers=1, slots=1, cache_dir=cache_dir)
+    await runtime.start()
+    (pid,) = runtime.worker_pids
+    hog = asyncio.create_task(failure_of(runtime, "for (;;);", cpu_ms=1_500))
+    await eventually(lambda: max(niceness(pid)) > 0)
+    assert (await hog).code == "cpu_limit"
+    assert await value_of(runtime, "return 1 + 1") == 2
+    assert max(niceness(pid)) == 0
+    await runtime.close()
 
 
 async def test_open_waits_for_a_free_place(own: TypeScriptRuntime) -> None:

@@ -93,11 +93,11 @@ async def test_only_queued_or_running_executions_can_be_claimed(database: Databa
     parked = an_execution(local, status="paused")
     await database.write(lambda c: executions.insert(c, parked))
     assert await database.write(lambda c: executions.claim(c, parked.id)) is None
-    assert await database.write(lambda c: executions.queue(c, parked.id))
-    assert not await database.write(lambda c: executions.queue(c, parked.id))
-    claimed = await database.write(lambda c: executions.claim(c, parked.id))
+    claimed = await database.write(lambda c: executions.claim(c, parked.id, only="paused"))
     assert claimed is not None
+    assert claimed == await database.read(lambda c: executions.get(c, local.workspace.id, parked.id))
     assert claimed.status == "running"
+    assert await database.write(lambda c: executions.claim(c, parked.id, only="paused")) is None
 
 
 async def test_executions_are_listed_newest_first_by_pages(database: Database, local: Tenancy) -> None:
@@ -146,7 +146,7 @@ async def test_an_interaction_is_settled_once_and_used_once(database: Database, 
     await database.write(lambda c: interactions.insert(c, question))
 
     def settle(c: Connection) -> bool:
-        return interactions.settle(c, question.id, "approved", by="act_1", reason="fine", result=None)
+        return interactions.settle(c, question.id, "approved", by="act_1", reason="fine", result=None) is not None
 
     assert [await database.write(settle), await database.write(settle)] == [True, False]
     assert [await database.write(lambda c: interactions.use(c, question.id)) for _ in range(2)] == [True, False]

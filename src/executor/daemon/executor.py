@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 
 from executor.catalog.catalog import Catalog
+from executor.execution.dispatch import LocalDispatch
 from executor.execution.door import Door
 from executor.execution.engine import Engine
 from executor.execution.rules import Rules
@@ -47,14 +48,10 @@ class Executor:
             workers=settings.workers, slots=settings.slots, cache_dir=settings.state_dir / "sandbox"
         )
         self.limits = Limits(**asdict(settings.limits))
-        self.engine = Engine(
-            database,
-            self.door,
-            {self.runtime.language: self.runtime},
-            limits=self.limits,
-            ttl_ms=settings.approval_ttl_seconds * 1000,
-            max_code_bytes=settings.max_code_bytes,
+        dispatch = LocalDispatch(
+            database, self.door, {self.runtime.language: self.runtime}, settings.approval_ttl_seconds * 1000
         )
+        self.engine = Engine(database, dispatch, limits=self.limits, max_code_bytes=settings.max_code_bytes)
 
     @classmethod
     async def open(cls, settings: Settings, *, progress: Progress = silent) -> Executor:

@@ -68,6 +68,12 @@ class Door:
         source = await self.source_of(workspace_id, tool) if verdict == "ask" else None
         return Admission(proposal, verdict, tool, decision.reason, source=source, arguments=arguments)
 
+    async def denial(self, workspace_id: str, tool: Tool) -> ToolError | None:
+        """Why the policies in force refuse the tool, whatever was decided about it before."""
+        rules = await self.rules.of(workspace_id)
+        decision = decide(tool.path, tool.effect, rules.policies)
+        return denied_by_policy(tool.path, decision.reason) if decision.action == "deny" else None
+
     async def _check(self, tool: Tool, arguments: dict[str, Any]) -> None:
         if tool.source_id == builtins.SOURCE:
             builtins.check(tool, arguments)

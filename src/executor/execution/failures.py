@@ -40,8 +40,14 @@ def internal(incident: str) -> Failure:
     return Failure("internal", "the execution failed inside Executor", f"see the daemon's log for {incident}")
 
 
-def tool_gone(path: str) -> ToolError:
-    return ToolError("unknown_tool", f"{path} is gone", hint="refresh its source, then run the code again")
+def tool_changed(path: str) -> ToolError:
+    message = f"{path} is gone or is another tool than when the call was made"
+    return ToolError("tool_changed", message, hint="describe the tool again, then run the code again")
+
+
+def unknown_outcome(path: str, hint: str = "") -> ToolError:
+    message = f"{path} was sent; whether it took effect is unknown"
+    return ToolError("unknown_outcome", message, hint=hint or "look at the target before doing it again")
 
 
 def approval_expired(path: str) -> ToolError:
@@ -54,7 +60,6 @@ def denied_by_policy(path: str, reason: str) -> ToolError:
 
 def denied_by_human(call: Call, interaction: Interaction) -> ToolError:
     if interaction.kind == "unknown_outcome":
-        hint = interaction.reason or "look at the target before doing it again"
-        return ToolError("unknown_outcome", f"{call.path} was sent; whether it took effect is unknown", hint=hint)
+        return unknown_outcome(call.path, interaction.reason)
     said = f": {interaction.reason}" if interaction.reason else ""
     return ToolError("denied", f"{call.path} was denied{said}", hint="don't try it another way; ask the operator")

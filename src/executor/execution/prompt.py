@@ -49,7 +49,7 @@ def render(kind: InteractionKind, call: Call, tool: Tool, source: Source | None,
         "effect": tool.effect,
         "description": tool.description[:500],
         "source": source.name if source else "Executor itself",
-        "host": str(source.config.get("base_url", "")) if source else "",
+        "host": str(tool.binding.get("server") or source.config.get("base_url", "")) if source else "",
         "reason": reason,
     }
     if len(call.arguments) <= SHOWN_BYTES:

@@ -9,7 +9,6 @@ from executor.execution.prompt import ask
 from executor.model.execution import Call, Execution
 from executor.model.interaction import Interaction, InteractionKind
 from executor.model.tool import Tool
-from executor.policy.decide import decide
 
 
 class Questions:
@@ -21,7 +20,9 @@ class Questions:
         self._ttl_ms = ttl_ms
         self.asked: dict[int, Interaction] = {}
 
-    async def ask(self, kind: InteractionKind, call: Call, tool: Tool, reason: str) -> Interaction:
+    async def ask(self, kind: InteractionKind, call: Call, tool: Tool | None, reason: str) -> Interaction:
+        """Without a tool (it is gone), what the journal knows of it is shown."""
+        tool = tool or Tool(call.path, call.source_id, "", call.effect, {}, schema_digest=call.schema_digest)
         source = await self._door.source_of(call.workspace_id, tool)
         binding = await self._door.bind(self._execution, call, tool, source)
         question = ask(kind, call, binding, tool, source, reason, self._ttl_ms)
@@ -32,15 +33,15 @@ class Questions:
         """The tool to send the call to, the reason to refuse it, or a new question where anything has changed."""
         if settled.status == "denied":
             return failures.denied_by_human(call, settled)
+        tool = await self._door.find(call.workspace_id, call.path)
+        if settled.kind == "unknown_outcome" and (settled.status == "expired" or tool is None):
+            return failures.unknown_outcome(call.path)
         if settled.status == "expired":
             return failures.approval_expired(call.path)
-        tool = await self._door.find(call.workspace_id, call.path)
         if tool is None:
-            return failures.tool_gone(call.path)
-        rules = await self._door.rules.of(call.workspace_id)
-        decision = decide(tool.path, tool.effect, rules.policies)
-        if decision.action == "deny":
-            return failures.denied_by_policy(tool.path, decision.reason)
+            return failures.tool_changed(call.path)
+        if denial := await self._door.denial(call.workspace_id, tool):
+            return denial
         source = await self._door.source_of(call.workspace_id, tool)
         if settled.binding == await self._door.bind(self._execution, call, tool, source):
             return tool

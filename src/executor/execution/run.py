@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 import orjson
@@ -24,7 +24,7 @@ from executor.model.execution import Call, Execution, Failure, Status
 from executor.model.ids import now_ms
 from executor.model.interaction import Interaction
 from executor.model.tool import Tool
-from executor.runtime.sandbox import Answer, Log, Program, Proposal, Runtime, Sandbox, Step
+from executor.runtime.sandbox import Answer, Log, Program, Proposal, Sandbox, Step
 
 SANDBOX_LOSSES = 5  # in a row, without an answer in between
 FINISH_GRACE = 30.0
@@ -33,26 +33,39 @@ STOP_GRACE = 2.0
 logger = logging.getLogger(__name__)
 
 
+class Resting(Exception):
+    """The run gives its sandbox up until there is news."""
+
+
 class Run:
     """`done` is set when the run is over; `outcome` then says how it stands, unless another owner took it away."""
 
     def __init__(
-        self, execution: Execution, *, fresh: bool, journal: Journal, door: Door, runtime: Runtime, ttl_ms: int
+        self,
+        execution: Execution,
+        *,
+        fresh: bool,
+        journal: Journal,
+        door: Door,
+        opener: Callable[[], Awaitable[Sandbox]],
+        ttl_ms: int,
     ) -> None:
         self.execution = execution
         self.outcome: Outcome | None = None
         self.done = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
+        self.idle_since: float | None = None
         self._fresh = fresh
         self._journal = journal
         self._door = door
-        self._runtime = runtime
+        self._opener = opener
         self._position = Position(Recorded({}, {}, 0))
         self._questions = Questions(execution, door, ttl_ms)
         self._sends = Sends()
         self._deliveries: deque[Answer] = deque()
         self._decided = False
         self._stopping = False
+        self._yielding = False
         self._done_seq = 0
         self._done_ms = execution.clock_ms
         self._end: Step | None = None
@@ -67,6 +80,11 @@ class Run:
     def stop(self) -> None:
         """The daemon is going down: leave the work to its next start, as soon as what was sent is answered."""
         self._stopping = True
+        self._sends.news.set()
+
+    def rest(self) -> None:
+        """Another run needs the sandbox, and this one only waits."""
+        self._yielding = True
         self._sends.news.set()
 
     def abort(self) -> None:
@@ -90,14 +108,17 @@ class Run:
             try:
                 await self._attempt()
                 return
+            except Resting:
+                if await self._rest():
+                    return
             except SandboxLost:
-                await self._outlive_sandbox()
-            losses = losses + 1 if self._done_seq == reached else 1
+                losses = losses + 1 if self._done_seq == reached else 1
+            await self._start_over()
         await self._finish("failed", failure=failures.sandbox_lost(losses))
 
     async def _attempt(self) -> None:
-        sandbox = await self._runtime.open()
-        self._began = time.monotonic()
+        sandbox = await self._opener()
+        self._began = self._began or time.monotonic()
         try:
             async with asyncio.timeout(max(0.0, self._remaining_ms() / 1000)):
                 await self._run(sandbox)
@@ -134,12 +155,46 @@ class Run:
                 self._decided = False
                 await self._act_on(await self._journal.settled(list(self._questions.asked)))
             elif self._sends:
-                self._journal.flush()
-                self._sends.news.clear()
-                await self._sends.news.wait()
+                await self._idle()
             elif await self._park():
                 return
         await self._conclude(self._end)
+
+    async def _idle(self) -> None:
+        """Wait for news. Asked to rest meanwhile, the run leaves its sandbox to somebody else."""
+        self._journal.flush()
+        self._sends.news.clear()
+        self.idle_since = time.monotonic()
+        try:
+            await self._sends.news.wait()
+        finally:
+            self.idle_since = None
+        if self._yielding and not (self._sends.arrived or self._decided or self._stopping):
+            raise Resting
+        self._yielding = False
+
+    async def _rest(self) -> bool:
+        """Without a sandbox until there is news; true if the run is over with that."""
+        self._yielding = False
+        self._sends.news.clear()
+        try:
+            async with asyncio.timeout(max(0.0, self._remaining_ms() / 1000)):
+                await self._sends.news.wait()
+        except TimeoutError:
+            await self._finish("failed", failure=failures.wall_limit(self.execution.limits.wall_ms))
+            return True
+        if self._stopping:
+            await self._leave()
+        return self._stopping
+
+    async def _start_over(self) -> None:
+        """The sandbox is gone, the journal isn't, and what was sent is still under way: replay, then go on."""
+        if self._sends.arrived:
+            self._record()
+        await self._journal.durable()
+        self._deliveries.clear()
+        self._questions.asked.clear()
+        self._fresh, self._end, self._logs = False, None, []
 
     # -- replay: the same code, the same answers, the same calls -----------------------------------------------------
 
@@ -159,6 +214,8 @@ class Run:
         decided: dict[int, Interaction] = {}
         for call in list(self._position.open.values()):
             asked = self._position.asked.get(call.seq)
+            if call.seq in self._sends:
+                continue
             if call.kind == "timer":
                 self._start_timer(call)
             elif asked is None or asked.used:
@@ -170,15 +227,20 @@ class Run:
         await self._act_on(decided)
 
     async def _take_up_sent(self, call: Call) -> None:
-        """Sent again only if that can't act twice; else a human says what happened."""
+        """Sent again only if that can't act twice and it still is the same tool; else a human says what happened."""
         tool = await self._door.find(self.execution.workspace_id, call.path)
-        if tool is None:
-            self._sends.arrive(call, failures.tool_gone(call.path))
-        elif call.effect == "read" or tool.idempotent:
-            self._send(call, tool, approved=False)
+        unchanged = tool is not None and tool.schema_digest == call.schema_digest and tool.effect == call.effect
+        if tool is not None and unchanged and (call.effect == "read" or tool.idempotent):
+            denied = await self._door.denial(self.execution.workspace_id, tool)
+            if denied is None:
+                self._send(call, tool, approved=False)
+            else:
+                self._sends.arrive(call, denied)
+        elif call.effect == "read":
+            self._sends.arrive(call, failures.tool_changed(call.path))
         else:
-            question = await self._questions.ask("unknown_outcome", call, tool, "it was sent and the answer was lost")
-            self._journal.start([], [question])
+            reason = "it was sent and the answer was lost"
+            self._journal.start([], [await self._questions.ask("unknown_outcome", call, tool, reason)])
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
@@ -324,16 +386,6 @@ class Run:
         if self._sends.arrived:
             self._record()
 
-    async def _outlive_sandbox(self) -> None:
-        """The sandbox is gone, the journal isn't: record what was sent, then run again from the journal."""
-        await self._outwait(FINISH_GRACE)
-        await self._journal.durable()
-        self._sends.cancel()
-        self._deliveries.clear()
-        self._questions.asked.clear()
-        self.execution = replace(self.execution, wall_ms=self._wall_ms())
-        self._fresh, self._end, self._logs, self._began = False, None, [], 0.0
-
     async def _conclude(self, end: Step) -> None:
         """What was sent gets its answer recorded, though the code no longer waits for it."""
         self._warn_unsent(self._position.new)
@@ -367,7 +419,7 @@ class Run:
         return self.execution.wall_ms + int(spent)
 
     def _remaining_ms(self) -> int:
-        return self.execution.limits.wall_ms - self.execution.wall_ms
+        return self.execution.limits.wall_ms - self._wall_ms()
 
 
 def answer_of(call: Call) -> Answer:

@@ -23,6 +23,10 @@ class Sends:
     def __bool__(self) -> bool:
         return bool(self._under_way)
 
+    def __contains__(self, seq: int) -> bool:
+        """Under way, or answered and not yet taken."""
+        return seq in self._under_way or any(call.seq == seq for call, _ in self.arrived)
+
     def launch(self, call: Call, work: Coroutine[Any, Any, str]) -> None:
         self._under_way[call.seq] = call, asyncio.create_task(self._answer(call, work))
 

@@ -16,6 +16,11 @@ from executor.storage.tables import calls
 
 _insert = Prepared(sa.insert(calls), columns=[column.name for column in calls.c])
 _key = (calls.c.execution_id == sa.bindparam("e"), calls.c.seq == sa.bindparam("s"))
+_of_execution = Prepared(
+    sa.select(calls)
+    .where(calls.c.execution_id == sa.bindparam("e"), calls.c.workspace_id == sa.bindparam("w"))
+    .order_by(calls.c.seq)
+)
 _start = Prepared(
     sa.update(calls).where(*_key).values(state=sa.literal_column("'started'"), started_at=sa.bindparam("at"))
 )
@@ -61,8 +66,7 @@ def abandon(c: Connection, execution_id: str) -> None:
 
 
 def of_execution(c: Connection, workspace_id: str, execution_id: str) -> list[Call]:
-    query = sa.select(calls).where(calls.c.execution_id == execution_id, calls.c.workspace_id == workspace_id)
-    return [_call(row) for row in c.execute(query.order_by(calls.c.seq))]
+    return [_call(row) for row in _of_execution(c, {"e": execution_id, "w": workspace_id})]
 
 
 def _values(call: Call) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import lru_cache
 from typing import Any
 
@@ -26,6 +26,13 @@ _finish = Prepared(
     .values({name: sa.bindparam(f"new_{name}") for name in ("status", "wall_ms", "result", "failure")})
     .values(updated_at=sa.bindparam("at"), finished_at=sa.bindparam("at"))
 )
+_locked = Prepared(sa.select(executions).where(_id).with_for_update())
+_claim = Prepared(
+    sa.update(executions)
+    .where(_id)
+    .values(status=sa.literal_column("'running'"), epoch=sa.bindparam("new_epoch"), updated_at=sa.bindparam("at"))
+)
+_get = Prepared(sa.select(executions).where(_id, executions.c.workspace_id == sa.bindparam("workspace")))
 _park = Prepared(
     sa.update(executions)
     .where(_id)
@@ -64,24 +71,18 @@ def fence(c: Connection, execution_id: str, epoch: int) -> None:
         raise Fenced(f"execution {execution_id} is no longer owned by epoch {epoch}")
 
 
-def claim(c: Connection, execution_id: str) -> Execution | None:
-    """Take a queued or abandoned execution over: one more epoch, running. None if there is nothing to run."""
-    row = c.execute(sa.select(executions).where(executions.c.id == execution_id).with_for_update()).first()
-    if row is None or row.status not in ("queued", "running"):
+def claim(c: Connection, execution_id: str, *, only: Status | None = None) -> Execution | None:
+    """Take it over: running, under one more epoch. None if it isn't `only`, or neither queued nor left running."""
+    row = _locked(c, {"key": execution_id}).first()
+    if row is None or row.status not in ((only,) if only else ("queued", "running")):
         return None
-    changes = {"epoch": row.epoch + 1, "status": "running", "updated_at": now_ms()}
-    c.execute(sa.update(executions).where(executions.c.id == execution_id).values(**changes))
-    return get(c, row.workspace_id, execution_id)
+    at = now_ms()
+    _claim(c, {"key": execution_id, "new_epoch": row.epoch + 1, "at": at})
+    return replace(_execution(row), status="running", epoch=row.epoch + 1, updated_at=at)
 
 
 def park(c: Connection, execution_id: str, status: Status, wall_ms: int) -> None:
     _park(c, {"key": execution_id, "new_status": status, "new_wall_ms": wall_ms, "at": now_ms()})
-
-
-def queue(c: Connection, execution_id: str) -> bool:
-    """Make a parked execution ready to run; true if it was parked."""
-    statement = sa.update(executions).where(executions.c.id == execution_id, executions.c.status == "paused")
-    return c.execute(statement.values(status="queued", updated_at=now_ms())).rowcount == 1
 
 
 def finish(
@@ -121,8 +122,7 @@ def cancel(c: Connection, execution_id: str, failure: Failure) -> bool:
 
 
 def get(c: Connection, workspace_id: str, execution_id: str) -> Execution | None:
-    query = sa.select(executions).where(executions.c.id == execution_id, executions.c.workspace_id == workspace_id)
-    row = c.execute(query).first()
+    row = _get(c, {"key": execution_id, "workspace": workspace_id}).first()
     return _execution(row) if row else None
 
 

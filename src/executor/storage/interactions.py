@@ -10,13 +10,38 @@ from sqlalchemy.engine import Connection
 
 from executor.model.ids import now_ms
 from executor.model.interaction import Binding, Interaction, InteractionStatus
+from executor.storage.prepared import Prepared
 from executor.storage.rows import dump, load
 from executor.storage.tables import interactions
 
+_id = interactions.c.id == sa.bindparam("key")
+_insert = Prepared(
+    sa.insert(interactions),
+    columns=[column.name for column in interactions.c if column.name not in ("settled_at", "result")],
+)
+_settle = Prepared(
+    sa.update(interactions)
+    .where(_id, interactions.c.status == sa.literal_column("'pending'"))
+    .values(
+        status=sa.bindparam("new_status"),
+        settled_at=sa.bindparam("at"),
+        settled_by=sa.bindparam("by"),
+        reason=sa.bindparam("why"),
+        result=sa.bindparam("given"),
+    )
+)
+_use = Prepared(sa.update(interactions).where(_id, interactions.c.used == sa.false()).values(used=sa.true()))
+_get = Prepared(sa.select(interactions).where(_id, interactions.c.workspace_id == sa.bindparam("workspace")))
+_of_execution = Prepared(
+    sa.select(interactions)
+    .where(interactions.c.execution_id == sa.bindparam("key"))
+    .order_by(interactions.c.created_at, interactions.c.id)
+)
+
 
 def insert(c: Connection, interaction: Interaction) -> None:
-    c.execute(
-        sa.insert(interactions),
+    _insert(
+        c,
         {
             "id": interaction.id,
             "workspace_id": interaction.workspace_id,
@@ -28,23 +53,25 @@ def insert(c: Connection, interaction: Interaction) -> None:
             "prompt": dump(interaction.prompt),
             "created_at": interaction.created_at,
             "expires_at": interaction.expires_at,
+            "settled_by": "",
+            "reason": "",
+            "used": False,
         },
     )
 
 
 def settle(
     c: Connection, interaction_id: str, status: InteractionStatus, *, by: str, reason: str, result: str | None
-) -> bool:
-    """True for the one that settled it; a second one changes nothing."""
-    pending = sa.update(interactions).where(interactions.c.id == interaction_id, interactions.c.status == "pending")
-    values = {"status": status, "settled_at": now_ms(), "settled_by": by, "reason": reason, "result": result}
-    return c.execute(pending.values(**values)).rowcount == 1
+) -> int | None:
+    """When it was settled, for the one that settled it; None, and nothing changed, for a second one."""
+    at = now_ms()
+    values = {"key": interaction_id, "new_status": status, "at": at, "by": by, "why": reason, "given": result}
+    return at if _settle(c, values).rowcount == 1 else None
 
 
 def use(c: Connection, interaction_id: str) -> bool:
     """Spend a settled decision; false if it was spent before."""
-    fresh = sa.update(interactions).where(interactions.c.id == interaction_id, interactions.c.used.is_(False))
-    return c.execute(fresh.values(used=True)).rowcount == 1
+    return _use(c, {"key": interaction_id}).rowcount == 1
 
 
 def cancel_pending(c: Connection, execution_id: str) -> list[str]:
@@ -62,14 +89,12 @@ def expired(c: Connection, now: int, limit: int = 200) -> list[Interaction]:
 
 
 def get(c: Connection, workspace_id: str, interaction_id: str) -> Interaction | None:
-    mine = (interactions.c.id == interaction_id, interactions.c.workspace_id == workspace_id)
-    row = c.execute(sa.select(interactions).where(*mine)).first()
+    row = _get(c, {"key": interaction_id, "workspace": workspace_id}).first()
     return _interaction(row) if row else None
 
 
 def of_execution(c: Connection, execution_id: str) -> list[Interaction]:
-    query = sa.select(interactions).where(interactions.c.execution_id == execution_id).order_by(interactions.c.id)
-    return [_interaction(row) for row in c.execute(query)]
+    return [_interaction(row) for row in _of_execution(c, {"key": execution_id})]
 
 
 def page(
@@ -107,5 +132,5 @@ def _interaction(row: Any) -> Interaction:
         settled_by=row.settled_by,
         reason=row.reason,
         result=row.result,
-        used=row.used,
+        used=bool(row.used),
     )

@@ -9,7 +9,7 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
-from executor.errors import Busy, SandboxLost
+from executor.errors import Busy, ExecutorError, SandboxLost
 from executor.runtime.sandbox import Answer, Program, Step
 from executor.runtime.seal import Layer
 from executor.runtime.typescript import frames, image
@@ -112,14 +112,16 @@ class TypeScriptRuntime:
         worker = Worker(image_path, self._slots, self._on_end)
         self._workers.append(worker)
         worker.ready.add_done_callback(lambda _: self._on_ready(worker))
-        await worker.spawn()
+        try:
+            await worker.spawn()
+        except OSError as error:
+            worker.broken(f"it could not be started: {error}")
         return worker
 
     def _on_ready(self, worker: Worker) -> None:
         if not worker.is_dead:
             self.layers, self._failed_starts, self._hopeless = worker.layers, 0, None
-            for _ in range(len(worker.free)):
-                self._serve_queue()
+            self._serve_queue()
 
     def _on_end(self, worker: Worker) -> None:
         self._workers.remove(worker)
@@ -145,9 +147,15 @@ class TypeScriptRuntime:
         if code == frames.UNUSABLE_IMAGE:
             with contextlib.suppress(OSError):
                 worker.image.unlink(missing_ok=True)
-        path = await asyncio.to_thread(image.ensure, self._cache_dir)
-        if not self._closing:
-            await self._spawn(path)
+        while not self._closing:
+            try:
+                path = await asyncio.to_thread(image.ensure, self._cache_dir)
+            except ExecutorError as error:
+                self._refuse_all(error.message)
+                await asyncio.sleep(_LAST_BACKOFF)
+            else:
+                await self._spawn(path)
+                return
 
     def _refuse_all(self, reason: str) -> None:
         self._hopeless = Busy(f"no sandbox worker can be started: {reason}", hint="run `executor doctor`")

@@ -6,6 +6,7 @@ import contextlib
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -30,6 +31,7 @@ class Ticker:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.slots: list[Slot] = []
+        self._retired: deque[Slot] = deque()
         self._asleep = threading.Event()
         self._wake = threading.Event()
         threading.Thread(target=self._tick, name="ticker", daemon=True).start()
@@ -37,6 +39,15 @@ class Ticker:
     def rouse(self) -> None:
         if self._asleep.is_set():
             self._wake.set()
+
+    def replace(self, slot: Slot) -> None:
+        """Gives the slot a new thread, started here: a thread inherits the niceness of the one that starts it."""
+        self._retired.append(slot)
+        self.rouse()
+
+    def _start_retired(self) -> None:
+        while self._retired:
+            threading.Thread(target=self._retired.popleft().serve, daemon=True).start()
 
     def _any_running(self) -> bool:
         return any(slot.running for slot in self.slots)
@@ -46,10 +57,11 @@ class Ticker:
         while True:
             time.sleep(TICK_SECONDS)
             self._engine.tick()
+            self._start_retired()
             idle = 0 if self._any_running() else idle + 1
             if idle * TICK_SECONDS > 1:
                 self._asleep.set()
-                if not self._any_running():
+                if not self._any_running() and not self._retired:
                     self._wake.wait()
                 self._wake.clear()
                 self._asleep.clear()
@@ -79,7 +91,7 @@ class Slot:
             frames.write_all(self._descriptor, frames.encode_reply(reply))
             if self._machine is None and self._nice:
                 self._nice = False
-                threading.Thread(target=self.serve, daemon=True).start()
+                self._ticker.replace(self)
                 return
         os._exit(0)
 

@@ -134,7 +134,7 @@ const inspect = (value) => {
     if (item instanceof CLASSES.RegExp) return regexpText(item);
     if (item instanceof CLASSES.Promise) return "Promise {}";
     if (boxed(item)) return "[" + named(item, "") + show(item.valueOf(), depth + 1) + "]";
-    if (depth > DEEPEST) return isArray(item) ? "[Array]" : "[" + (named(item, "") || "Object ") + "]";
+    if (depth > DEEPEST) return isArray(item) ? "[Array]" : "[" + (slice(named(item, ""), 0, -1) || "Object") + "]";
     above[depth] = item;
     const tag = typedTag(item);
     if (tag !== undefined) return typed(item, tag, depth);

@@ -1,0 +1,63 @@
+"""Fewer sandboxes than executions: those that only wait make room."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from executor.settings import Settings
+from tests.execution.conftest import House, until, value
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    return replace(settings, workers=1, slots=2)
+
+
+async def test_executions_that_wait_for_a_timer_do_not_keep_others_out(house: House) -> None:
+    agent = house.executor.tenancy.agent
+    sleeper = "await new Promise((resolve) => setTimeout(resolve, 2500)); return %d"
+    sleepers = [await house.executor.engine.submit(agent, sleeper % n) for n in range(6)]
+    for _ in range(3):
+        assert value(await house.run("return 1 + 1")) == 2
+    statuses = [(await house.executor.engine.outcome(agent, each.id)).execution.status for each in sleepers]
+    assert statuses == ["running"] * 6
+    outcomes = await asyncio.gather(*(house.wait(each.id) for each in sleepers))
+    assert [value(outcome) for outcome in outcomes] == list(range(6))
+
+
+async def test_a_run_that_gave_its_place_up_repeats_no_call_when_it_goes_on(house: House) -> None:
+    await house.policy("ledger.**", "allow")
+    agent = house.executor.tenancy.agent
+    code = """
+        const key = `%d:${Math.random()}`;
+        await tools.ledger.entries.addEntry({key: key + ":before"});
+        const [slow] = await Promise.all([tools.ledger.slow.wait({ms: 1200}), tools.ledger.slow.wait({ms: 600})]);
+        const entry = await tools.ledger.entries.addEntry({key: key + ":after"});
+        return [slow.waited, entry.key === key + ":after"];
+    """
+    slow = [await house.executor.engine.submit(agent, code % n) for n in range(4)]
+    await until(lambda: len(house.effects()) >= 4)
+    assert value(await house.run("return 7")) == 7
+    outcomes = await asyncio.gather(*(house.wait(each.id) for each in slow))
+    assert [value(outcome) for outcome in outcomes] == [["1200", True]] * 4
+    assert len(house.effects()) == 8
+    for each in slow:
+        report = await house.executor.engine.replay(house.executor.tenancy.operator, each.id)
+        assert report.matches, report.detail
+
+
+async def test_a_resting_run_can_be_cancelled_and_survives_a_restart_of_the_daemon(
+    house: House, settings: Settings, tmp_path: Path
+) -> None:
+    agent = house.executor.tenancy.agent
+    sleeper = "await new Promise((resolve) => setTimeout(resolve, 60000)); return 1"
+    sleepers = [await house.executor.engine.submit(agent, sleeper) for _ in range(4)]
+    assert value(await house.run("return 2")) == 2
+    for each in sleepers:
+        assert (await house.executor.engine.cancel(agent, each.id)).status == "cancelled"
+    await until(lambda: house.executor.engine.live == 0)
+    assert value(await house.run("return 3")) == 3
