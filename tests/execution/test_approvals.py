@@ -141,6 +141,10 @@ async def test_a_changed_policy_asks_again_before_sending(house: House) -> None:
     fresh = [asked for asked in again.interactions if asked.id != outcome.interactions[1].id]
     assert len(fresh) == 1
     assert "changed" in fresh[0].prompt["reason"]
+    workspace_id, first = house.executor.tenancy.workspace.id, outcome.interactions[0].id
+    old = await house.executor.database.read(lambda c: interactions.get(c, workspace_id, first))
+    assert old is not None
+    assert old.status == "superseded"
 
 
 async def test_a_policy_that_denies_meanwhile_overrules_the_approval(house: House) -> None:

@@ -277,7 +277,3 @@ def settle_in(
         happened.append(("execution.resumed", {"epoch": resumed.epoch}))
     events.append_all(c, asked.workspace_id, asked.execution_id, happened)
     return replace(asked, status=status, settled_at=at, settled_by=by, reason=reason, result=result), resumed
-
-
-def with_timeout(limits: Limits, timeout_ms: int | None) -> Limits:
-    return limits if timeout_ms is None else replace(limits, wall_ms=timeout_ms)

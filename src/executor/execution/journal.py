@@ -91,20 +91,27 @@ class Journal:
 
         self._hold(job, [event for call in answered if (event := call_event(call))])
 
-    def start(self, approved: Sequence[tuple[Call, Interaction]], asked: Sequence[Interaction]) -> None:
-        """Spend the decisions and mark their calls as sent; ask again for what has changed."""
+    def start(self, approved: Sequence[tuple[Call, Interaction]]) -> None:
+        """Spend the decisions and mark their calls as sent."""
 
         def job(c: Connection) -> None:
             for call, interaction in approved:
                 if not interactions.use(c, interaction.id):
                     raise Fenced(f"the decision {interaction.id} was used before")
                 calls.start(c, call.execution_id, call.seq)
-            for interaction in asked:
-                interactions.insert(c, interaction)
 
-        happened: Happened = [("call.started", {"seq": call.seq, "path": call.path}) for call, _ in approved]
-        happened += [interaction_event("requested", interaction) for interaction in asked]
-        self._hold(job, happened)
+        self._hold(job, [("call.started", {"seq": call.seq, "path": call.path}) for call, _ in approved])
+
+    def ask(self, question: Interaction, instead_of: Interaction | None = None) -> None:
+        """A question about a call that is journalled already."""
+
+        def job(c: Connection) -> None:
+            if instead_of is not None:
+                interactions.supersede(c, instead_of.id)
+            interactions.insert(c, question)
+
+        superseded = [interaction_event("superseded", instead_of)] if instead_of else []
+        self._hold(job, [*superseded, interaction_event("requested", question)])
 
     async def park(self, waiting: Sequence[int], wall_ms: int) -> dict[int, Interaction]:
         """Park, unless a decision for one of the `waiting` calls came in meanwhile: then return the decisions."""

@@ -240,7 +240,7 @@ class Run:
             self._sends.arrive(call, failures.tool_changed(call.path))
         else:
             reason = "it was sent and the answer was lost"
-            self._journal.start([], [await self._questions.ask("unknown_outcome", call, tool, reason)])
+            self._journal.ask(await self._questions.ask("unknown_outcome", call, tool, reason))
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
@@ -340,20 +340,19 @@ class Run:
     async def _act_on(self, settled: dict[int, Interaction]) -> None:
         """Send what was approved exactly as it was shown; ask again where anything has changed."""
         approved: list[tuple[Call, Interaction, Tool]] = []
-        again: list[Interaction] = []
         for seq, interaction in settled.items():
             call = self._position.open[seq]
             verdict = await self._questions.judge(call, interaction)
             if isinstance(verdict, ToolError):
                 self._sends.arrive(call, verdict)
             elif isinstance(verdict, Interaction):
-                again.append(verdict)
+                self._journal.ask(verdict, instead_of=interaction)
             elif interaction.result is not None:
                 self._sends.arrive(call, interaction.result)
             else:
                 approved.append((replace(call, state="started", started_at=now_ms()), interaction, verdict))
-        if approved or again:
-            self._journal.start([(call, interaction) for call, interaction, _ in approved], again)
+        if approved:
+            self._journal.start([(call, interaction) for call, interaction, _ in approved])
             await self._journal.durable()
         for call, _, tool in approved:
             del self._questions.asked[call.seq]

@@ -74,6 +74,11 @@ def use(c: Connection, interaction_id: str) -> bool:
     return _use(c, {"key": interaction_id}).rowcount == 1
 
 
+def supersede(c: Connection, interaction_id: str) -> None:
+    """A decision that no longer fits what it was made for; another question takes its place."""
+    c.execute(sa.update(interactions).where(interactions.c.id == interaction_id).values(status="superseded"))
+
+
 def cancel_pending(c: Connection, execution_id: str) -> list[str]:
     """Close everything an ended execution still asked; the ids that were closed."""
     pending = (interactions.c.execution_id == execution_id, interactions.c.status == "pending")
