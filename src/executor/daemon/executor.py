@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 
 from executor.catalog.catalog import Catalog
+from executor.daemon.sandboxes import Sandboxes
 from executor.execution.dispatch import LocalDispatch
 from executor.execution.door import Door
 from executor.execution.engine import Engine
@@ -33,7 +34,9 @@ def silent(text: str) -> None:
 class Executor:
     """Open with `await Executor.open(settings)`; the caller holds the data directory's lock for as long."""
 
-    def __init__(self, settings: Settings, database: Database, tenancy: Tenancy) -> None:
+    def __init__(
+        self, settings: Settings, database: Database, tenancy: Tenancy, runtime: TypeScriptRuntime
+    ) -> None:
         self.settings = settings
         self.database = database
         self.tenancy = tenancy
@@ -44,9 +47,7 @@ class Executor:
         self.egress = Egress(allow_private=settings.allow_private_hosts)
         self.catalog = Catalog(database, {"openapi": OpenApi(self.egress)})
         self.door = Door(self.catalog, self.rules)
-        self.runtime = TypeScriptRuntime(
-            workers=settings.workers, slots=settings.slots, cache_dir=settings.state_dir / "sandbox"
-        )
+        self.runtime = runtime
         self.limits = Limits(**asdict(settings.limits))
         dispatch = LocalDispatch(
             database, self.door, {self.runtime.language: self.runtime}, settings.approval_ttl_seconds * 1000
@@ -54,7 +55,19 @@ class Executor:
         self.engine = Engine(database, dispatch, limits=self.limits, max_code_bytes=settings.max_code_bytes)
 
     @classmethod
-    async def open(cls, settings: Settings, *, progress: Progress = silent) -> Executor:
+    async def open(
+        cls, settings: Settings, *, progress: Progress = silent, sandboxes: Sandboxes | None = None
+    ) -> Executor:
+        """`sandboxes` that are under way already are taken over, and closed if anything fails."""
+        sandboxes = sandboxes or Sandboxes(settings)
+        try:
+            return await cls._open(settings, progress, sandboxes)
+        except BaseException:
+            await sandboxes.close()
+            raise
+
+    @classmethod
+    async def _open(cls, settings: Settings, progress: Progress, sandboxes: Sandboxes) -> Executor:
         path = sqlite_path(settings.database_url, settings.data_dir)
         migrate.prepare_file(path)
         engine = open_engine(path)
@@ -62,9 +75,9 @@ class Executor:
         await asyncio.to_thread(migrate.migrate, engine)
         database = Database(engine)
         try:
-            executor = cls(settings, database, await database.write(tenancy.provision))
+            executor = cls(settings, database, await database.write(tenancy.provision), sandboxes.runtime)
             progress("starting the sandboxes")
-            await executor.runtime.start()
+            await sandboxes.ready()
             await executor._note("daemon.started", await executor.engine.start())
             executor._warming = asyncio.create_task(executor._warm())
         except BaseException:

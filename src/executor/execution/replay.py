@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from executor.execution.door import proposal_digest
 from executor.execution.outcome import ReplayReport
-from executor.execution.run import answer_of
+from executor.execution.records import answer_of
 from executor.model.execution import Call, Execution
 from executor.runtime.sandbox import Program, Runtime, Sandbox, Step
 

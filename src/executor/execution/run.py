@@ -13,12 +13,13 @@ import orjson
 
 from executor.errors import Fenced, SandboxLost, ToolError
 from executor.execution import failures
-from executor.execution.door import Admission, Door, proposal_digest
+from executor.execution.door import Admission, Door
 from executor.execution.failures import Diverged
 from executor.execution.journal import Journal, Recorded
 from executor.execution.outcome import LogLine, Outcome
 from executor.execution.position import Position
 from executor.execution.questions import Questions
+from executor.execution.records import Answers, answer_of, proposed_call
 from executor.execution.sends import Sends, sleep_until
 from executor.model.execution import Call, Execution, Failure, Status
 from executor.model.ids import now_ms
@@ -66,8 +67,7 @@ class Run:
         self._decided = False
         self._stopping = False
         self._yielding = False
-        self._done_seq = 0
-        self._done_ms = execution.clock_ms
+        self._answers = Answers(execution.clock_ms)
         self._end: Step | None = None
         self._logs: list[LogLine] = []
         self._began = 0.0
@@ -104,7 +104,7 @@ class Run:
     async def _drive(self) -> None:
         losses = 0
         while losses < SANDBOX_LOSSES:
-            reached = self._done_seq
+            reached = self._answers.seq
             try:
                 await self._attempt()
                 return
@@ -112,7 +112,7 @@ class Run:
                 if await self._rest():
                     return
             except SandboxLost:
-                losses = losses + 1 if self._done_seq == reached else 1
+                losses = losses + 1 if self._answers.seq == reached else 1
             await self._start_over()
         await self._finish("failed", failure=failures.sandbox_lost(losses))
 
@@ -203,8 +203,7 @@ class Run:
             if self._end is not None:
                 return
             self._position.close(call)
-            self._done_seq, self._done_ms = call.done_seq or 0, call.done_ms or 0
-            self._take(await sandbox.answer(answer_of(call)))
+            self._take(await sandbox.answer(self._answers.repeat(call)))
         if self._end is None:
             self._position.check_whole()
             await self._take_up()
@@ -293,24 +292,8 @@ class Run:
             self._send(call, admission.tool, approved=False)
 
     def _call_of(self, admission: Admission) -> Call:
-        proposal, tool, at = admission.proposal, admission.tool, now_ms()
-        sent = admission.verdict == "send"
-        call = Call(
-            execution_id=self.execution.id,
-            workspace_id=self.execution.workspace_id,
-            seq=proposal.seq,
-            kind=proposal.kind,
-            path=proposal.path,
-            arguments=proposal.arguments,
-            arguments_digest=proposal_digest(proposal),
-            state="started" if sent else "proposed",
-            effect=tool.effect if tool else "read",
-            source_id=tool.source_id if tool else "",
-            schema_digest=tool.schema_digest if tool else "",
-            created_at=at,
-            started_at=at if sent else None,
-        )
-        return self._answered(call, admission.refusal) if admission.refusal else call
+        call = proposed_call(self.execution, admission)
+        return self._answers.give(call, admission.refusal) if admission.refusal else call
 
     # -- sending and answers -----------------------------------------------------------------------------------------
 
@@ -322,20 +305,12 @@ class Run:
 
     def _record(self) -> None:
         """Give what has arrived its place in delivery order. Delivery goes on while the journal is being written."""
-        answered = [self._answered(call, outcome) for call, outcome in self._sends.take_arrived()]
+        answered = [self._answers.give(call, outcome) for call, outcome in self._sends.take_arrived()]
         for call in answered:
             self._position.open.pop(call.seq, None)
             self._questions.asked.pop(call.seq, None)
             self._deliveries.append(answer_of(call))
         self._journal.answer(answered)
-
-    def _answered(self, call: Call, outcome: str | ToolError) -> Call:
-        self._done_seq += 1
-        self._done_ms = max(self._done_ms, now_ms())
-        call = replace(call, done_seq=self._done_seq, done_ms=self._done_ms)
-        if isinstance(outcome, ToolError):
-            return replace(call, state="failed", failure=outcome.to_dict())
-        return replace(call, state="succeeded", result=outcome)
 
     async def _act_on(self, settled: dict[int, Interaction]) -> None:
         """Send what was approved exactly as it was shown; ask again where anything has changed."""
@@ -419,10 +394,3 @@ class Run:
 
     def _remaining_ms(self) -> int:
         return self.execution.limits.wall_ms - self._wall_ms()
-
-
-def answer_of(call: Call) -> Answer:
-    clock = call.done_ms or 0
-    if call.failure is not None:
-        return Answer(call.seq, clock, error=orjson.dumps(call.failure).decode())
-    return Answer(call.seq, clock, value=call.result or "null")

@@ -1,4 +1,8 @@
-"""Bring the database to this version's schema. Alembic is imported only when there is something to do."""
+"""Bring the database to this version's schema.
+
+An empty database gets all tables at once and the mark of the newest revision. Only an older one is changed by the
+migrations, and only then is Alembic imported.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,22 @@ from pathlib import Path
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
-from sqlalchemy.exc import DatabaseError, DBAPIError
+from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 
 from executor.errors import DataDirectoryUnusable, NewerDatabase
 from executor.storage.database import storage_error
+from executor.storage.tables import metadata
 
 HEAD = "0001"
 KNOWN = ("0001",)
 MIGRATIONS = Path(__file__).parent / "migrations"
+# Alembic's own table, exactly as it would make it.
+VERSION = sa.Table(
+    "alembic_version",
+    sa.MetaData(),
+    sa.Column("version_num", sa.String(32), nullable=False),
+    sa.PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
 
 
 def prepare_file(path: Path) -> None:
@@ -47,9 +59,12 @@ def migrate(engine: Engine) -> bool:
 
 
 def current_revision(connection: Connection) -> str | None:
-    if not sa.inspect(connection).has_table("alembic_version"):
-        return None
-    row = connection.execute(sa.text("SELECT version_num FROM alembic_version")).first()
+    try:
+        row = connection.execute(sa.select(VERSION.c.version_num)).first()
+    except OperationalError as error:
+        if "no such table" in str(error.orig):
+            return None
+        raise
     return str(row[0]) if row else None
 
 
@@ -57,11 +72,26 @@ def _migrate(connection: Connection) -> bool:
     present = current_revision(connection)
     if present == HEAD:
         return False
-    if present is not None and present not in KNOWN:
+    if present is None:
+        _create(connection)
+        return True
+    if present not in KNOWN:
         raise NewerDatabase(
             f"the database has schema {present}, which is newer than this version's {HEAD}",
             hint="install the newer Executor again, or set EXECUTOR_DATA_DIR to another directory",
         )
+    upgrade(connection)
+    return True
+
+
+def _create(connection: Connection) -> None:
+    metadata.create_all(connection, checkfirst=False)
+    VERSION.create(connection, checkfirst=False)
+    connection.execute(VERSION.insert().values(version_num=HEAD))
+
+
+def upgrade(connection: Connection) -> None:
+    """From whatever revision it has, step by step."""
     from alembic import command
     from alembic.config import Config
 
@@ -69,4 +99,3 @@ def _migrate(connection: Connection) -> bool:
     config.set_main_option("script_location", str(MIGRATIONS))
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
-    return True

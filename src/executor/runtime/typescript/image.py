@@ -1,7 +1,8 @@
 """The image every program starts from: the engine with the driver grafted on, started, and compiled to native code.
 
-It is made once per machine and kept in the cache directory. The file is executed, so the directory is the user's alone,
-and the name holds a digest of the content: anything cut short or altered is made again.
+It depends on the installation alone, so it is made once and kept beside the engine, or in the user's own directory when
+the installation is not theirs. The file is executed, so its directory is the user's alone, and the name holds a digest
+of the content: anything cut short or altered is made again.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from executor.errors import DataDirectoryUnusable, ExecutorError
 
 ENGINE = Path(__file__).with_name("quickjs.wasm")
 DRIVER = Path(__file__).with_name("driver.wat")
+BESIDE = Path(__file__).with_name("image")
 _OWN = ("machine.py", "graft.py", "wasm.py")
 _MOST_MEMORY = 64 << 20
 _BUILD_SECONDS = 300
@@ -46,6 +48,13 @@ def key() -> str:
 
 def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:32]
+
+
+def home(otherwise: Path) -> Path:
+    """Beside the engine if the installation belongs to this user and can be written, else `otherwise`."""
+    folder = BESIDE if BESIDE.exists() else BESIDE.parent
+    is_own = folder.stat().st_uid == os.geteuid() and os.access(folder, os.W_OK | os.X_OK)
+    return BESIDE if is_own else otherwise
 
 
 def find(directory: Path) -> Path | None:

@@ -1,3 +1,0 @@
-from executor.surfaces.api.app import create_app
-
-__all__ = ["create_app"]

@@ -1,9 +1,7 @@
-"""The ASGI application: `/v1`, `/mcp`, `/healthz` and the approvals page behind one door."""
+"""The API: `/v1` and the approvals page. The door is in front of it."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI
@@ -11,12 +9,10 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from executor import __version__
 from executor.daemon.executor import Executor
 from executor.errors import ExecutorError
-from executor.identity.tokens import Tokens
 from executor.surfaces.api import (
     approvals,
     events,
@@ -29,28 +25,16 @@ from executor.surfaces.api import (
     tools,
 )
 from executor.surfaces.api.answers import answer
-from executor.surfaces.api.guard import Guard
-from executor.surfaces.mcp.endpoint import McpEndpoint
+from executor.surfaces.api.context import contexts
 from executor.surfaces.waiting import Held
 
 NOUNS = (executions, interactions, sources, tools, policies, events, status, approvals)
 
 
-def create_app(executor: Executor, tokens: Tokens) -> FastAPI:
-    """Serve an open executor. Who stops the server calls `app.state.streams.close()` first: it holds requests open."""
-    held = Held()
-    mcp = McpEndpoint(executor, held)
-
-    @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with mcp:
-            yield
-        held.close()
-
+def create_app(executor: Executor, held: Held) -> FastAPI:
     app = FastAPI(
         title="Executor",
         version=__version__,
-        lifespan=lifespan,
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
@@ -62,11 +46,10 @@ def create_app(executor: Executor, tokens: Tokens) -> FastAPI:
         },
     )
     app.state.streams = held
-    app.router.routes.append(Route("/mcp", mcp, methods=["POST"]))
+    app.state.contexts = contexts(executor, held)
     for noun in NOUNS:
         app.router.routes.extend(noun.router.routes)  # flat: one list to match and to look at
     app.add_api_route("/v1/openapi.json", document, include_in_schema=False)
-    app.add_middleware(Guard, executor=executor, tokens=tokens, held=held)
     app.openapi = lambda: described(app)  # type: ignore[method-assign]  # the documented way to extend the document
     return app
 

@@ -13,10 +13,10 @@ from starlette.responses import Response
 from executor.daemon.executor import Executor
 from executor.errors import Forbidden
 from executor.model.tenancy import Actor
+from executor.surfaces.api.guard import KIND
 from executor.surfaces.body import StrictRequest
 from executor.surfaces.waiting import Held
 
-KEY = "executor.context"
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -31,8 +31,14 @@ class Context:
         return self.actor.workspace_id
 
 
+def contexts(executor: Executor, held: Held) -> dict[str, Context]:
+    """By the kind of actor that a token stands for."""
+    tenancy = executor.tenancy
+    return {"human": Context(executor, tenancy.operator, held), "agent": Context(executor, tenancy.agent, held)}
+
+
 def context(request: Request) -> Context:
-    found: Context = request.scope[KEY]
+    found: Context = request.app.state.contexts[request.scope[KIND]]
     return found
 
 

@@ -1,4 +1,7 @@
-"""The door of the API: who may talk to it, from where, in which form and how much. Plain ASGI, before any route."""
+"""The door: who may talk to the daemon, from where, in which form and how much. Plain ASGI, before any route.
+
+It stands from the first request on, so it imports neither FastAPI nor anything of the database.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,13 @@ from contextlib import suppress
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from executor.daemon.executor import Executor
 from executor.errors import CodeTooLarge, ExecutorError
 from executor.identity.tokens import Tokens
+from executor.settings import Settings
 from executor.surfaces.api import problems
-from executor.surfaces.api.context import KEY, Context
 from executor.surfaces.api.problems import BodyTooLarge, HostRefused, OriginRefused, UnsupportedMediaType
-from executor.surfaces.waiting import Held
 
+KIND = "executor.actor_kind"  # in the scope of a request that showed a token: `human` or `agent`
 SECURITY_HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"),
     (b"x-frame-options", b"DENY"),
@@ -56,22 +58,16 @@ class Headers:
 
 
 class Guard:
-    def __init__(self, app: ASGIApp, *, executor: Executor, tokens: Tokens, held: Held) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, tokens: Tokens) -> None:
         self._app = app
         self._tokens = tokens
-        host = executor.settings.host.lower()
+        host = settings.host.lower()
         self._hosts = LOOPBACK | {f"[{host}]" if ":" in host else host}
-        self._execution_body = 2 * executor.settings.max_code_bytes + 64 * 1024
-        self._contexts = {
-            "human": Context(executor, executor.tenancy.operator, held),
-            "agent": Context(executor, executor.tenancy.agent, held),
-        }
+        self._execution_body = 2 * settings.max_code_bytes + 64 * 1024
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             await self._serve(scope, receive, hardened(send))
-        elif scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
         else:
             await send({"type": "websocket.close", "code": 1008})
 
@@ -101,8 +97,7 @@ class Guard:
         check_origin(headers, origins, navigable=public)
         if public and scope["method"] in ("GET", "HEAD"):
             return
-        kind = self._tokens.authenticate(headers.get(b"authorization"))
-        scope[KEY] = self._contexts[kind]
+        scope[KIND] = self._tokens.authenticate(headers.get(b"authorization"))
         check_media_type(headers, scope["method"])
 
     def _check_host(self, scope: Scope, headers: Headers) -> frozenset[str]:

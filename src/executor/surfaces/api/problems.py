@@ -6,15 +6,17 @@ import logging
 import secrets
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
-from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from executor.errors import ExecutorError, Forbidden, InvalidRequest, NotFound, ToolError, Unauthorized
+
+if TYPE_CHECKING:
+    from fastapi.exceptions import RequestValidationError  # the door needs this module before FastAPI is imported
 
 logger = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"

@@ -1,0 +1,24 @@
+"""The sandbox workers of a daemon on their way: started before anything else, because another core has time for them."""
+
+from __future__ import annotations
+
+import asyncio
+
+from executor.runtime.typescript import image
+from executor.runtime.typescript.runtime import TypeScriptRuntime
+from executor.settings import Settings
+
+
+class Sandboxes:
+    def __init__(self, settings: Settings) -> None:
+        cache_dir = image.home(settings.state_dir / "sandbox")
+        self.runtime = TypeScriptRuntime(workers=settings.workers, slots=settings.slots, cache_dir=cache_dir)
+        self._starting = asyncio.create_task(self.runtime.start())
+
+    async def ready(self) -> None:
+        await self._starting
+
+    async def close(self) -> None:
+        self._starting.cancel()
+        await asyncio.gather(self._starting, return_exceptions=True)
+        await self.runtime.close()

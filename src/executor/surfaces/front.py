@@ -1,0 +1,76 @@
+"""Everything the daemon serves, behind one door that stands from the first request on.
+
+The server listens long before the database is open and FastAPI is imported. A request waits for the part it needs: for
+`/mcp` that is the open database, for everything else the API too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from typing import TYPE_CHECKING, TypeVar
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from executor.identity.tokens import Tokens
+from executor.settings import Settings
+from executor.surfaces.api.guard import Guard
+from executor.surfaces.waiting import Held
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from executor.daemon.executor import Executor
+    from executor.surfaces.mcp.endpoint import McpEndpoint
+
+T = TypeVar("T")
+
+
+class Front:
+    """`release` ends live streams and every wait; after it the server need not wait for anything when it stops."""
+
+    def __init__(self, settings: Settings, tokens: Tokens) -> None:
+        self._guard = Guard(self._route, settings, tokens)
+        self._held = Held()
+        loop = asyncio.get_running_loop()
+        self._mcp: asyncio.Future[McpEndpoint] = loop.create_future()
+        self.api: asyncio.Future[FastAPI] = loop.create_future()
+
+    async def load(self, executor: Executor) -> None:
+        """Until everything that an open executor can do is served."""
+        from executor.surfaces.mcp.endpoint import McpEndpoint
+
+        self._mcp.set_result(McpEndpoint(executor, self._held))
+        app = await asyncio.to_thread(importlib.import_module, "executor.surfaces.api.app")
+        self.api.set_result(app.create_app(executor, self._held))
+
+    def release(self) -> None:
+        self._held.close()
+
+    async def close(self) -> None:
+        self._held.close()
+        if self._mcp.done():
+            await self._mcp.result().close()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._guard(scope, receive, send)
+
+    async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] == "/healthz" and scope["method"] == "GET":
+            await healthy()(scope, receive, send)
+        elif scope["path"] == "/mcp":
+            await (await self._loaded(self._mcp))(scope, receive, send)
+        else:
+            await (await self._loaded(self.api))(scope, receive, send)
+
+    async def _loaded(self, part: asyncio.Future[T]) -> T:
+        return part.result() if part.done() else await self._held.hold(_arrival(part))
+
+
+async def _arrival(part: asyncio.Future[T]) -> T:
+    return await asyncio.shield(part)
+
+
+def healthy() -> Response:
+    return Response(b'{"ok":true}', media_type="application/json")
