@@ -6,11 +6,10 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 
-from benchmarks import processes
+from benchmarks import official, processes
 from benchmarks.series import Series
-from benchmarks.subject import Subject
+from benchmarks.subject import Start, Subject
 from benchmarks.wire import Mcp
 
 CLIENTS = 16
@@ -114,10 +113,15 @@ def approve_to_completed(subject: Subject, amount: int) -> Rows:
 
 
 def idle_memory(subject: Subject, amount: int) -> Rows:
-    client = subject.client()
-    subject.execute(client, "return 1+1", 2)
-    client.close()
-    return {"memory of the idle daemon": Series("MB", [processes.settled_memory_bytes(subject.pid) / 1e6])}
+    subject.execute_once(subject.home)
+    before = processes.settled_memory_bytes(subject.pid)
+    official.execute_once(subject, subject.home)
+    return {
+        "memory of the idle daemon": Series("MB", [before / 1e6]),
+        "memory of the idle daemon, official MCP client": Series(
+            "MB", [processes.settled_memory_bytes(subject.pid) / 1e6]
+        ),
+    }
 
 
 def parked_memory(subject: Subject, amount: int) -> Rows:
@@ -143,20 +147,23 @@ def park(subject: Subject, amount: int) -> None:
 
 
 def cold_start(subject: Subject, amount: int) -> Rows:
+    """An answer to a health check may come long before the daemon is of use, so the first execution is timed too."""
     rows: Rows = {}
     home = subject.fresh_home()
-    note(rows, subject, "cold start, empty data directory", home)
+    note(rows, "cold start, new data directory", subject.cold_start(home, Subject.execute_once))
     for _ in range(amount):
-        note(rows, subject, "cold start", home)
+        note(rows, "cold start", subject.cold_start(home, Subject.execute_once))
+        first = subject.cold_start(home, official.execute_once)
+        executed = Series("ms", [first.executed * 1000], first.cpu_seconds * 1000)
+        rows.setdefault("cold start: first execute, official MCP client", Series()).extend(executed)
     return rows
 
 
-def note(rows: Rows, subject: Subject, label: str, home: Path) -> None:
-    start = subject.cold_start(home)
-    rows.setdefault(f"{label}: first answer", Series()).extend(Series("ms", [start.answered * 1000]))
-    rows.setdefault(f"{label}: first execute", Series()).extend(
-        Series("ms", [start.executed * 1000], start.cpu_seconds * 1000)
-    )
+def note(rows: Rows, label: str, start: Start) -> None:
+    answered = Series("ms", [start.answered * 1000])
+    executed = Series("ms", [start.executed * 1000], start.cpu_seconds * 1000)
+    rows.setdefault(f"{label}: health check answered", Series()).extend(answered)
+    rows.setdefault(f"{label}: first execute", Series()).extend(executed)
 
 
 def command_line(subject: Subject, amount: int) -> Rows:
@@ -173,6 +180,7 @@ def command_line(subject: Subject, amount: int) -> Rows:
 MEASURES = (
     Measure("memory", idle_memory, 1, 1, rounds=1),
     Measure("execute", execute_sequentially, 100, 50, warm=True),
+    Measure("official", official.execute_sequentially, 100, 50, warm=True),
     Measure("clients", execute_with_clients, 30, 15, warm=True),
     Measure("sequential", tool_calls(f"{CALLS} tool calls, sequential", SEQUENTIAL), 7, 4, warm=True),
     Measure("parallel", tool_calls(f"{CALLS} tool calls, parallel", PARALLEL), 7, 4, warm=True),

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -128,7 +128,12 @@ class Subject(ABC):
         finally:
             http.close()
 
-    def cold_start(self, home: Path) -> Start:
+    def execute_once(self, home: Path) -> None:
+        client = Mcp(self.base_url, self.headers(home))
+        self.execute(client, "return 1+1", 2)
+        client.close()
+
+    def cold_start(self, home: Path, execute: Callable[[Subject, Path], None]) -> Start:
         """Starts a daemon of its own in `home` on a fresh port, and ends it."""
         port, self.port = self.port, processes.free_port()
         begin = time.perf_counter()
@@ -136,10 +141,8 @@ class Subject(ABC):
         try:
             self.wait_for(process)
             answered = time.perf_counter() - begin
-            client = Mcp(self.base_url, self.headers(home))
-            self.execute(client, "return 1+1", 2)
+            execute(self, home)
             executed = time.perf_counter() - begin
-            client.close()
             return Start(answered, executed, processes.cpu_seconds(process.pid))
         finally:
             processes.end(process)

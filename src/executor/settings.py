@@ -26,6 +26,7 @@ class LimitSettings:
     memory_bytes: int = 64 * MEGABYTE
     wall_ms: int = 300_000
     calls: int = 1_000
+    result_bytes: int = 64 * MEGABYTE
     output_bytes: int = 4 * MEGABYTE
     log_bytes: int = MEGABYTE
 

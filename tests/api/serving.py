@@ -21,7 +21,7 @@ from fastapi import FastAPI
 from executor.daemon.executor import Executor
 from executor.identity.tokens import Tokens
 from executor.settings import Settings
-from executor.surfaces.api import create_app
+from executor.surfaces.front import Front
 
 
 @dataclass
@@ -135,11 +135,16 @@ def _serve(settings: Settings, listener: socket.socket, started: list[Any]) -> N
             raise
         try:
             tokens = Tokens.load_or_create(settings.data_dir)
-            app = create_app(executor, tokens)
-            config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=2)
+            front = Front(settings, tokens)
+            await front.load(executor)
+            config = uvicorn.Config(
+                front, log_config=None, access_log=False, timeout_graceful_shutdown=2, lifespan="off"
+            )
             server = uvicorn.Server(config)
+            app = front.api.result()
             started.append((Daemon(executor, tokens, app, settings.port, asyncio.get_running_loop()), server))
             await server.serve(sockets=[listener])
+            await front.close()
         finally:
             await executor.close()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -96,10 +95,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli]:
 
 
 @pytest.fixture
-def own(cli: Cli, shared: Cli) -> Cli:
-    """A data directory for one test alone, with the compiled sandbox of the shared one: compiling takes seconds."""
+def own(cli: Cli) -> Cli:
+    """Directories for one test alone, made already."""
     cli.data_dir.mkdir(mode=0o700)
     cli.state_dir.mkdir(mode=0o700)
-    if (shared.state_dir / "sandbox").exists():
-        shutil.copytree(shared.state_dir / "sandbox", cli.state_dir / "sandbox")
     return cli

@@ -7,10 +7,12 @@ from dataclasses import replace
 import pytest
 
 from executor.errors import AlreadySettled, Forbidden, InteractionExpired, InvalidRequest, NotFound
+from executor.execution.questions import Questions
 from executor.model.ids import now_ms
 from executor.model.interaction import Interaction
+from executor.model.tool import Tool
 from executor.sources.kind import SourceRequest
-from executor.storage import events, interactions
+from executor.storage import calls, events, interactions
 from tests.execution.conftest import House, until, value
 
 WRITE = 'return await tools.ledger.entries.addEntry({key: "a", amount: 5})'
@@ -123,6 +125,19 @@ async def test_a_question_that_nobody_answers_expires_and_the_code_is_told(house
     with pytest.raises(InteractionExpired):
         await house.settle(outcome, "approve")
     assert house.effects() == []
+
+
+async def test_an_approval_that_is_used_too_late_is_asked_again(house: House) -> None:
+    outcome = await house.run(WRITE)
+    asked = outcome.interactions[0]
+    questions = Questions(outcome.execution, house.executor.door, 1000)
+    late = replace(asked, status="approved", expires_at=now_ms() - 1)
+    workspace_id = house.executor.tenancy.workspace.id
+    [call] = await house.executor.database.read(lambda c: calls.of_execution(c, workspace_id, outcome.execution.id))
+    assert isinstance(await questions.judge(call, replace(asked, status="approved")), Tool)
+    again = await questions.judge(call, late)
+    assert isinstance(again, Interaction)
+    assert "expired" in again.prompt["reason"]
 
 
 async def test_a_changed_policy_asks_again_before_sending(house: House) -> None:

@@ -146,6 +146,46 @@ async def test_cancelling_ends_a_running_execution_at_once(house: House) -> None
         await house.executor.engine.cancel(agent, execution.id)
 
 
+async def unknown_writes(house: House, execution_id: str) -> list[str]:
+    workspace_id = house.executor.tenancy.workspace.id
+    found = await house.executor.database.read(lambda c: calls.of_execution(c, workspace_id, execution_id))
+    return [call.path for call in found if (call.failure or {}).get("code") == "unknown_outcome"]
+
+
+async def test_a_write_under_way_at_the_time_limit_is_reported_as_unknown(house: House) -> None:
+    await house.policy("ledger.**", "allow")
+    house.ledger.delay = 4.0
+    outcome = await house.run('await tools.ledger.entries.addEntry({key: "late"})', limits=Limits(wall_ms=300))
+    failure = outcome.execution.failure
+    assert failure is not None
+    assert failure.details["unknownOutcomes"] == [{"seq": 1, "path": "ledger.entries.addEntry"}]
+    assert await unknown_writes(house, outcome.execution.id) == ["ledger.entries.addEntry"]
+
+
+async def test_a_write_under_way_at_a_cancel_is_reported_as_unknown(house: House) -> None:
+    await house.policy("ledger.**", "allow")
+    house.ledger.delay = 1.0
+    agent = house.executor.tenancy.agent
+    execution = await house.executor.engine.submit(agent, 'await tools.ledger.entries.addEntry({key: "late"})')
+    await until(lambda: house.ledger.posts > 0)
+    cancelled = await house.executor.engine.cancel(agent, execution.id)
+    assert cancelled.failure is not None
+    assert cancelled.failure.details["unknownOutcomes"] == [{"seq": 1, "path": "ledger.entries.addEntry"}]
+    assert await unknown_writes(house, execution.id) == ["ledger.entries.addEntry"]
+
+
+async def test_all_results_of_an_execution_together_are_bounded(house: House) -> None:
+    code = """
+        const sizes = [];
+        for (let i = 0; i < 4; i++) {
+          try { sizes.push((await tools.ledger.big.big({bytes: 1000})).data.length) } catch (e) { sizes.push(e.code) }
+        }
+        return sizes;
+    """
+    outcome = await house.run(code, limits=Limits(result_bytes=2500))
+    assert value(outcome) == [1000, 1000, "result_too_large", "result_too_large"]
+
+
 async def test_bad_submissions_are_refused_with_their_reason(house: House) -> None:
     with pytest.raises(EmptyCode):
         await house.run("  \n ")

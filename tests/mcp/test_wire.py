@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from executor.surfaces.mcp import exchange
 from tests.api.serving import Daemon, running_daemon
 
 ACCEPT = {"Accept": "application/json, text/event-stream"}
@@ -154,26 +155,55 @@ def test_what_is_shown_in_text_cannot_hide_or_reorder_anything(daemon: Daemon) -
     assert json.dumps(view)
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"name": "execute", "arguments": {"code": "return {a: null, b: [1]}"}},
-        {"name": "execute", "arguments": {"code": ""}},
-        {"name": "execute", "arguments": None},
-        {"name": "execute"},
-        {"name": "approve", "arguments": {}},
-        {"name": 1},
-        {"arguments": {}},
-        {"name": "execute", "arguments": []},
-        {},
-    ],
-)
-@pytest.mark.parametrize("version", ["2025-11-25", "2025-06-18", "2025-03-26"])
-def test_the_short_road_for_a_call_answers_as_the_transport_of_the_sdk(
-    daemon: Daemon, parameters: dict[str, Any], version: str
+HANDSHAKE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+PLAIN = [
+    ("initialize", HANDSHAKE),
+    ("initialize", {**HANDSHAKE, "capabilities": {"roots": {"listChanged": True}, "sampling": {}}}),
+    ("ping", None),
+    ("tools/list", None),
+    ("tools/list", {}),
+    ("tools/call", {"name": "execute", "arguments": {"code": "return {a: null, b: [1]}"}}),
+    ("tools/call", {"name": "execute", "arguments": {"code": "throw new Error('no')"}}),
+    ("tools/call", {"name": "execute", "arguments": {"code": ""}}),
+    ("tools/call", {"name": "execute", "arguments": {"code": "return 1", "other": 1}}),
+    ("tools/call", {"name": "execute", "arguments": {}, "_meta": {"progressToken": 5}}),
+    ("tools/call", {"name": "resume", "arguments": {"executionId": "exec_unknown"}}),
+]
+NOT_PLAIN = [
+    ("initialize", {**HANDSHAKE, "protocolVersion": "1999-01-01"}),
+    ("initialize", {**HANDSHAKE, "protocolVersion": "2026-07-28"}),
+    ("initialize", {**HANDSHAKE, "capabilities": {"roots": 1}}),
+    ("initialize", {**HANDSHAKE, "clientInfo": {"name": "x"}}),
+    ("initialize", None),
+    ("ping", []),
+    ("tools/list", {"cursor": "x"}),
+    ("tools/unknown", {}),
+    ("tools/call", {"name": "execute", "arguments": None}),
+    ("tools/call", {"name": "execute"}),
+    ("tools/call", {"name": "approve", "arguments": {}}),
+    ("tools/call", {"name": 1}),
+    ("tools/call", {"name": ["execute"], "arguments": {}}),
+    ("tools/call", {"arguments": {}}),
+    ("tools/call", {"name": "execute", "arguments": []}),
+    ("tools/call", {"name": "execute", "arguments": {}, "_meta": {"progressToken": True}}),
+    ("tools/call", None),
+]
+
+
+def request(method: str, parameters: Any) -> dict[str, Any]:
+    message = {"jsonrpc": "2.0", "id": "same", "method": method}
+    return message if parameters is None else {**message, "params": parameters}
+
+
+@pytest.mark.parametrize(("method", "parameters"), PLAIN)
+@pytest.mark.parametrize("version", exchange.VERSIONS)
+def test_the_short_road_answers_as_the_transport_of_the_sdk(
+    daemon: Daemon, method: str, parameters: Any, version: str
 ) -> None:
     """A member the protocol does not know keeps a request off the short road and changes nothing else."""
-    message = {"jsonrpc": "2.0", "id": "same", "method": "tools/call", "params": parameters}
+    message = request(method, parameters)
+    assert exchange.is_plain(message, version, "application/json")
+    assert not exchange.is_plain({**message, "unknown": 1}, version, "application/json")
     headers = {**ACCEPT, "MCP-Protocol-Version": version}
     short = daemon.post("/mcp", message, headers=headers)
     long = daemon.post("/mcp", {**message, "unknown": 1}, headers=headers)
@@ -181,6 +211,42 @@ def test_the_short_road_for_a_call_answers_as_the_transport_of_the_sdk(
     assert without_ids(short.json) == without_ids(long.json)
 
 
+@pytest.mark.parametrize(("method", "parameters"), NOT_PLAIN)
+def test_whatever_is_not_exactly_plain_is_left_to_the_sdk(daemon: Daemon, method: str, parameters: Any) -> None:
+    message = request(method, parameters)
+    assert not exchange.is_plain(message, "2025-11-25", "*/*")
+    answer = daemon.post("/mcp", message, headers={**ACCEPT, "MCP-Protocol-Version": "2025-11-25"})
+    assert answer.json.keys() & {"result", "error"}
+
+
+def test_only_complete_messages_of_the_handshake_revisions_are_plain() -> None:
+    ping = request("ping", None)
+    assert exchange.is_plain(ping, "2025-11-25", "application/json, text/event-stream")
+    assert not exchange.is_plain(ping, "2025-11-25", "text/event-stream")
+    assert not exchange.is_plain(ping, "2026-07-28", "*/*")
+    assert not exchange.is_plain(ping, None, "*/*")
+    for odd in ([ping], "ping", None, {**ping, "id": None}, {**ping, "id": 1.5}, {**ping, "jsonrpc": "1.0"}):
+        assert not exchange.is_plain(odd, "2025-11-25", "*/*"), odd
+    told = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    assert exchange.is_plain(told, None, "*/*")
+    assert not exchange.is_plain({**told, "id": 1}, None, "*/*")
+
+
+def test_the_end_of_the_handshake_is_accepted_as_the_sdk_accepts_it(daemon: Daemon) -> None:
+    told = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    for message in (told, {**told, "unknown": 1}):
+        answer = daemon.post("/mcp", message, headers=ACCEPT)
+        assert (answer.status, answer.headers["content-type"], answer.body) == (202, "application/json", b"")
+
+
+def test_the_handshake_revisions_are_those_of_the_sdk() -> None:
+    from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+    assert set(exchange.VERSIONS) == set(HANDSHAKE_PROTOCOL_VERSIONS)
+
+
 def without_ids(reply: Any) -> Any:
     reply.get("result", {}).get("structuredContent", {}).pop("executionId", None)
+    for block in reply.get("result", {}).get("content", ()):
+        block["text"] = block["text"].partition("executionId: ")[0]
     return reply

@@ -118,14 +118,34 @@ async def test_a_call_is_journalled_and_then_answered(database: Database, local:
 
     def job(c: Connection) -> None:
         executions.insert(c, execution)
-        calls.insert(c, [call, a_call(execution, 2, state="proposed")])
+        calls.insert(c, [call])
         calls.answer(c, answered)
-        calls.abandon(c, execution.id)
 
     await database.write(job)
+    assert await database.read(lambda c: calls.of_execution(c, local.workspace.id, execution.id)) == [answered]
+
+
+async def test_closing_abandons_what_was_not_sent_and_fails_writes_without_an_answer(
+    database: Database, local: Tenancy
+) -> None:
+    execution = an_execution(local)
+    journalled = [
+        a_call(execution, 1, state="proposed"),
+        a_call(execution, 2, effect="read"),
+        a_call(execution, 3, effect="write"),
+        a_call(execution, 4, kind="timer"),
+        a_call(execution, 5, effect="write", state="succeeded", result="1", done_seq=1, done_ms=1),
+    ]
+
+    def job(c: Connection) -> list[tuple[int, str]]:
+        executions.insert(c, execution)
+        calls.insert(c, journalled)
+        return calls.close(c, execution.id, {"code": "unknown_outcome"})
+
+    assert await database.write(job) == [(3, "shop.orders.list")]
     found = await database.read(lambda c: calls.of_execution(c, local.workspace.id, execution.id))
-    assert found[0] == answered
-    assert found[1].state == "abandoned"
+    assert [call.state for call in found] == ["abandoned", "abandoned", "failed", "abandoned", "succeeded"]
+    assert found[2].failure == {"code": "unknown_outcome"}
 
 
 async def test_two_answers_cannot_have_the_same_place(database: Database, local: Tenancy) -> None:

@@ -65,6 +65,7 @@ class Ledger(ThreadingHTTPServer):
         self.lock = threading.Lock()
         self.charged: dict[str, Any] = {}
         self.reads = 0
+        self.posts = 0
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that was killed is no news here."""
@@ -115,6 +116,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.posts += 1
         self.pause()
         if self.path == "/charges":
             answer = self.server.charge(self.headers.get("Idempotency-Key", ""), body["key"])

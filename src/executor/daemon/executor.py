@@ -34,9 +34,7 @@ def silent(text: str) -> None:
 class Executor:
     """Open with `await Executor.open(settings)`; the caller holds the data directory's lock for as long."""
 
-    def __init__(
-        self, settings: Settings, database: Database, tenancy: Tenancy, runtime: TypeScriptRuntime
-    ) -> None:
+    def __init__(self, settings: Settings, database: Database, tenancy: Tenancy, runtime: TypeScriptRuntime) -> None:
         self.settings = settings
         self.database = database
         self.tenancy = tenancy

@@ -1,4 +1,4 @@
-"""The sandbox workers of a daemon on their way: started before anything else, because another core has time for them."""
+"""The sandbox workers of a daemon, started before anything else: they take a moment, and another core has time."""
 
 from __future__ import annotations
 

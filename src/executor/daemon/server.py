@@ -1,22 +1,25 @@
-"""The daemon process: lock, socket, Executor, server; and the way back when it is told to stop.
+"""The daemon process: lock, socket, server, Executor; and the way back when it is told to stop.
 
-What fails fast comes first (directories, lock, port), before anything heavy is imported. The surfaces lie above this
-layer, so the caller hands in how to load them.
+What fails fast comes first (directories, lock, port), before anything heavy is imported. Then the sandbox workers start
+on their own, the server listens, and while it answers already, the rest is imported and the database opened. The
+surfaces lie above this layer, so the caller hands in how to load them.
 """
 
 from __future__ import annotations
 
+import gc
+import importlib
 import json
 import logging
 import os
 import secrets
 import signal
 import socket
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from executor import __version__
 from executor.daemon import files, lock, port
@@ -28,19 +31,11 @@ if TYPE_CHECKING:
     import asyncio
 
     from executor.daemon.executor import Executor
+    from executor.daemon.listening import Surfaces
+    from executor.daemon.sandboxes import Sandboxes
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
-Application = Callable[..., Awaitable[None]]
-
-
-class Surfaces(NamedTuple):
-    """`release` ends live streams and long waits, so that the server need not wait for them when it stops."""
-
-    app: Application
-    release: Callable[[], None]
-
-
-LoadSurfaces = Callable[[], Callable[["Executor"], Surfaces]]
+LoadSurfaces = Callable[[], Callable[[Settings], "Surfaces"]]
 
 logger = logging.getLogger(__name__)
 
@@ -87,6 +82,7 @@ def _configure_logs(settings: Settings, report: Report) -> None:
 def _run(settings: Settings, load_surfaces: LoadSurfaces, report: Report, listener: socket.socket) -> None:
     import asyncio
 
+    gc.disable()  # nearly everything that is made while starting stays; looking through it again and again takes long
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_live(settings, load_surfaces, report, listener))
 
@@ -102,23 +98,49 @@ def _loop_factory() -> Callable[[], Any] | None:
 async def _live(settings: Settings, load_surfaces: LoadSurfaces, report: Report, listener: socket.socket) -> None:
     import asyncio
 
-    from executor.daemon.executor import Executor
+    from executor.daemon.sandboxes import Sandboxes
 
     stopping = _on_signal()
-    opening = asyncio.create_task(Executor.open(settings, progress=report.progress))
-    # The surfaces are imported beside it: most of the opening is waiting, for the disk and for the workers.
-    loading = asyncio.create_task(asyncio.to_thread(load_surfaces))
-    executor = await _opened(opening, stopping)
-    if executor is None:
-        return
+    sandboxes = Sandboxes(settings)
     try:
-        create_surfaces = await loading
-        if not stopping.is_set():
-            await _listen(settings, create_surfaces(executor), listener, stopping, report)
+        create_surfaces = await asyncio.to_thread(load_surfaces)
+        listening = await asyncio.to_thread(importlib.import_module, "executor.daemon.listening")
+        surfaces = create_surfaces(settings)
+        server = listening.Listening(surfaces, listener, stopping)
+        opening = asyncio.create_task(_open(settings, report, sandboxes))
+        executor = None
+        try:
+            executor = await _opened(opening, stopping)
+            if executor is not None:
+                await surfaces.load(executor)
+                await _ready(settings, report, stopping)
+        finally:
+            settings.daemon_file.unlink(missing_ok=True)  # from now on whoever looks waits for the next daemon
+            logger.info("daemon.stopping")
+            await server.stop()
+            if executor is not None:
+                await executor.close()
+            logger.info("daemon.stopped")
     finally:
-        logger.info("daemon.stopping")
-        await executor.close()
-        logger.info("daemon.stopped")
+        await sandboxes.close()
+
+
+async def _open(settings: Settings, report: Report, sandboxes: Sandboxes) -> Executor:
+    import asyncio
+
+    module = await asyncio.to_thread(importlib.import_module, "executor.daemon.executor")
+    executor: Executor = await module.Executor.open(settings, progress=report.progress, sandboxes=sandboxes)
+    return executor
+
+
+async def _ready(settings: Settings, report: Report, stopping: asyncio.Event) -> None:
+    gc.freeze()  # what is there now stays, and no later collection looks through it
+    gc.enable()
+    if not stopping.is_set():
+        _record(settings)
+        report.ready(settings.base_url)
+        logger.info("daemon.ready", extra={"address": settings.base_url})
+        await stopping.wait()
 
 
 def _on_signal() -> asyncio.Event:
@@ -150,49 +172,6 @@ async def _opened(opening: asyncio.Task[Executor], stopping: asyncio.Event) -> E
     with suppress(asyncio.CancelledError):
         await (await opening).close()
     return None
-
-
-async def _listen(
-    settings: Settings, surfaces: Surfaces, listener: socket.socket, stopping: asyncio.Event, report: Report
-) -> None:
-    import asyncio
-
-    import uvicorn
-
-    class Server(uvicorn.Server):
-        def capture_signals(self) -> AbstractContextManager[None]:  # type: ignore[override]
-            return nullcontext()  # ours are in place since before the database was opened
-
-        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            await super().startup(sockets)
-            _record(settings)
-            report.ready(settings.base_url)
-            logger.info("daemon.ready", extra={"address": settings.base_url})
-
-    config = uvicorn.Config(
-        surfaces.app,
-        log_config=None,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=2,
-        timeout_keep_alive=60,
-        ws="none",
-        lifespan="auto",
-    )
-    server = Server(config)
-
-    async def watch() -> None:
-        await stopping.wait()
-        settings.daemon_file.unlink(missing_ok=True)  # from now on whoever looks waits for the next daemon
-        surfaces.release()
-        server.should_exit = True
-
-    watching = asyncio.create_task(watch())
-    try:
-        await server.serve(sockets=[listener])
-    finally:
-        watching.cancel()
 
 
 def _record(settings: Settings) -> None:

@@ -11,7 +11,7 @@ import orjson
 from executor.catalog.catalog import Catalog
 from executor.errors import ExecutorError, ToolError
 from executor.execution import builtins
-from executor.execution.failures import denied_by_policy
+from executor.execution.failures import denied_by_policy, tool_changed
 from executor.execution.rules import Rules
 from executor.model.digest import digest, digest_text
 from executor.model.execution import Call, Execution
@@ -96,10 +96,11 @@ class Door:
             policy_revision=(await self.rules.of(execution.workspace_id)).revision,
         )
 
-    async def send(self, execution: Execution, call: Call, tool: Tool, *, approved: bool) -> str:
-        """The JSON text of the result, or a ToolError; nothing else comes out."""
+    async def send(self, execution: Execution, call: Call, tool: Tool, binding: Binding | None = None) -> str:
+        """The JSON text of the result, or a ToolError; nothing else comes out. `binding` is what a human approved."""
         try:
-            result = await self._send(execution, call, tool, approved)
+            await self._check_still(execution, call, tool, binding)
+            result = await self._send(execution, call, tool, approved=binding is not None)
         except ToolError:
             raise
         except ExecutorError as error:
@@ -116,6 +117,18 @@ class Door:
                 hint="ask for less: filter, select fields, or use a smaller page",
             )
         return result
+
+    async def _check_still(self, execution: Execution, call: Call, tool: Tool, binding: Binding | None) -> None:
+        """The journal was written in between: what was judged must still be what is sent."""
+        current = await self.find(execution.workspace_id, tool.path)
+        if current is None or current.schema_digest != tool.schema_digest:
+            raise tool_changed(tool.path)
+        if denied := await self.denial(execution.workspace_id, tool):
+            raise denied
+        if binding is not None:
+            source = await self.source_of(execution.workspace_id, tool)
+            if binding != await self.bind(execution, call, tool, source):
+                raise tool_changed(tool.path)
 
     async def _send(self, execution: Execution, call: Call, tool: Tool, approved: bool) -> str:
         arguments = parse_arguments(call.arguments)

@@ -23,7 +23,7 @@ from executor.errors import (
 )
 from executor.execution import failures
 from executor.execution.dispatch import LocalDispatch
-from executor.execution.journal import Journal, interaction_event
+from executor.execution.journal import Journal, close_in, interaction_event
 from executor.execution.outcome import Outcome, ReplayReport, log_line
 from executor.execution.replay import replay_journal
 from executor.execution.run import Run
@@ -123,13 +123,10 @@ class Engine:
             execution = executions.get(c, actor.workspace_id, execution_id)
             if execution is None:
                 raise NotFound(f"there is no execution {execution_id}", hint="see `executor executions list`")
-            if not executions.cancel(c, execution_id, failures.cancelled(actor.name)):
+            lost = close_in(c, actor.workspace_id, execution_id)
+            if not executions.cancel(c, execution_id, failures.cancelled(actor.name, lost)):
                 raise Conflict(f"execution {execution_id} is {execution.status} already", hint="nothing to cancel")
-            calls.abandon(c, execution_id)
-            closed = interactions.cancel_pending(c, execution_id)
-            happened = [("interaction.cancelled", {"id": interaction_id}) for interaction_id in closed]
-            happened.append(("execution.cancelled", {"by": actor.id}))
-            events.append_all(c, actor.workspace_id, execution_id, happened)
+            events.append(c, actor.workspace_id, "execution.cancelled", {"by": actor.id}, execution_id)
             return executions.get(c, actor.workspace_id, execution_id) or execution
 
         cancelled = await self._database.write(job)

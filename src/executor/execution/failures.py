@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
 from executor.errors import ExecutorError, ToolError
 from executor.model.execution import Call, Failure
 from executor.model.interaction import Interaction
@@ -32,8 +36,21 @@ def stuck() -> Failure:
     return Failure("code_error", "the code waits for something that never happens", "await only tools.* and timers")
 
 
-def cancelled(by: str) -> Failure:
-    return Failure("cancelled", f"the execution was cancelled by {by}", "submit the code again if it is still wanted")
+def cancelled(by: str, lost: Sequence[dict[str, Any]]) -> Failure:
+    failure = Failure(
+        "cancelled", f"the execution was cancelled by {by}", "submit the code again if it is still wanted"
+    )
+    return with_unknown(failure, lost)
+
+
+def with_unknown(failure: Failure, lost: Sequence[dict[str, Any]]) -> Failure:
+    """Names the writes that were sent and never answered: someone must look whether they took effect."""
+    return replace(failure, details={**failure.details, "unknownOutcomes": list(lost)}) if lost else failure
+
+
+def results_too_large(limit: int) -> ToolError:
+    message = f"the results of this execution's calls are larger than {limit} bytes together"
+    return ToolError("result_too_large", message, hint="ask for less: filter, select fields, or use smaller pages")
 
 
 def internal(incident: str) -> Failure:

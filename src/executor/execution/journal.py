@@ -15,6 +15,7 @@ from typing import Any
 from sqlalchemy.engine import Connection
 
 from executor.errors import Fenced
+from executor.execution.failures import unknown_outcome
 from executor.model.execution import Call, Execution, Failure, Status
 from executor.model.ids import now_ms
 from executor.model.interaction import Interaction
@@ -141,13 +142,11 @@ class Journal:
         await self.durable()
 
     def close_open_calls(self) -> None:
-        """Before the end: nothing stays proposed and nothing stays asked."""
+        """Before the end: nothing stays proposed, nothing stays asked, and a lost answer is called what it is."""
         execution = self._execution
 
         def job(c: Connection) -> None:
-            calls.abandon(c, execution.id)
-            for closed in interactions.cancel_pending(c, execution.id):
-                events.append(c, execution.workspace_id, "interaction.cancelled", {"id": closed}, execution.id)
+            close_in(c, execution.workspace_id, execution.id)
 
         self._hold(job, [])
 
@@ -193,6 +192,16 @@ class Journal:
     def _hold(self, job: Job, happened: Happened) -> None:
         self._held.append(job)
         self._happened += happened
+
+
+def close_in(c: Connection, workspace_id: str, execution_id: str) -> list[dict[str, Any]]:
+    """Close an ended execution's calls and questions; the writes of which nobody knows if they took effect."""
+    lost = calls.close(c, execution_id, unknown_outcome("the call").to_dict())
+    happened: Happened = [("call.failed", {"seq": seq, "path": path, "code": "unknown_outcome"}) for seq, path in lost]
+    happened += [("interaction.cancelled", {"id": closed}) for closed in interactions.cancel_pending(c, execution_id)]
+    if happened:
+        events.append_all(c, workspace_id, execution_id, happened)
+    return [{"seq": seq, "path": path} for seq, path in lost]
 
 
 def created(execution: Execution) -> tuple[str, dict[str, Any]]:

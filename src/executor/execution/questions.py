@@ -7,6 +7,7 @@ from executor.execution import failures
 from executor.execution.door import Door
 from executor.execution.prompt import ask
 from executor.model.execution import Call, Execution
+from executor.model.ids import now_ms
 from executor.model.interaction import Interaction, InteractionKind
 from executor.model.tool import Tool
 
@@ -43,6 +44,8 @@ class Questions:
         if denial := await self._door.denial(call.workspace_id, tool):
             return denial
         source = await self._door.source_of(call.workspace_id, tool)
+        if settled.expires_at <= now_ms():
+            return await self.ask(settled.kind, call, tool, "the decision expired before it could be used")
         if settled.binding == await self._door.bind(self._execution, call, tool, source):
             return tool
         return await self.ask(settled.kind, call, tool, "something changed since it was asked")

@@ -23,7 +23,7 @@ from executor.execution.records import Answers, answer_of, proposed_call
 from executor.execution.sends import Sends, sleep_until
 from executor.model.execution import Call, Execution, Failure, Status
 from executor.model.ids import now_ms
-from executor.model.interaction import Interaction
+from executor.model.interaction import Binding, Interaction
 from executor.model.tool import Tool
 from executor.runtime.sandbox import Answer, Log, Program, Proposal, Sandbox, Step
 
@@ -67,7 +67,7 @@ class Run:
         self._decided = False
         self._stopping = False
         self._yielding = False
-        self._answers = Answers(execution.clock_ms)
+        self._answers = Answers(execution.clock_ms, execution.limits.result_bytes)
         self._end: Step | None = None
         self._logs: list[LogLine] = []
         self._began = 0.0
@@ -102,17 +102,18 @@ class Run:
             self.done.set()
 
     async def _drive(self) -> None:
-        losses = 0
+        losses, reached = 0, -1
         while losses < SANDBOX_LOSSES:
-            reached = self._answers.seq
             try:
                 await self._attempt()
                 return
             except Resting:
                 if await self._rest():
                     return
-            except SandboxLost:
-                losses = losses + 1 if self._answers.seq == reached else 1
+            except SandboxLost as error:
+                if not error.details.get("innocent"):
+                    losses = 1 if self._answers.seq > reached else losses + 1
+                    reached = max(reached, self._answers.seq)
             await self._start_over()
         await self._finish("failed", failure=failures.sandbox_lost(losses))
 
@@ -194,6 +195,7 @@ class Run:
         await self._journal.durable()
         self._deliveries.clear()
         self._questions.asked.clear()
+        self._answers = Answers(self.execution.clock_ms, self.execution.limits.result_bytes)
         self._fresh, self._end, self._logs = False, None, []
 
     # -- replay: the same code, the same answers, the same calls -----------------------------------------------------
@@ -232,7 +234,7 @@ class Run:
         if tool is not None and unchanged and (call.effect == "read" or tool.idempotent):
             denied = await self._door.denial(self.execution.workspace_id, tool)
             if denied is None:
-                self._send(call, tool, approved=False)
+                self._send(call, tool)
             else:
                 self._sends.arrive(call, denied)
         elif call.effect == "read":
@@ -289,7 +291,7 @@ class Run:
         if call.kind == "timer":
             self._start_timer(call)
         elif admission.verdict == "send" and admission.tool:
-            self._send(call, admission.tool, approved=False)
+            self._send(call, admission.tool)
 
     def _call_of(self, admission: Admission) -> Call:
         call = proposed_call(self.execution, admission)
@@ -297,8 +299,8 @@ class Run:
 
     # -- sending and answers -----------------------------------------------------------------------------------------
 
-    def _send(self, call: Call, tool: Tool, *, approved: bool) -> None:
-        self._sends.launch(call, self._door.send(self.execution, call, tool, approved=approved))
+    def _send(self, call: Call, tool: Tool, binding: Binding | None = None) -> None:
+        self._sends.launch(call, self._door.send(self.execution, call, tool, binding))
 
     def _start_timer(self, call: Call) -> None:
         self._sends.launch(call, sleep_until((call.started_at or 0) + float(orjson.loads(call.arguments))))
@@ -329,10 +331,10 @@ class Run:
         if approved:
             self._journal.start([(call, interaction) for call, interaction, _ in approved])
             await self._journal.durable()
-        for call, _, tool in approved:
+        for call, interaction, tool in approved:
             del self._questions.asked[call.seq]
             self._position.open[call.seq] = call
-            self._send(call, tool, approved=True)
+            self._send(call, tool, interaction.binding)
 
     # -- parking and ending ------------------------------------------------------------------------------------------
 
@@ -377,6 +379,9 @@ class Run:
             self._show([line])
 
     async def _finish(self, status: Status, *, result: str | None = None, failure: Failure | None = None) -> None:
+        if failure is not None:
+            await self._outwait(STOP_GRACE)
+            failure = failures.with_unknown(failure, self._sends.unanswered_writes())
         if self._position.open or self._questions.asked:
             self._journal.close_open_calls()
         at = await self._journal.finish(status, result, failure, self._wall_ms())

@@ -40,6 +40,10 @@ class Sends:
         self.arrived.clear()
         return taken
 
+    def unanswered_writes(self) -> list[dict[str, Any]]:
+        calls = [call for call, _ in self._under_way.values() if call.kind == "tool" and call.effect != "read"]
+        return [{"seq": call.seq, "path": call.path} for call in calls]
+
     async def settle(self, seconds: float) -> None:
         """Wait, for a bounded time, until everything that was really sent has its answer; timers don't count."""
         sent = [task for call, task in self._under_way.values() if call.kind == "tool"]

@@ -21,6 +21,7 @@ class Limits:
     memory_bytes: int = 64 * 1024 * 1024
     wall_ms: int = 300_000
     calls: int = 1_000
+    result_bytes: int = 64 * 1024 * 1024
     output_bytes: int = 4 * 1024 * 1024
     log_bytes: int = 1024 * 1024
 

@@ -59,10 +59,18 @@ def answer(c: Connection, call: Call) -> None:
     _answer(c, values)
 
 
-def abandon(c: Connection, execution_id: str) -> None:
-    """Calls that never went out, and timers that nobody waits for any more, when the execution ended."""
-    unsent = sa.or_(calls.c.state == "proposed", sa.and_(calls.c.state == "started", calls.c.kind == "timer"))
-    c.execute(sa.update(calls).where(calls.c.execution_id == execution_id, unsent).values(state="abandoned"))
+def close(c: Connection, execution_id: str, unknown: dict[str, Any]) -> list[tuple[int, str]]:
+    """The execution has ended: what never went out is abandoned, and a write without an answer fails as `unknown`.
+
+    Returns seq and path of those writes.
+    """
+    mine = calls.c.execution_id == execution_id
+    sent = (mine, calls.c.state == "started", calls.c.kind == "tool", calls.c.effect != "read")
+    lost = [(row.seq, row.path) for row in c.execute(sa.select(calls.c.seq, calls.c.path).where(*sent))]
+    if lost:
+        c.execute(sa.update(calls).where(*sent).values(state="failed", failure=dump(unknown)))
+    c.execute(sa.update(calls).where(mine, calls.c.state.in_(("proposed", "started"))).values(state="abandoned"))
+    return lost
 
 
 def of_execution(c: Connection, workspace_id: str, execution_id: str) -> list[Call]:

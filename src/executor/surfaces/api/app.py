@@ -26,6 +26,7 @@ from executor.surfaces.api import (
 )
 from executor.surfaces.api.answers import answer
 from executor.surfaces.api.context import contexts
+from executor.surfaces.api.guard import Edge
 from executor.surfaces.waiting import Held
 
 NOUNS = (executions, interactions, sources, tools, policies, events, status, approvals)
@@ -50,6 +51,7 @@ def create_app(executor: Executor, held: Held) -> FastAPI:
     for noun in NOUNS:
         app.router.routes.extend(noun.router.routes)  # flat: one list to match and to look at
     app.add_api_route("/v1/openapi.json", document, include_in_schema=False)
+    app.add_middleware(Edge)  # before Starlette's own last resort, which answers in plain text
     app.openapi = lambda: described(app)  # type: ignore[method-assign]  # the documented way to extend the document
     return app
 

@@ -57,21 +57,13 @@ class Headers:
         return name in self._values
 
 
-class Guard:
-    def __init__(self, app: ASGIApp, settings: Settings, tokens: Tokens) -> None:
+class Edge:
+    """Whatever goes wrong inside is answered as a problem; of what nobody expected the answer tells only an id."""
+
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._tokens = tokens
-        host = settings.host.lower()
-        self._hosts = LOOPBACK | {f"[{host}]" if ":" in host else host}
-        self._execution_body = 2 * settings.max_code_bytes + 64 * 1024
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            await self._serve(scope, receive, hardened(send))
-        else:
-            await send({"type": "websocket.close", "code": 1008})
-
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = False
 
         async def watched(message: Message) -> None:
@@ -80,14 +72,33 @@ class Guard:
             await send(message)
 
         try:
-            self._admit(scope)
-            await self._app(scope, self._bounded(scope, receive), watched)
+            await self._app(scope, receive, watched)
         except ExecutorError as error:
             await problems.respond(error)(scope, receive, send)
         except Exception as error:  # noqa: BLE001 - the edge: answered with an opaque id, logged with everything
             problem = problems.opaque(error)
             if not started:
                 await problems.respond(problem)(scope, receive, send)
+
+
+class Guard:
+    def __init__(self, app: ASGIApp, settings: Settings, tokens: Tokens) -> None:
+        self._app = app
+        self._edge = Edge(self._admitted)
+        self._tokens = tokens
+        host = settings.host.lower()
+        self._hosts = LOOPBACK | {f"[{host}]" if ":" in host else host}
+        self._execution_body = 2 * settings.max_code_bytes + 64 * 1024
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await self._edge(scope, receive, hardened(send))
+        else:
+            await send({"type": "websocket.close", "code": 1008})
+
+    async def _admitted(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._admit(scope)
+        await self._app(scope, self._bounded(scope, receive), send)
 
     def _admit(self, scope: Scope) -> None:
         headers = Headers(scope["headers"])

@@ -1,8 +1,7 @@
-"""The CLI's way to `/v1`: standard library HTTP to the daemon that holds this data directory's lock."""
+"""The CLI's way to `/v1`: to the daemon that holds this data directory's lock, and to nobody else."""
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from executor.daemon.process import DaemonUnreachable, Running
 from executor.errors import DataDirectoryUnusable, ExecutorError
 from executor.settings import Settings
 from executor.surfaces.cli.output import say
+from executor.surfaces.cli.wire import Answer, Connection, WireError
 
 ANSWER_SECONDS = 120.0
 
@@ -37,7 +37,7 @@ class Client:
         self.running = running
         self.restarts = restarts
         self._token = token
-        self._connection: http.client.HTTPConnection | None = None
+        self._connection: Connection | None = None
 
     def get(self, path: str, *, seconds: float = ANSWER_SECONDS, **query: Any) -> Any:
         given = {name: value for name, value in query.items() if value not in (None, "")}
@@ -58,39 +58,32 @@ class Client:
             content = _encoded(body)
             headers["Content-Type"] = "application/json"
         try:
-            connection = self._connected(seconds)
-            connection.request(method, path, content, headers)
-            response = connection.getresponse()
-            data = response.read()
-        except (OSError, http.client.HTTPException) as error:
+            answer = self._connected(seconds).request(method, path, headers, content, seconds=seconds)
+        except (OSError, WireError) as error:
             self.close()
             raise self._lost(error) from error
-        return _answer(response, data)
+        return _value(answer)
 
     def close(self) -> None:
         if self._connection:
             self._connection.close()
             self._connection = None
 
-    def _connected(self, seconds: float) -> http.client.HTTPConnection:
-        if self._connection is None:
+    def _connected(self, seconds: float) -> Connection:
+        if self._connection is None or not self._connection.is_open:
+            self.close()
             self._connection = self._opened(seconds)
-        self._connection.timeout = seconds
-        if self._connection.sock:
-            self._connection.sock.settimeout(seconds)
         return self._connection
 
-    def _opened(self, seconds: float) -> http.client.HTTPConnection:
+    def _opened(self, seconds: float) -> Connection:
         """A refused connection carried nothing, so the daemon that just ended can safely be replaced by the next."""
-        connection = http.client.HTTPConnection(self.running.host, self.running.port, timeout=seconds)
         try:
-            connection.connect()
+            return Connection(self.running.host, self.running.port, seconds)
         except ConnectionRefusedError:
             if not self.restarts:
                 raise
             self.running = process.ensure(self.settings, progress=_say_progress)
-            connection = http.client.HTTPConnection(self.running.host, self.running.port, timeout=seconds)
-        return connection
+            return Connection(self.running.host, self.running.port, seconds)
 
     def _lost(self, error: Exception) -> DaemonUnreachable:
         why = "did not answer in time" if isinstance(error, TimeoutError) else f"did not answer: {error}"
@@ -142,11 +135,11 @@ def _encoded(body: Mapping[str, Any]) -> bytes:
         return json.dumps(body).encode()  # a lone surrogate has no UTF-8 form; escaped, the daemon can judge it
 
 
-def _answer(response: http.client.HTTPResponse, data: bytes) -> Any:
+def _value(answer: Answer) -> Any:
     try:
-        value = json.loads(data) if data else None
+        value = json.loads(answer.body) if answer.body else None
     except ValueError:
         value = None
-    if response.status < 400:
+    if answer.status < 400:
         return value
-    raise Refused(value if isinstance(value, dict) else {}, response.status)
+    raise Refused(value if isinstance(value, dict) else {}, answer.status)

@@ -14,8 +14,7 @@ from executor.surfaces.cli.options import json_option
 from executor.surfaces.cli.output import emit, emit_json, say
 
 if TYPE_CHECKING:
-    from executor.daemon.executor import Executor
-    from executor.daemon.server import Surfaces
+    from executor.daemon.listening import Surfaces
 
 
 @click.command("up", help=COMMANDS["up"])
@@ -51,13 +50,8 @@ def _serve(settings: Settings, report_to: int | None) -> int:
     return exits.COMPLETED
 
 
-def load_surfaces() -> Callable[[Executor], Surfaces]:
-    from executor.daemon.server import Surfaces
+def load_surfaces() -> Callable[[Settings], Surfaces]:
     from executor.identity.tokens import Tokens
-    from executor.surfaces.api.app import create_app
+    from executor.surfaces.front import Front
 
-    def create(executor: Executor) -> Surfaces:
-        app = create_app(executor, Tokens.load_or_create(executor.settings.data_dir))
-        return Surfaces(app, app.state.streams.close)
-
-    return create
+    return lambda settings: Front(settings, Tokens.load_or_create(settings.data_dir))

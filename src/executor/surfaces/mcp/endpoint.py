@@ -1,6 +1,6 @@
 """`/mcp`: streamable HTTP, one request at a time, without sessions: nothing is lost when the daemon restarts.
 
-The SDK takes a second to import. That happens in a thread right after start; a request that comes earlier waits.
+Most requests need no SDK, which takes a second and much memory to import. The first one that does need it waits for it.
 """
 
 from __future__ import annotations
@@ -8,14 +8,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from executor.errors import InvalidRequest
+from executor.surfaces.api import problems
+from executor.surfaces.api.problems import MethodNotAllowed
 from executor.surfaces.body import StrictRequest
+from executor.surfaces.mcp.exchange import answer, is_plain
 from executor.surfaces.mcp.gateway import EngineGateway
 from executor.surfaces.waiting import Held
 
@@ -26,9 +29,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 MAX_BODY = 4 * 1024 * 1024
-
-
-Serve = Callable[[StrictRequest, Any, Receive, Send], Awaitable[None]]
+Serve = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class McpEndpoint:
@@ -37,31 +38,19 @@ class McpEndpoint:
     def __init__(self, executor: Executor, held: Held) -> None:
         self._gateway = EngineGateway(executor, held)
         self._stopping = asyncio.Event()
-        self._ready: asyncio.Future[Serve]
-        self._life: asyncio.Task[None]
+        self._serve: asyncio.Future[Serve] = asyncio.get_running_loop().create_future()
+        self._life: asyncio.Task[None] | None = None
 
-    async def __aenter__(self) -> Self:
-        self._ready = asyncio.get_running_loop().create_future()
-        self._life = asyncio.create_task(self._live())
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
+    async def close(self) -> None:
         self._stopping.set()
-        await self._life
-
-    async def _live(self) -> None:
-        try:
-            manager, serve = await asyncio.to_thread(_load, self._gateway)
-        except Exception as error:  # told to every request that waits for it
-            logger.exception("mcp.failed")
-            self._ready.set_exception(error)
-            self._ready.exception()
-            return
-        async with manager.run():
-            self._ready.set_result(serve)
-            await self._stopping.wait()
+        if self._life is not None:
+            await self._life
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != "POST":
+            refused = MethodNotAllowed(f"{scope['method']} is not possible at this address")
+            await problems.respond(refused, {"Allow": "POST"})(scope, receive, send)
+            return
         request = StrictRequest(scope, receive)
         await request.body()
         try:
@@ -69,28 +58,39 @@ class McpEndpoint:
         except InvalidRequest as error:
             await _unreadable(error)(scope, receive, send)
             return
-        serve = self._ready.result() if self._ready.done() else await asyncio.shield(self._ready)
-        await serve(request, message, receive, send)
+        headers = request.headers
+        if is_plain(message, headers.get("mcp-protocol-version"), headers.get("accept", "")):
+            response = await answer(self._gateway, message)
+            await response(scope, receive, send)
+        else:
+            serve = await self._sdk()
+            await serve(scope, await _again(request, receive), send)
+
+    async def _sdk(self) -> Serve:
+        if self._life is None:
+            self._life = asyncio.create_task(self._live())
+        return await asyncio.shield(self._serve)
+
+    async def _live(self) -> None:
+        try:
+            manager = await asyncio.to_thread(_load, self._gateway)
+        except Exception as error:  # told to every request that waits for it
+            logger.exception("mcp.failed")
+            self._serve.set_exception(error)
+            self._serve.exception()
+            return
+        async with manager.run():
+            self._serve.set_result(manager.handle_request)
+            await self._stopping.wait()
 
 
-def _load(gateway: EngineGateway) -> tuple[StreamableHTTPSessionManager, Serve]:
+def _load(gateway: EngineGateway) -> StreamableHTTPSessionManager:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-    from executor.surfaces.mcp.exchange import answer_call, is_plain_call
     from executor.surfaces.mcp.server import build_server
 
     server = build_server(gateway)
-    manager = StreamableHTTPSessionManager(server, stateless=True, json_response=True, max_request_body_size=MAX_BODY)
-
-    async def serve(request: StrictRequest, message: Any, receive: Receive, send: Send) -> None:
-        version = request.headers.get("mcp-protocol-version")
-        if version is not None and is_plain_call(message, version, request.headers.get("accept", "")):
-            response = await answer_call(server, message, version)
-            await response(request.scope, receive, send)
-        else:
-            await manager.handle_request(request.scope, await _again(request, receive), send)
-
-    return manager, serve
+    return StreamableHTTPSessionManager(server, stateless=True, json_response=True, max_request_body_size=MAX_BODY)
 
 
 async def _again(request: Request, receive: Receive) -> Receive:

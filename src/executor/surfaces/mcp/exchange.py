@@ -1,85 +1,112 @@
-"""A tool call of the handshake revisions, answered in one exchange.
+"""What nearly every client of the handshake revisions sends, answered in one exchange.
 
-The SDK serves these by opening a transport, a dispatcher and three tasks for every request, which costs as much as
-running the code. Newer revisions have a single-exchange road in the SDK; this takes older ones along it as well, with
-the SDK's own kernel. Whatever is not a plain tool call is left to the SDK's transport.
+The SDK takes a second to import, and then opens a transport, a dispatcher and three tasks for every request, which
+costs as much as running the code. These few messages have one possible answer each, so they need none of it. Whatever
+is not exactly one of them is left to the SDK, and the tests hold both to the same answers.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
 
-import anyio
-import mcp_types as types
 import orjson
-from mcp.server.connection import Connection
-from mcp.server.lowlevel.server import Server
-from mcp.server.runner import serve_one
-from mcp.shared.dispatcher import CallOptions
-from mcp.shared.exceptions import NoBackChannelError
-from mcp.shared.jsonrpc_dispatcher import handler_exception_to_error_data
-from mcp.shared.transport_context import TransportContext
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.responses import Response
 
-logger = logging.getLogger(__name__)
-_TRANSPORT = TransportContext(kind="streamable-http", can_send_request=False)
+from executor import __version__
+from executor.surfaces.mcp.calls import SCHEMAS, Gateway, call
+from executor.surfaces.mcp.offer import INSTRUCTIONS, NAME, TOOLS
+
+VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+INITIALIZED: Final = "notifications/initialized"
+_MEMBERS = frozenset({"jsonrpc", "id", "method", "params"})
+
+Params = dict[str, Any]
+Answering = Callable[[Gateway, Params], Awaitable[Params]]
 
 
-@dataclass
-class OneExchange:
-    """The SDK's dispatch context for a request that has nothing but its answer to send."""
-
-    request_id: str | int
-    transport: TransportContext = _TRANSPORT
-    message_metadata: None = None
-    can_send_request: bool = False
-    cancel_requested: anyio.Event = field(default_factory=anyio.Event)
-
-    async def send_raw_request(
-        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
-    ) -> dict[str, Any]:
-        raise NoBackChannelError(method)
-
-    async def notify(self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None) -> None:
-        return
-
-    async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        return
+def is_plain(message: Any, version: str | None, accept: str) -> bool:
+    """`version` is what the header says; the handshake itself comes before there is one."""
+    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0" or not message.keys() <= _MEMBERS:
+        return False
+    if "application/json" not in accept and "*/*" not in accept:
+        return False
+    method, params = message.get("method"), message.get("params", {})
+    if not isinstance(method, str) or not isinstance(params, dict) or method not in _SHAPES:
+        return False
+    if version not in VERSIONS and not (version is None and method in ("initialize", INITIALIZED)):
+        return False
+    is_whole = "id" not in message if method == INITIALIZED else type(message.get("id")) in (str, int)
+    return is_whole and _SHAPES[method](params)
 
 
-def is_plain_call(message: Any, version: str | None, accept: str) -> bool:
-    """A complete request for `tools/call` by a client of a handshake revision that can read JSON."""
-    return (
-        isinstance(message, dict)
-        and message.get("method") == "tools/call"
-        and message.get("jsonrpc") == "2.0"
-        and type(message.get("id")) in (str, int)
-        and isinstance(message.get("params"), dict)
-        and message.keys() == {"jsonrpc", "id", "method", "params"}
-        and version in HANDSHAKE_PROTOCOL_VERSIONS
-        and ("application/json" in accept or "*/*" in accept)
+async def answer(gateway: Gateway, message: dict[str, Any]) -> Response:
+    """To a message that `is_plain`."""
+    if message["method"] == INITIALIZED:
+        return Response(status_code=202, media_type="application/json")
+    result = await _ANSWERS[message["method"]](gateway, message.get("params", {}))
+    return Response(
+        orjson.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), media_type="application/json"
     )
 
 
-async def answer_call(server: Server[Any], message: dict[str, Any], version: str) -> Response:
-    reply: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
-    try:
-        reply["result"] = await serve_one(
-            server,
-            OneExchange(message["id"]),
-            "tools/call",
-            message["params"],
-            connection=Connection.from_envelope(version, None, None),
-            lifespan_state={},
-        )
-    except Exception as error:
-        known = handler_exception_to_error_data(error)
-        if known is None:
-            logger.exception("mcp.failed")
-            known = types.ErrorData(code=types.INTERNAL_ERROR, message="Internal error")
-        reply["error"] = known.model_dump(mode="json", exclude_none=True)
-    return Response(orjson.dumps(reply), media_type="application/json")
+def _is_handshake(params: Params) -> bool:
+    about, able = params.get("clientInfo"), params.get("capabilities")
+    return (
+        params.keys() == {"protocolVersion", "capabilities", "clientInfo"}
+        and params["protocolVersion"] in VERSIONS
+        and isinstance(able, dict)
+        and all(isinstance(ability, dict) for ability in able.values())
+        and isinstance(about, dict)
+        and isinstance(about.get("name"), str)
+        and isinstance(about.get("version"), str)
+    )
+
+
+def _is_call(params: Params) -> bool:
+    meta = params.get("_meta", {})
+    return (
+        params.keys() <= {"name", "arguments", "_meta"}
+        and isinstance(params.get("name"), str)
+        and params["name"] in SCHEMAS
+        and isinstance(params.get("arguments"), dict)
+        and isinstance(meta, dict)
+        and all(key == "progressToken" and type(value) in (str, int) for key, value in meta.items())
+    )
+
+
+def _is_empty(params: Params) -> bool:
+    return not params
+
+
+async def _initialize(gateway: Gateway, params: Params) -> Params:
+    return {
+        "protocolVersion": params["protocolVersion"],
+        "capabilities": {"tools": {"listChanged": False}},
+        "serverInfo": {"name": NAME, "version": __version__},
+        "instructions": INSTRUCTIONS,
+    }
+
+
+async def _call(gateway: Gateway, params: Params) -> Params:
+    result = await call(gateway, params["name"], params["arguments"])
+    del result["resultType"]  # of the newer revision
+    return result
+
+
+async def _list(gateway: Gateway, params: Params) -> Params:
+    return {"tools": TOOLS}
+
+
+async def _ping(gateway: Gateway, params: Params) -> Params:
+    return {}
+
+
+_SHAPES: dict[str, Callable[[Params], bool]] = {
+    "initialize": _is_handshake,
+    INITIALIZED: _is_empty,
+    "tools/call": _is_call,
+    "tools/list": _is_empty,
+    "ping": _is_empty,
+}
+_ANSWERS: dict[str, Answering] = {"initialize": _initialize, "tools/call": _call, "tools/list": _list, "ping": _ping}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+NAME: Final = "executor"
 INSTRUCTIONS: Final = (
     "Executor reaches the user's connected apps and APIs. When a task may need one, call execute with tools.discover "
     "before concluding that there is no tool."

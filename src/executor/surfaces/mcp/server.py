@@ -5,9 +5,7 @@ Importing this costs about a second of CPU, so whoever needs it does so late and
 
 from __future__ import annotations
 
-import logging
-import secrets
-from typing import Any, Protocol
+from typing import Any
 
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
@@ -15,21 +13,8 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
 from executor import __version__
-from executor.errors import ExecutorError, InvalidRequest
-from executor.surfaces.mcp.answer import result_of, result_of_error
-from executor.surfaces.mcp.offer import INSTRUCTIONS, TOOLS
-from executor.surfaces.views import View
-
-logger = logging.getLogger(__name__)
-_SCHEMAS: dict[str, dict[str, Any]] = {tool["name"]: tool["inputSchema"] for tool in TOOLS}
-
-
-class Gateway(Protocol):
-    """Where executions happen: in this process, or in the daemon behind `/v1`."""
-
-    async def execute(self, code: str, language: str) -> View: ...
-
-    async def resume(self, execution_id: str) -> View: ...
+from executor.surfaces.mcp.calls import SCHEMAS, Gateway, call
+from executor.surfaces.mcp.offer import INSTRUCTIONS, NAME, TOOLS
 
 
 def build_server(gateway: Gateway) -> Server[dict[str, Any]]:
@@ -39,47 +24,18 @@ def build_server(gateway: Gateway) -> Server[dict[str, Any]]:
         return listed
 
     async def on_call_tool(ctx: ServerRequestContext[Any, Any], params: types.CallToolRequestParams) -> Any:
+        if params.name not in SCHEMAS:
+            known = "there are execute and resume"
+            raise MCPError(types.INVALID_PARAMS, f"unknown tool {params.name[:100]!r}; {known}")
         return await call(gateway, params.name, params.arguments or {})
 
     server: Server[dict[str, Any]] = Server(
-        "executor",
+        NAME,
         version=__version__,
         instructions=INSTRUCTIONS,
-        get_tool_input_schema=_SCHEMAS.get,
+        get_tool_input_schema=SCHEMAS.get,
         on_list_tools=on_list_tools,
         on_call_tool=on_call_tool,
     )
     server.middleware.clear()  # spans are not exported from here, and an empty one costs as much as a full one
     return server
-
-
-async def call(gateway: Gateway, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """What goes wrong on purpose is a tool result the model can act on; the rest is an id that the log explains."""
-    schema = _SCHEMAS.get(name)
-    if schema is None:
-        raise MCPError(types.INVALID_PARAMS, f"unknown tool {name[:100]!r}; there are execute and resume")
-    try:
-        checked = _checked(arguments, schema)
-        if name == "execute":
-            return result_of(await gateway.execute(checked["code"], checked.get("language", "typescript")))
-        return result_of(await gateway.resume(checked["executionId"]))
-    except ExecutorError as error:
-        return result_of_error(error)
-    except Exception as error:  # the edge: answered with an opaque id, logged with everything
-        incident = secrets.token_hex(8)
-        logger.error("unexpected error %s", incident, exc_info=error)
-        hint = "the daemon's log has the details under this id"
-        return result_of_error(ExecutorError(f"something went wrong here (incident {incident})", hint=hint))
-
-
-def _checked(arguments: dict[str, Any], schema: dict[str, Any]) -> dict[str, str]:
-    expected = ", ".join(schema["properties"])
-    for key, value in arguments.items():
-        if key not in schema["properties"]:
-            raise InvalidRequest(f"unknown argument {key[:100]!r}", hint=f"the arguments are {expected}")
-        if not isinstance(value, str):
-            raise InvalidRequest(f"`{key}` must be a string", hint=f"the arguments are {expected}")
-    for key in schema["required"]:
-        if key not in arguments:
-            raise InvalidRequest(f"`{key}` is missing", hint=f"the arguments are {expected}")
-    return arguments

@@ -1,0 +1,63 @@
+"""The HTTP server on the daemon's socket, while the daemon comes up, lives and goes down."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, Protocol
+
+import uvicorn
+
+if TYPE_CHECKING:
+    from executor.daemon.executor import Executor
+
+
+class Surfaces(Protocol):
+    """An ASGI application that answers what it can at once, and the rest when `load` has given it the executor.
+
+    `release` ends live streams and long waits, so that the server need not wait for them when it stops.
+    """
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None: ...
+
+    async def load(self, executor: Executor) -> None: ...
+
+    def release(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+class Server(uvicorn.Server):
+    def capture_signals(self) -> AbstractContextManager[None]:  # type: ignore[override]
+        return nullcontext()  # the daemon's own are in place since before
+
+
+class Listening:
+    """Sets `ended` if the server ends by itself; `stop` then raises why."""
+
+    def __init__(self, surfaces: Surfaces, listener: socket.socket, ended: asyncio.Event) -> None:
+        self._surfaces = surfaces
+        self._server = Server(configuration(surfaces))
+        self._serving = asyncio.create_task(self._server.serve(sockets=[listener]))
+        self._serving.add_done_callback(lambda _: ended.set())
+
+    async def stop(self) -> None:
+        self._surfaces.release()
+        self._server.should_exit = True
+        await self._serving
+        await self._surfaces.close()
+
+
+def configuration(surfaces: Surfaces) -> uvicorn.Config:
+    return uvicorn.Config(
+        surfaces,
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=2,
+        timeout_keep_alive=60,
+        ws="none",
+        lifespan="off",
+    )

@@ -1,0 +1,52 @@
+"""The two tools, whoever speaks the protocol: their arguments checked, and their outcome as a tool result."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from typing import Any, Protocol
+
+from executor.errors import ExecutorError, InvalidRequest
+from executor.surfaces.mcp.answer import result_of, result_of_error
+from executor.surfaces.mcp.offer import TOOLS
+from executor.surfaces.views import View
+
+logger = logging.getLogger(__name__)
+SCHEMAS: dict[str, dict[str, Any]] = {tool["name"]: tool["inputSchema"] for tool in TOOLS}
+
+
+class Gateway(Protocol):
+    """Where executions happen: in this process, or in the daemon behind `/v1`."""
+
+    async def execute(self, code: str, language: str) -> View: ...
+
+    async def resume(self, execution_id: str) -> View: ...
+
+
+async def call(gateway: Gateway, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """What goes wrong on purpose is a tool result the model can act on; the rest is an id that the log explains."""
+    try:
+        checked = _checked(arguments, SCHEMAS[name])
+        if name == "execute":
+            return result_of(await gateway.execute(checked["code"], checked.get("language", "typescript")))
+        return result_of(await gateway.resume(checked["executionId"]))
+    except ExecutorError as error:
+        return result_of_error(error)
+    except Exception as error:  # the edge: answered with an opaque id, logged with everything
+        incident = secrets.token_hex(8)
+        logger.error("unexpected error %s", incident, exc_info=error)
+        hint = "the daemon's log has the details under this id"
+        return result_of_error(ExecutorError(f"something went wrong here (incident {incident})", hint=hint))
+
+
+def _checked(arguments: dict[str, Any], schema: dict[str, Any]) -> dict[str, str]:
+    expected = ", ".join(schema["properties"])
+    for key, value in arguments.items():
+        if key not in schema["properties"]:
+            raise InvalidRequest(f"unknown argument {key[:100]!r}", hint=f"the arguments are {expected}")
+        if not isinstance(value, str):
+            raise InvalidRequest(f"`{key}` must be a string", hint=f"the arguments are {expected}")
+    for key in schema["required"]:
+        if key not in arguments:
+            raise InvalidRequest(f"`{key}` is missing", hint=f"the arguments are {expected}")
+    return arguments
