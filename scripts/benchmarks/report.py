@@ -7,6 +7,7 @@ from typing import Any
 
 from benchmarks.series import Series
 
+NOISE_MB = 5  # a process that does nothing changes by this much; a ratio to less means nothing
 Results = dict[str, dict[str, Series]]  # row → subject → series
 
 
@@ -49,6 +50,8 @@ def figures(series: Series | None) -> list[str]:
 def ratios(ours: Series | None, peer: Series | None) -> list[str]:
     """How many times the peer needs what we need; above 1 we are better."""
     if ours is None or peer is None:
+        return ["", ""]
+    if ours.unit == "MB" and min(ours.median, peer.median) < NOISE_MB:
         return ["", ""]
     return [times(ours.median, peer.median), times(ours.cpu_per_operation, peer.cpu_per_operation)]
 

@@ -252,6 +252,7 @@ CONVERTERS: dict[str, Callable[[_Given], Any]] = {
     "limits.memory_bytes": _integer(MEGABYTE, 4096 * MEGABYTE),
     "limits.wall_ms": _integer(1, 30 * 86_400_000),
     "limits.calls": _integer(0, 1_000_000),
+    "limits.result_bytes": _integer(1, 64 * 1024 * MEGABYTE),
     "limits.output_bytes": _integer(1, 1024 * MEGABYTE),
     "limits.log_bytes": _integer(0, 1024 * MEGABYTE),
 }

@@ -11,6 +11,7 @@ import pytest
 
 from executor.surfaces.mcp import exchange
 from tests.api.serving import Daemon, running_daemon
+from tests.mcp.conftest import connected
 
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 
@@ -156,35 +157,45 @@ def test_what_is_shown_in_text_cannot_hide_or_reorder_anything(daemon: Daemon) -
 
 
 HANDSHAKE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-PLAIN = [
+CALLS: list[dict[str, Any]] = [
+    {"name": "execute", "arguments": {"code": "return {a: null, b: [1]}"}},
+    {"name": "execute", "arguments": {"code": "throw new Error('no')"}},
+    {"name": "execute", "arguments": {"code": ""}},
+    {"name": "execute", "arguments": {"code": "return 1", "other": 1}},
+    {"name": "resume", "arguments": {"executionId": "exec_unknown"}},
+]
+ODD_CALLS: list[Any] = [
+    {"name": "execute", "arguments": None},
+    {"name": "execute"},
+    {"name": "approve", "arguments": {}},
+    {"name": 1},
+    {"name": ["execute"], "arguments": {}},
+    {"arguments": {}},
+    {"name": "execute", "arguments": []},
+    {"name": "execute", "arguments": {}, "task": {}},
+]
+PLAIN: list[tuple[str, Any]] = [
     ("initialize", HANDSHAKE),
     ("initialize", {**HANDSHAKE, "capabilities": {"roots": {"listChanged": True}, "sampling": {}}}),
+    ("initialize", {**HANDSHAKE, "clientInfo": {"name": "x", "version": "1", "title": "X"}}),
     ("ping", None),
     ("tools/list", None),
     ("tools/list", {}),
-    ("tools/call", {"name": "execute", "arguments": {"code": "return {a: null, b: [1]}"}}),
-    ("tools/call", {"name": "execute", "arguments": {"code": "throw new Error('no')"}}),
-    ("tools/call", {"name": "execute", "arguments": {"code": ""}}),
-    ("tools/call", {"name": "execute", "arguments": {"code": "return 1", "other": 1}}),
+    *(("tools/call", parameters) for parameters in CALLS),
     ("tools/call", {"name": "execute", "arguments": {}, "_meta": {"progressToken": 5}}),
-    ("tools/call", {"name": "resume", "arguments": {"executionId": "exec_unknown"}}),
 ]
-NOT_PLAIN = [
+NOT_PLAIN: list[tuple[str, Any]] = [
     ("initialize", {**HANDSHAKE, "protocolVersion": "1999-01-01"}),
     ("initialize", {**HANDSHAKE, "protocolVersion": "2026-07-28"}),
     ("initialize", {**HANDSHAKE, "capabilities": {"roots": 1}}),
     ("initialize", {**HANDSHAKE, "clientInfo": {"name": "x"}}),
+    ("initialize", {**HANDSHAKE, "clientInfo": {"name": "x", "version": "1", "title": 1}}),
     ("initialize", None),
+    ("server/discover", {}),
     ("ping", []),
     ("tools/list", {"cursor": "x"}),
     ("tools/unknown", {}),
-    ("tools/call", {"name": "execute", "arguments": None}),
-    ("tools/call", {"name": "execute"}),
-    ("tools/call", {"name": "approve", "arguments": {}}),
-    ("tools/call", {"name": 1}),
-    ("tools/call", {"name": ["execute"], "arguments": {}}),
-    ("tools/call", {"arguments": {}}),
-    ("tools/call", {"name": "execute", "arguments": []}),
+    *(("tools/call", parameters) for parameters in ODD_CALLS),
     ("tools/call", {"name": "execute", "arguments": {}, "_meta": {"progressToken": True}}),
     ("tools/call", None),
 ]
@@ -195,41 +206,100 @@ def request(method: str, parameters: Any) -> dict[str, Any]:
     return message if parameters is None else {**message, "params": parameters}
 
 
-@pytest.mark.parametrize(("method", "parameters"), PLAIN)
-@pytest.mark.parametrize("version", exchange.VERSIONS)
-def test_the_short_road_answers_as_the_transport_of_the_sdk(
-    daemon: Daemon, method: str, parameters: Any, version: str
-) -> None:
+def modern_request(method: str, parameters: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    _, headers = modern({"Mcp-Method": method})
+    if method != "tools/call":
+        del headers["Mcp-Name"]
+    elif isinstance(parameters.get("name"), str):
+        headers["Mcp-Name"] = parameters["name"]
+    return request(method, {"_meta": modern({})[0]["params"]["_meta"], **parameters}), headers
+
+
+def is_plain(message: Any, headers: dict[str, str]) -> bool:
+    return exchange.is_plain(message, {name.lower(): value for name, value in headers.items()})
+
+
+def assert_both_roads_answer_alike(daemon: Daemon, message: dict[str, Any], headers: dict[str, str]) -> None:
     """A member the protocol does not know keeps a request off the short road and changes nothing else."""
-    message = request(method, parameters)
-    assert exchange.is_plain(message, version, "application/json")
-    assert not exchange.is_plain({**message, "unknown": 1}, version, "application/json")
-    headers = {**ACCEPT, "MCP-Protocol-Version": version}
-    short = daemon.post("/mcp", message, headers=headers)
-    long = daemon.post("/mcp", {**message, "unknown": 1}, headers=headers)
+    odd = {**message, "unknown": 1}
+    assert is_plain(message, headers)
+    assert not is_plain(odd, headers)
+    short, long = (daemon.post("/mcp", sent, headers=headers) for sent in (message, odd))
     assert (short.status, short.headers["content-type"]) == (long.status, long.headers["content-type"])
     assert without_ids(short.json) == without_ids(long.json)
 
 
+@pytest.mark.parametrize(("method", "parameters"), PLAIN)
+@pytest.mark.parametrize("version", exchange.HANDSHAKE_VERSIONS)
+def test_the_short_road_answers_as_the_transport_of_the_sdk(
+    daemon: Daemon, method: str, parameters: Any, version: str
+) -> None:
+    headers = {**ACCEPT, "MCP-Protocol-Version": version}
+    assert_both_roads_answer_alike(daemon, request(method, parameters), headers)
+
+
+@pytest.mark.parametrize(
+    ("method", "parameters"),
+    [("server/discover", {}), ("tools/list", {}), *(("tools/call", parameters) for parameters in CALLS)],
+)
+def test_the_short_road_of_the_modern_revision_answers_as_the_sdk(
+    daemon: Daemon, method: str, parameters: dict[str, Any]
+) -> None:
+    assert_both_roads_answer_alike(daemon, *modern_request(method, parameters))
+
+
 @pytest.mark.parametrize(("method", "parameters"), NOT_PLAIN)
 def test_whatever_is_not_exactly_plain_is_left_to_the_sdk(daemon: Daemon, method: str, parameters: Any) -> None:
+    headers = {**ACCEPT, "MCP-Protocol-Version": "2025-11-25"}
     message = request(method, parameters)
-    assert not exchange.is_plain(message, "2025-11-25", "*/*")
-    answer = daemon.post("/mcp", message, headers={**ACCEPT, "MCP-Protocol-Version": "2025-11-25"})
-    assert answer.json.keys() & {"result", "error"}
+    assert not is_plain(message, headers)
+    assert daemon.post("/mcp", message, headers=headers).json.keys() & {"result", "error"}
 
 
-def test_only_complete_messages_of_the_handshake_revisions_are_plain() -> None:
+@pytest.mark.parametrize(
+    ("method", "parameters"),
+    [
+        ("server/discover", {"cursor": "x"}),
+        ("initialize", HANDSHAKE),
+        ("ping", {}),
+        ("tools/list", {"_meta": {}}),
+        ("tools/list", {"_meta": None}),
+        *(("tools/call", parameters) for parameters in ODD_CALLS),
+    ],
+)
+def test_whatever_is_not_exactly_plain_in_the_modern_revision_is_left_to_the_sdk(
+    daemon: Daemon, method: str, parameters: Any
+) -> None:
+    message, headers = modern_request(method, parameters)
+    assert not is_plain(message, headers)
+    assert daemon.post("/mcp", message, headers=headers).json.keys() & {"result", "error"}
+
+
+def test_an_envelope_or_header_that_is_not_as_expected_is_not_plain() -> None:
+    message, headers = modern_request("tools/call", CALLS[0])
+    assert is_plain(message, headers)
+    lies = ({"Mcp-Name": "resume"}, {"Mcp-Method": "tools/list"}, {"MCP-Protocol-Version": "2025-11-25"})
+    assert not any(is_plain(message, headers | lie) for lie in lies)
+    assert not any(is_plain(message, {**headers, name: ""}) for name in ("Mcp-Name", "Mcp-Method"))
+    changes = {"protocolVersion": "2025-11-25", "clientInfo": {"name": 1, "version": "1"}, "clientCapabilities": []}
+    for name, value in {**changes, "logLevel": "debug"}.items():
+        changed = {**message["params"]["_meta"], f"io.modelcontextprotocol/{name}": value}
+        assert not is_plain({**message, "params": {**CALLS[0], "_meta": changed}}, headers), name
+
+
+def test_only_complete_messages_are_plain() -> None:
+    headers = {"Accept": "*/*", "MCP-Protocol-Version": "2025-11-25"}
     ping = request("ping", None)
-    assert exchange.is_plain(ping, "2025-11-25", "application/json, text/event-stream")
-    assert not exchange.is_plain(ping, "2025-11-25", "text/event-stream")
-    assert not exchange.is_plain(ping, "2026-07-28", "*/*")
-    assert not exchange.is_plain(ping, None, "*/*")
+    assert is_plain(ping, headers)
+    assert is_plain(ping, {**headers, **ACCEPT})
+    assert not is_plain(ping, {**headers, "Accept": "text/event-stream"})
+    assert not is_plain(ping, {**headers, "MCP-Protocol-Version": "2026-07-28"})
+    assert not is_plain(ping, {"Accept": "*/*"})
     for odd in ([ping], "ping", None, {**ping, "id": None}, {**ping, "id": 1.5}, {**ping, "jsonrpc": "1.0"}):
-        assert not exchange.is_plain(odd, "2025-11-25", "*/*"), odd
+        assert not is_plain(odd, headers), odd
     told = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-    assert exchange.is_plain(told, None, "*/*")
-    assert not exchange.is_plain({**told, "id": 1}, None, "*/*")
+    assert is_plain(told, {"Accept": "*/*"})
+    assert not is_plain({**told, "id": 1}, {"Accept": "*/*"})
 
 
 def test_the_end_of_the_handshake_is_accepted_as_the_sdk_accepts_it(daemon: Daemon) -> None:
@@ -239,10 +309,27 @@ def test_the_end_of_the_handshake_is_accepted_as_the_sdk_accepts_it(daemon: Daem
         assert (answer.status, answer.headers["content-type"], answer.body) == (202, "application/json", b"")
 
 
-def test_the_handshake_revisions_are_those_of_the_sdk() -> None:
-    from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+@pytest.mark.parametrize("mode", ["auto", "legacy", "2026-07-28"])
+async def test_the_official_client_stays_on_the_short_road(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    from executor.surfaces.mcp import endpoint
 
-    assert set(exchange.VERSIONS) == set(HANDSHAKE_PROTOCOL_VERSIONS)
+    def broken(gateway: object) -> None:
+        raise ImportError("no such thing")
+
+    monkeypatch.setattr(endpoint, "_load", broken)
+    with running_daemon(tmp_path) as daemon:
+        async with connected(daemon, mode=mode) as client:
+            assert len((await client.list_tools()).tools) == 2
+            assert (await client.call_tool("execute", {"code": "return 1"})).structured_content["result"] == 1
+
+
+def test_the_revisions_are_those_of_the_sdk() -> None:
+    from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
+
+    assert set(exchange.HANDSHAKE_VERSIONS) == set(HANDSHAKE_PROTOCOL_VERSIONS)
+    assert {exchange.MODERN_VERSION} == set(MODERN_PROTOCOL_VERSIONS)
 
 
 def without_ids(reply: Any) -> Any:

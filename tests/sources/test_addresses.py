@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from executor.errors import EgressRefused
-from executor.sources.addresses import is_link_local, is_private, is_private_host, parse, shown
+from executor.sources.addresses import is_metadata, is_private, is_private_host, parse, shown
 
 PRIVATE = [
     "127.0.0.1", "127.9.9.9", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1",
@@ -37,7 +37,7 @@ def test_wrapping_an_address_into_ipv6_never_hides_that_it_is_private(address: i
 
 @pytest.mark.parametrize("address", ["169.254.169.254", "fe80::1", "::ffff:169.254.169.254"])
 def test_metadata_addresses_are_link_local(address: str) -> None:
-    assert is_link_local(ipaddress.ip_address(address))
+    assert is_metadata(ipaddress.ip_address(address))
 
 
 @pytest.mark.parametrize("host", ["localhost", "localhost.", "a.localhost", "127.0.0.1", "::1"])

@@ -115,6 +115,7 @@ def _request(arguments: dict[str, Any], approved: bool) -> SourceRequest:
         name=arguments.get("name", ""),
         base_url=arguments.get("baseUrl", ""),
         allow_private=approved,
+        by_code=True,
     )
 
 

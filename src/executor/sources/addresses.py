@@ -17,6 +17,8 @@ _UNSAFE = re.compile(r"[\x00-\x20\x7f\\]")
 _AUTHORITY_END = re.compile(r"[/?#]")
 _HOST = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_.])?\Z")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+# Beside the link-local networks.
+_METADATA = frozenset(map(ipaddress.ip_address, ("fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "192.0.0.192")))
 _SHARED = ipaddress.ip_network("100.64.0.0/10")
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -104,9 +106,7 @@ def literal(host: str) -> Address | None:
 def is_private(address: Address) -> bool:
     """True for every address that is not plainly on the public internet, also when wrapped into IPv6."""
     if isinstance(address, ipaddress.IPv6Address):
-        inner = address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
-        if inner is None and address in _NAT64:
-            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        inner = wrapped(address)
         if inner is not None and is_private(inner):
             return True
         if address.ipv4_mapped is not None:
@@ -116,10 +116,16 @@ def is_private(address: Address) -> bool:
     return not address.is_global or address.is_multicast or address.is_reserved or address.is_unspecified
 
 
-def is_link_local(address: Address) -> bool:
-    """Cloud metadata services live here: never granted by what a document says."""
-    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-    return (mapped or address).is_link_local
+def wrapped(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    """The IPv4 address that an IPv6 address stands for."""
+    inner = address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
+    return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF) if inner is None and address in _NAT64 else inner
+
+
+def is_metadata(address: Address) -> bool:
+    """Where clouds answer with credentials: opened only to who writes the address out, never by a name or document."""
+    inner = wrapped(address) if isinstance(address, ipaddress.IPv6Address) else None
+    return any(one.is_link_local or one in _METADATA for one in (address, inner) if one is not None)
 
 
 @lru_cache(1_000)
@@ -137,6 +143,13 @@ def refusal(host: str, address: str = "") -> EgressRefused:
     return EgressRefused(
         f"{where} is on a private or reserved network, and this source was not added there",
         hint="an operator can allow it by adding the source with that address as its location or base URL",
+    )
+
+
+def moved(host: str, address: str) -> EgressRefused:
+    return EgressRefused(
+        f"{host} leads to {address or 'no address'} now, which it did not when this source was added",
+        hint="if that is right, remove the source and add it again",
     )
 
 

@@ -15,6 +15,7 @@ from urllib.parse import urljoin
 
 from executor.errors import EgressRefused, SourceUnreachable
 from executor.sources.addresses import Target, is_private_host, parse, refusal, shown
+from executor.sources.reach import ANY, PUBLIC, Reach, reach_of
 
 if TYPE_CHECKING:
     from executor.sources.transport import Transport
@@ -61,7 +62,7 @@ class Egress:
     """`allow_private` opens private networks for every source: a setting for closed installations."""
 
     def __init__(self, *, allow_private: bool = False, connect_seconds: float = 10.0) -> None:
-        self._allow_private = allow_private
+        self.allow_private = allow_private
         self._connect_seconds = connect_seconds
         self._transport: Transport | None = None
 
@@ -99,7 +100,7 @@ class Egress:
         transport = self._transport or await self.warm()
         while True:
             target = parse(outgoing.url)
-            answer = await transport.send(outgoing, target, self._is_open(target, origins), bounds.size)
+            answer = await transport.send(outgoing, target, self._reach(target, origins), bounds.size)
             location = answer.headers.get("Location")
             if answer.status not in REDIRECTS or location is None:
                 return answer
@@ -110,12 +111,13 @@ class Egress:
                 raise too_many(visited, f"redirects more than {MAX_REDIRECTS} times")
             visited.append(outgoing.url)
 
-    def _is_open(self, target: Target, origins: frozenset[str]) -> bool:
-        if self._allow_private or target.origin in origins:
-            return True
-        if is_private_host(target.host):
+    def _reach(self, target: Target, origins: frozenset[str]) -> Reach:
+        if self.allow_private:
+            return ANY
+        reach = reach_of(target, origins)
+        if reach == PUBLIC and is_private_host(target.host):
             raise refusal(target.host)
-        return False
+        return reach
 
 
 def redirected(outgoing: Outgoing, target: Target, status: int, location: str) -> Outgoing:

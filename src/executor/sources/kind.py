@@ -18,8 +18,9 @@ class SourceRequest:
 
     `location` is a URL or the path of a file, `document` the file's content when a client uploads it. `allow_private`
     is true only when an operator asks: then the origins of `location` and `base_url` may be on a private network.
-    A source that is connected already is read `again` with the `origins` granted to it then; only so is a file read
-    from disk, because a new request's path may come from anyone.
+    `by_code` says that submitted code asked and the operator has approved what was shown of it: nothing else is opened.
+    A source that is connected already is read `again` with the `origins` granted to it then (see `reach`); only so is a
+    file read from disk, because a new request's path may come from anyone.
     """
 
     kind: str = "openapi"
@@ -29,6 +30,7 @@ class SourceRequest:
     name: str = ""
     base_url: str = ""
     allow_private: bool = False
+    by_code: bool = False
     again: bool = False
     origins: tuple[str, ...] = ()
 

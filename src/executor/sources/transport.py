@@ -1,8 +1,8 @@
 """Connections: kept alive, pooled, and made only to addresses that were checked.
 
 Host names are resolved once, by `GuardedResolver`, at the moment a connection is made: the address that was checked is
-the address that is used. Origins that an operator granted use a second pool, so that a connection made for one source
-can't be borrowed by another that has no such grant.
+the address that is used. Each grant of private addresses has a pool of its own, so that a connection made for one
+source can't be borrowed by another that has no such grant.
 """
 
 from __future__ import annotations
@@ -16,29 +16,38 @@ from yarl import URL
 
 from executor import __version__
 from executor.errors import SourceUnreachable
-from executor.sources.addresses import Target, is_private, literal, refusal, shown
+from executor.sources.addresses import Target, literal, moved, refusal, shown
 from executor.sources.egress import SAFE_METHODS, Answer, Outgoing
 from executor.sources.inflate import BrokenEncoding, Inflater
+from executor.sources.reach import ANY, PUBLIC, Reach
 
 # Shorter than the five seconds after which common servers drop an idle connection: a write must not meet that moment.
 KEEP_ALIVE_SECONDS = 4.0
 
 
 class GuardedResolver(AbstractResolver):
-    """Refuses a name if any of its addresses is private: an attacker chooses which one would be used."""
+    """Refuses a public name if any of its addresses is private: an attacker chooses which one would be used.
 
-    def __init__(self) -> None:
+    Of a name that was granted only the granted addresses are used.
+    """
+
+    def __init__(self, reach: Reach) -> None:
+        self._reach = reach
         self._inner = aiohttp.ThreadedResolver()
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
         found = await self._inner.resolve(host, port, family)
-        for result in found:
-            address = literal(result["host"].partition("%")[0])
-            if address is None or is_private(address):
-                raise refusal(host, result["host"])
-        return found
+        allowed = [result for result in found if self._allows(result)]
+        if not allowed or (self._reach == PUBLIC and len(allowed) < len(found)):
+            refused = next((result["host"] for result in found if result not in allowed), "")
+            raise refusal(host, refused) if self._reach == PUBLIC else moved(host, refused)
+        return allowed
+
+    def _allows(self, result: ResolveResult) -> bool:
+        address = literal(result["host"].partition("%")[0])
+        return address is not None and self._reach.allows(address)
 
     async def close(self) -> None:
         await self._inner.close()
@@ -47,22 +56,22 @@ class GuardedResolver(AbstractResolver):
 class Transport:
     def __init__(self, connect_seconds: float) -> None:
         self._connect_seconds = connect_seconds
-        self._sessions: dict[bool, aiohttp.ClientSession] = {}
+        self._sessions: dict[Reach, aiohttp.ClientSession] = {}
 
-    async def send(self, outgoing: Outgoing, target: Target, is_open: bool, limit: int) -> Answer:
+    async def send(self, outgoing: Outgoing, target: Target, reach: Reach, limit: int) -> Answer:
         attempts = 2 if outgoing.method in SAFE_METHODS else 1
         while True:
             attempts -= 1
             try:
-                return await self._exchange(outgoing, target, is_open, limit)
+                return await self._exchange(outgoing, target, reach, limit)
             except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
                 if attempts == 0 or isinstance(error, aiohttp.ClientConnectorError):
                     raise unreachable(target, error) from error
             except (aiohttp.ClientError, BrokenEncoding, OSError) as error:
                 raise unreachable(target, error) from error
 
-    async def _exchange(self, outgoing: Outgoing, target: Target, is_open: bool, limit: int) -> Answer:
-        session = self._sessions.get(is_open) or self._open_session(is_open)
+    async def _exchange(self, outgoing: Outgoing, target: Target, reach: Reach, limit: int) -> Answer:
+        session = self._sessions.get(reach) or self._open_session(reach)
         url = URL(target.url, encoded=True)
         async with session.request(
             outgoing.method, url, headers=outgoing.headers, data=outgoing.body, allow_redirects=False
@@ -70,9 +79,9 @@ class Transport:
             body = await read_body(response, limit)
             return Answer(response.status, response.headers, body, outgoing.url)
 
-    def _open_session(self, is_open: bool) -> aiohttp.ClientSession:
+    def _open_session(self, reach: Reach) -> aiohttp.ClientSession:
         connector = aiohttp.TCPConnector(
-            resolver=None if is_open else GuardedResolver(),
+            resolver=None if reach == ANY else GuardedResolver(reach),
             limit=200,
             limit_per_host=100,
             keepalive_timeout=KEEP_ALIVE_SECONDS,
@@ -87,7 +96,7 @@ class Transport:
         )
         # aiohttp would silently send PUT and DELETE again; `send` repeats only what is safe to repeat.
         session._retry_connection = False
-        self._sessions[is_open] = session
+        self._sessions[reach] = session
         return session
 
     async def close(self) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from executor.sources.openapi.bodies import is_json
 from executor.sources.openapi.document import Document, UnresolvedRef, key_text
+from executor.sources.openapi.visits import remembered
 
 MAX_DEPTH = 8
 MAX_FIELDS = 12
+SUCCESS = re.compile(r"2([0-9]{2}|XX)\Z")
 TYPES = {dict: "object", list: "array", str: "string", bool: "boolean", type(None): "null"}
 
 
@@ -20,7 +23,7 @@ def successes(document: Document, operation: dict[str, Any]) -> dict[str, dict[s
     found: dict[str, dict[str, Any]] = {}
     for key, raw in responses.items():
         status = key_text(key).upper()
-        if status.startswith("2") or status == "DEFAULT":
+        if SUCCESS.match(status) or status == "DEFAULT":
             try:
                 response = document.follow(raw)
             except UnresolvedRef:
@@ -51,6 +54,7 @@ def promise(document: Document, response: dict[str, Any]) -> dict[str, Any]:
         kept["types"] = sorted(types)
         if "object" in types:
             properties, required, is_closed = object_parts(document, schema)
+            document.visits.spend(len(properties))
             kept["fields"] = telling_fields(document, properties, required, is_closed)
             kept["mayBeEmpty"] = not required
     return kept
@@ -68,6 +72,7 @@ def telling_fields(
     return found
 
 
+@remembered
 def object_parts(document: Document, schema: Any, depth: int = 0) -> tuple[dict[str, Any], set[str], bool]:
     """(properties, required, whether nothing else was announced), of a schema and all it is composed of."""
     try:
@@ -84,6 +89,7 @@ def object_parts(document: Document, schema: Any, depth: int = 0) -> tuple[dict[
     parts = schema.get("allOf")
     for part in parts if isinstance(parts, list) else []:
         inner, inner_required, inner_closed = object_parts(document, part, depth + 1)
+        document.visits.spend(len(inner))
         properties |= inner
         required |= inner_required
         is_closed = is_closed and inner_closed
@@ -91,6 +97,7 @@ def object_parts(document: Document, schema: Any, depth: int = 0) -> tuple[dict[
     return properties, required - hidden, is_closed
 
 
+@remembered
 def types_of(document: Document, schema: Any, depth: int = 0) -> set[str] | None:
     """The JSON types that a value may have; None when anything may come."""
     try:
@@ -109,7 +116,7 @@ def types_of(document: Document, schema: Any, depth: int = 0) -> set[str] | None
     for part in parts if isinstance(parts, list) else []:
         inner = types_of(document, part, depth + 1)
         if inner is not None:
-            types = inner if types is None else types & inner
+            types = set(inner) if types is None else types & inner
     if types is not None and schema.get("nullable") is True:
         types.add("null")
     return types or None

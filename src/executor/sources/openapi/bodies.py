@@ -7,8 +7,10 @@ from typing import Any
 
 from executor.sources.openapi.document import Document, UnresolvedRef, key_text
 from executor.sources.openapi.parameters import Unusable
+from executor.sources.openapi.visits import remembered
 
 MAX_DEPTH = 12
+MAX_CHOICES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ def is_json(media_type: str) -> bool:
     return essence in ("application/json", "text/json") or (essence.endswith("+json") and "/" in essence)
 
 
+@remembered
 def fields_of(document: Document, schema: Any, depth: int = 0) -> Fields | None:
     """None when the body need not be an object."""
     try:
@@ -78,6 +81,7 @@ def fields_of(document: Document, schema: Any, depth: int = 0) -> Fields | None:
     for part in parts(schema, "allOf"):
         inner = fields_of(document, part, depth + 1)
         if inner is not None:
+            document.visits.spend(len(inner.properties) + (len(found.properties) if found else 0))
             found = merge(found, inner)
         elif types is None and found is None:
             return None
@@ -86,6 +90,7 @@ def fields_of(document: Document, schema: Any, depth: int = 0) -> Fields | None:
             choices = [fields_of(document, part, depth + 1) for part in parts(schema, keyword)]
             if any(choice is None for choice in choices) and found is None:
                 return None
+            document.visits.spend(sum(len(choice.properties) for choice in choices if choice is not None))
             found = merge(found, either([choice for choice in choices if choice is not None]))
     if found is None and types is not None:
         return Fields(open=schema.get("additionalProperties") is not False)
@@ -125,8 +130,21 @@ def either(choices: list[Fields]) -> Fields:
     found: dict[str, list[Any]] = {}
     for choice in choices:
         for name, schema in choice.properties.items():
-            if schema not in found.setdefault(name, []):
-                found[name].append(schema)
-    properties = {name: each[0] if len(each) == 1 else {"anyOf": each} for name, each in found.items()}
+            add_choices(found.setdefault(name, []), schema)
+    properties = {name: each[0] if len(each) == 1 else Choice(each) for name, each in found.items()}
     required = frozenset.intersection(*(choice.required for choice in choices)) if choices else frozenset[str]()
     return Fields(properties, required, any(choice.open for choice in choices))
+
+
+class Choice(dict[str, Any]):
+    """`anyOf` of schemas that stand in the document, never of another Choice: nested, they would multiply."""
+
+    def __init__(self, choices: list[Any]) -> None:
+        super().__init__({"anyOf": choices} if len(choices) <= MAX_CHOICES else {})
+
+
+def add_choices(found: list[Any], schema: Any) -> None:
+    """Beyond the limit nothing is compared any more: any value will do."""
+    for one in schema["anyOf"] if isinstance(schema, Choice) and schema else [schema]:
+        if len(found) <= MAX_CHOICES and one not in found:
+            found.append(one)

@@ -10,6 +10,7 @@ import orjson
 import yaml_rs
 
 from executor.errors import DocumentInvalid
+from executor.sources.openapi.visits import Visits
 
 MAX_BYTES = 64_000_000
 MAX_HOPS = 20
@@ -22,8 +23,10 @@ class UnresolvedRef(Exception):
 class Document:
     """The root of a document and the way along its `$ref`s. Nothing is expanded: a reference stays a reference."""
 
-    def __init__(self, root: dict[str, Any]) -> None:
+    def __init__(self, root: dict[str, Any], visits: Visits | None = None) -> None:
         self.root = root
+        self.visits = visits or Visits()
+        self.walked: dict[tuple[str, int, int], tuple[Any, Any]] = {}
         self.version = version_of(root)
         self._resolved: dict[str, Any] = {}
 
@@ -44,11 +47,19 @@ class Document:
 
     def follow(self, node: Any) -> Any:
         """What a chain of `$ref`s ends at."""
+        self.visits.spend()
         for _ in range(MAX_HOPS):
             if not (isinstance(node, dict) and isinstance(node.get("$ref"), str)):
                 return node
             node = self.resolve(node["$ref"])
         raise UnresolvedRef("$refs that only lead to each other")
+
+    def end_of(self, node: Any) -> Any:
+        """The same, or the reference itself where it leads nowhere."""
+        try:
+            return self.follow(node)
+        except UnresolvedRef:
+            return node
 
 
 def step(node: Any, token: str, ref: str) -> Any:
@@ -71,7 +82,7 @@ def key_text(key: Any) -> str:
     return "null" if key is None else str(key)
 
 
-def read(data: bytes, where: str) -> Document:
+def read(data: bytes, where: str, visits: Visits | None = None) -> Document:
     """Raises DocumentInvalid, saying what was found instead and what to do."""
     root = parse(data, where)
     if not isinstance(root, dict):
@@ -79,7 +90,7 @@ def read(data: bytes, where: str) -> Document:
             f"{where} is not an OpenAPI document: it holds {described(root)}, not an object", hint=GIVE_DOCUMENT
         )
     check_version(root, where)
-    return Document(root)
+    return Document(root, visits or Visits(len(data)))
 
 
 GIVE_DOCUMENT = "give the address of the OpenAPI document itself, often …/openapi.json or …/openapi.yaml"

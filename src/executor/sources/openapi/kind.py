@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,16 +12,19 @@ from executor.errors import DocumentInvalid, EgressRefused, SourceUnreachable
 from executor.model.digest import digest_text
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
-from executor.sources.addresses import parse, shown
+from executor.sources import grants
+from executor.sources.addresses import shown
 from executor.sources.digests import with_digests
 from executor.sources.egress import Bounds, Egress, Outgoing
 from executor.sources.kind import SourceRequest
+from executor.sources.loading import Loading, in_time
 from executor.sources.openapi import arguments as forms
 from executor.sources.openapi import document as documents
 from executor.sources.openapi import names, servers
 from executor.sources.openapi.operations import Reader
 from executor.sources.openapi.request import build
 from executor.sources.openapi.results import result_text, transport_error
+from executor.sources.openapi.visits import Visits
 
 ACCEPT_DOCUMENT = "application/json, application/yaml;q=0.9, text/yaml;q=0.9, */*;q=0.5"
 
@@ -34,10 +38,18 @@ class OpenApi:
         self._egress = egress
         self._load_bounds = Bounds(load_seconds, documents.MAX_BYTES)
         self._call_bounds = Bounds(call_seconds, answer_bytes)
+        self._loading = Loading()
 
     async def load(self, request: SourceRequest) -> Loaded:
-        data, location = await self._read(request)
-        return await asyncio.to_thread(build_catalog, request, data, location)
+        async with in_time(self._load_bounds.seconds, request.location):
+            request = await grants.opened(request)
+            data, location = await self._read(request)
+            loaded = await self._loading.run(
+                lambda stopped: build_catalog(request, data, location, Visits(len(data), stopped))
+            )
+            server, anywhere = loaded.config["base_url"], self._egress.allow_private
+            origins = await grants.settled(request, server, anywhere=anywhere)
+            return replace(loaded, config={**loaded.config, "origins": origins})
 
     def reload_request(self, source: Source) -> SourceRequest:
         config = source.config
@@ -92,8 +104,6 @@ class OpenApi:
 
     async def _download(self, request: SourceRequest) -> tuple[bytes, str]:
         origins = frozenset(request.origins)
-        if request.allow_private and not request.again:
-            origins = frozenset({parse(request.location).origin})
         outgoing = Outgoing("GET", request.location, {"Accept": ACCEPT_DOCUMENT})
         answer = await self._egress.send(outgoing, origins=origins, bounds=self._load_bounds)
         if answer.status != 200:
@@ -129,21 +139,18 @@ def read_file(location: str) -> bytes:
         ) from error
 
 
-def build_catalog(request: SourceRequest, data: bytes, location: str) -> Loaded:
-    """CPU only: runs in a thread, beside running executions."""
+def build_catalog(request: SourceRequest, data: bytes, location: str, visits: Visits | None = None) -> Loaded:
+    """CPU only: runs in a thread, beside running executions. Each tool keeps its server: it is approved with it."""
     where = shown(location) or "the document"
-    document = documents.read(data, where)
+    document = documents.read(data, where, visits)
     info = document.root.get("info")
     title = str(info.get("title") or "") if isinstance(info, dict) else ""
     server = servers.base_url(document.root.get("servers"), given=request.base_url, location=location)
-    origins = list(request.origins)
-    if request.allow_private and not request.again:
-        is_upload = not request.location.startswith(("http://", "https://"))
-        origins = servers.granted(request.location, request.base_url, server, is_upload=is_upload)
-    servers.check_reachable(server, origins)
     namespace = request.namespace or names.namespace_from(title, urlsplit(server).hostname or "")
     reader = Reader(document, namespace=namespace, location=location, given_base_url=request.base_url)
-    tools = reader.tools()
+    tools = [
+        replace(tool, binding={**tool.binding, "server": tool.binding["server"] or server}) for tool in reader.tools()
+    ]
     if not tools:
         raise no_operations(where, reader)
     return Loaded(
@@ -158,7 +165,7 @@ def build_catalog(request: SourceRequest, data: bytes, location: str) -> Loaded:
             "base_url": server,
             "given_base_url": request.base_url,
             "allow_private": request.allow_private,
-            "origins": origins,
+            "origins": list(request.origins),
         },
     )
 

@@ -62,6 +62,7 @@ class Reader:
         paths = names.unique([(operation.wanted_name, operation.where) for operation in operations])
         found = []
         for operation, path in zip(operations, paths, strict=True):
+            self.document.visits.begin()
             try:
                 found.append(self._tool(operation, f"{self._namespace}.{path}"))
             except (Unusable, UnresolvedRef, DocumentInvalid, EgressRefused) as error:

@@ -19,6 +19,7 @@ ACCEPT = "application/json, text/plain;q=0.5, */*;q=0.1"
 # Left alone in the fixed parts of a path; braces, spaces and the like are encoded.
 _FIXED = "/%:@!$&'()*+,;=~-._"
 _UNRESERVED = re.compile(r"[A-Za-z0-9_.~-]*\Z")
+_PARTS = re.compile(r"[/\\]|%2F|%5C")
 _HEADER_VALUE = re.compile(r"[\x20-\x7e\t\x80-\U0010ffff]*\Z")
 
 
@@ -53,7 +54,7 @@ def with_key(binding: dict[str, Any], arranged: dict[str, Any], key: str) -> dic
 def fill_path(template: str, values: dict[str, str], query: list[str]) -> str:
     parts, fixed_query = split_template(template)
     path = "".join(part if index % 2 == 0 else placed(part, values) for index, part in enumerate(parts))
-    if "/." in path and any(segment in (".", "..") for segment in path.split("/")):
+    if "." in path and (climbs(path) or "." in path.split("/")):
         raise refused("the arguments would make a `.` or `..` segment in the path", "")
     pairs = [fixed_query, *query] if fixed_query else query
     return f"{path}?{'&'.join(pairs)}" if pairs else path
@@ -76,12 +77,23 @@ def placed(name: str, values: dict[str, str]) -> str:
 
 def path_value(parameter: dict[str, Any], value: Any) -> str:
     """Percent-encoded throughout, so that `/`, `%`, `;`, `@` and `?` stay inside their segment."""
+    if climbs(value):
+        raise refused(f"the path parameter {parameter['name']!r} can't have a `..` part", f"/{parameter['argument']}")
     text = joined(parameter, value)
     if not text:
         raise refused(f"the path parameter {parameter['name']!r} is empty", f"/{parameter['argument']}")
-    if text in (".", ".."):
+    if text == ".":
         raise refused(f"the path parameter {parameter['name']!r} can't be {text!r}", f"/{parameter['argument']}")
     return text
+
+
+def climbs(value: Any) -> bool:
+    """If some reader could take it for a way up: proxies decode what was encoded, and some take `\\` for `/`."""
+    if isinstance(value, str):
+        return ".." in value and ".." in _PARTS.split(value)
+    if isinstance(value, dict):
+        return any(climbs(part) for part in (*value, *value.values()))
+    return isinstance(value, list) and any(climbs(part) for part in value)
 
 
 def query_pairs(parameter: dict[str, Any], value: Any) -> Iterator[str]:

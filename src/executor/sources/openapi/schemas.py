@@ -37,14 +37,20 @@ class Schemas:
         self.problems: dict[str, Skipped] = {}
         self._names: dict[str, str] = {}
         self._taken: set[str] = set()
+        self._counts: dict[str, int] = {}
+        self._shared = False
         self._pending: list[tuple[str, str]] = []
 
     def convert(self, raw: Any) -> Schema:
         """Anything that is no schema at all accepts everything: a sloppy document must not block a correct call."""
         schema = self._schema(raw, 0)
-        while self._pending:
-            name, ref = self._pending.pop()
-            self.definitions[name] = self._definition(ref)
+        self._shared = True
+        try:
+            while self._pending:
+                name, ref = self._pending.pop()
+                self.definitions[name] = self._definition(ref)
+        finally:
+            self._shared = False
         return schema if isinstance(schema, dict) else ({} if schema else {"not": {}})
 
     def _definition(self, ref: str) -> Schema:
@@ -61,16 +67,18 @@ class Schemas:
         if name is None:
             last = unquote(ref.rsplit("/", 1)[-1]).replace("~1", "_").replace("~0", "_")
             name = base = re.sub(r"[^A-Za-z0-9_]+", "_", last).strip("_")[:80] or "Type"
-            count = 1
+            count = self._counts.get(base, 1)
             while name in self._taken:
                 count += 1
                 name = f"{base}_{count}"
+            self._counts[base] = count
             self._names[ref] = name
             self._taken.add(name)
             self._pending.append((name, ref))
         return name
 
     def _schema(self, raw: Any, depth: int) -> Schema | bool:
+        self.document.visits.spend(shared=self._shared)
         if isinstance(raw, bool):
             return raw
         if not isinstance(raw, dict) or depth > MAX_DEPTH:

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from executor.errors import DocumentInvalid
-from executor.sources.addresses import is_link_local, is_private_host, literal, parse, refusal, shown
+from executor.sources.addresses import parse, shown
 
 GIVE_BASE_URL = "give it when adding the source: --base-url https://api.example.com"
 
@@ -50,26 +50,3 @@ def fill(template: str, variables: Any) -> str:
         return str(default)
 
     return re.sub(r"\{([^{}]+)\}", value, template)
-
-
-def granted(location: str, given: str, server: str, *, is_upload: bool) -> list[str]:
-    """Origins on private networks that an operator's request opens.
-
-    Those it names itself; and the server its document names when that document is the operator's own file or comes
-    from a private host as well. A public document can't point into the private network, and none at link-local
-    addresses, where cloud metadata services are.
-    """
-    named = [parse(url) for url in (location, given) if url.startswith(("http://", "https://"))]
-    origins = [target.origin for target in named]
-    target = parse(server)
-    address = literal(target.host)
-    trusted = is_upload or any(is_private_host(one.host) for one in named)
-    if trusted and not (address is not None and is_link_local(address)):
-        origins.append(target.origin)
-    return list(dict.fromkeys(origins))
-
-
-def check_reachable(server: str, origins: list[str]) -> None:
-    target = parse(server)
-    if target.origin not in origins and is_private_host(target.host):
-        raise refusal(target.host)

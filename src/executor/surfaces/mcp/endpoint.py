@@ -58,8 +58,7 @@ class McpEndpoint:
         except InvalidRequest as error:
             await _unreadable(error)(scope, receive, send)
             return
-        headers = request.headers
-        if is_plain(message, headers.get("mcp-protocol-version"), headers.get("accept", "")):
+        if is_plain(message, request.headers):
             response = await answer(self._gateway, message)
             await response(scope, receive, send)
         else:

@@ -1,13 +1,13 @@
-"""What nearly every client of the handshake revisions sends, answered in one exchange.
+"""What nearly every client sends, answered in one exchange.
 
-The SDK takes a second to import, and then opens a transport, a dispatcher and three tasks for every request, which
-costs as much as running the code. These few messages have one possible answer each, so they need none of it. Whatever
-is not exactly one of them is left to the SDK, and the tests hold both to the same answers.
+The SDK takes a second and a quarter of the daemon's memory to import, and serves a request of the handshake revisions
+with a transport, a dispatcher and three tasks. These few messages have one possible answer each, so they need none of
+it. Whatever is not exactly one of them is left to the SDK, and the tests hold both to the same answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 import orjson
@@ -17,80 +17,118 @@ from executor import __version__
 from executor.surfaces.mcp.calls import SCHEMAS, Gateway, call
 from executor.surfaces.mcp.offer import INSTRUCTIONS, NAME, TOOLS
 
-VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+HANDSHAKE_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+MODERN_VERSION: Final = "2026-07-28"
 INITIALIZED: Final = "notifications/initialized"
 _MEMBERS = frozenset({"jsonrpc", "id", "method", "params"})
+_META = "io.modelcontextprotocol/"
+_ENVELOPE = frozenset({f"{_META}protocolVersion", f"{_META}clientInfo", f"{_META}clientCapabilities"})
+_ABOUT = {"name": NAME, "version": __version__}
+_ABILITIES = {"tools": {"listChanged": False}}
 
 Params = dict[str, Any]
-Answering = Callable[[Gateway, Params], Awaitable[Params]]
 
 
-def is_plain(message: Any, version: str | None, accept: str) -> bool:
-    """`version` is what the header says; the handshake itself comes before there is one."""
+def is_plain(message: Any, headers: Mapping[str, str]) -> bool:
+    """Exactly one of the known messages, from a client that reads JSON; no header contradicts it."""
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0" or not message.keys() <= _MEMBERS:
         return False
+    accept = headers.get("accept", "")
     if "application/json" not in accept and "*/*" not in accept:
         return False
     method, params = message.get("method"), message.get("params", {})
-    if not isinstance(method, str) or not isinstance(params, dict) or method not in _SHAPES:
-        return False
-    if version not in VERSIONS and not (version is None and method in ("initialize", INITIALIZED)):
+    if not isinstance(method, str) or not isinstance(params, dict):
         return False
     is_whole = "id" not in message if method == INITIALIZED else type(message.get("id")) in (str, int)
-    return is_whole and _SHAPES[method](params)
+    if headers.get("mcp-protocol-version") == MODERN_VERSION:
+        return is_whole and _is_modern(method, params, headers)
+    return is_whole and _is_of_handshake(method, params, headers.get("mcp-protocol-version"))
 
 
 async def answer(gateway: Gateway, message: dict[str, Any]) -> Response:
     """To a message that `is_plain`."""
-    if message["method"] == INITIALIZED:
+    method, params = message["method"], message.get("params", {})
+    if method == INITIALIZED:
         return Response(status_code=202, media_type="application/json")
-    result = await _ANSWERS[message["method"]](gateway, message.get("params", {}))
-    return Response(
-        orjson.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), media_type="application/json"
-    )
+    result = await _ANSWERS[method](gateway, params)
+    if f"{_META}protocolVersion" in params.get("_meta", ()):
+        result = {**result, "resultType": "complete", "_meta": {f"{_META}serverInfo": _ABOUT}}
+        if method != "tools/call":
+            result |= {"ttlMs": 0, "cacheScope": "private"}
+    reply = {"jsonrpc": "2.0", "id": message["id"], "result": result}
+    return Response(orjson.dumps(reply), media_type="application/json")
+
+
+def _is_of_handshake(method: str, params: Params, version: str | None) -> bool:
+    """The handshake itself comes before a version is agreed on."""
+    if version not in HANDSHAKE_VERSIONS and not (version is None and method in ("initialize", INITIALIZED)):
+        return False
+    if method == "tools/call":
+        return _is_call(params) and _is_meta(params.get("_meta", {}), frozenset())
+    if method == "initialize":
+        return _is_handshake(params)
+    return method in (INITIALIZED, "tools/list", "ping") and not params
+
+
+def _is_modern(method: str, params: Params, headers: Mapping[str, str]) -> bool:
+    if headers.get("mcp-method") != method or not _is_meta(params.get("_meta"), _ENVELOPE):
+        return False
+    meta = params["_meta"]
+    if meta[f"{_META}protocolVersion"] != MODERN_VERSION or not _is_client(
+        meta[f"{_META}clientInfo"], meta[f"{_META}clientCapabilities"]
+    ):
+        return False
+    if method == "tools/call":
+        return _is_call(params) and headers.get("mcp-name") == params["name"]
+    return method in ("server/discover", "tools/list") and params.keys() == {"_meta"}
+
+
+def _is_meta(meta: Any, expected: frozenset[str]) -> bool:
+    """What is expected, and at most a token for progress that is never reported."""
+    if not isinstance(meta, dict) or meta.keys() - {"progressToken"} != expected:
+        return False
+    return "progressToken" not in meta or type(meta["progressToken"]) in (str, int)
 
 
 def _is_handshake(params: Params) -> bool:
-    about, able = params.get("clientInfo"), params.get("capabilities")
     return (
         params.keys() == {"protocolVersion", "capabilities", "clientInfo"}
-        and params["protocolVersion"] in VERSIONS
-        and isinstance(able, dict)
-        and all(isinstance(ability, dict) for ability in able.values())
-        and isinstance(about, dict)
-        and isinstance(about.get("name"), str)
-        and isinstance(about.get("version"), str)
+        and params["protocolVersion"] in HANDSHAKE_VERSIONS
+        and _is_client(params["clientInfo"], params["capabilities"])
+    )
+
+
+def _is_client(about: Any, abilities: Any) -> bool:
+    return (
+        isinstance(about, dict)
+        and about.keys() >= {"name", "version"}
+        and all(isinstance(text, str) for text in about.values())
+        and isinstance(abilities, dict)
+        and all(isinstance(ability, dict) for ability in abilities.values())
     )
 
 
 def _is_call(params: Params) -> bool:
-    meta = params.get("_meta", {})
     return (
         params.keys() <= {"name", "arguments", "_meta"}
         and isinstance(params.get("name"), str)
         and params["name"] in SCHEMAS
         and isinstance(params.get("arguments"), dict)
-        and isinstance(meta, dict)
-        and all(key == "progressToken" and type(value) in (str, int) for key, value in meta.items())
     )
 
 
-def _is_empty(params: Params) -> bool:
-    return not params
-
-
 async def _initialize(gateway: Gateway, params: Params) -> Params:
-    return {
-        "protocolVersion": params["protocolVersion"],
-        "capabilities": {"tools": {"listChanged": False}},
-        "serverInfo": {"name": NAME, "version": __version__},
-        "instructions": INSTRUCTIONS,
-    }
+    agreed = {"protocolVersion": params["protocolVersion"], "serverInfo": _ABOUT}
+    return {**agreed, "capabilities": _ABILITIES, "instructions": INSTRUCTIONS}
+
+
+async def _discover(gateway: Gateway, params: Params) -> Params:
+    return {"supportedVersions": [MODERN_VERSION], "capabilities": _ABILITIES, "instructions": INSTRUCTIONS}
 
 
 async def _call(gateway: Gateway, params: Params) -> Params:
     result = await call(gateway, params["name"], params["arguments"])
-    del result["resultType"]  # of the newer revision
+    del result["resultType"]  # only of the modern revision
     return result
 
 
@@ -102,11 +140,10 @@ async def _ping(gateway: Gateway, params: Params) -> Params:
     return {}
 
 
-_SHAPES: dict[str, Callable[[Params], bool]] = {
-    "initialize": _is_handshake,
-    INITIALIZED: _is_empty,
-    "tools/call": _is_call,
-    "tools/list": _is_empty,
-    "ping": _is_empty,
+_ANSWERS: dict[str, Callable[[Gateway, Params], Awaitable[Params]]] = {
+    "initialize": _initialize,
+    "server/discover": _discover,
+    "tools/call": _call,
+    "tools/list": _list,
+    "ping": _ping,
 }
-_ANSWERS: dict[str, Answering] = {"initialize": _initialize, "tools/call": _call, "tools/list": _list, "ping": _ping}

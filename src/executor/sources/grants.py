@@ -1,0 +1,83 @@
+"""What the addition of a source opens on private networks: only what was private, and was seen, at that moment."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from dataclasses import replace
+
+from executor.errors import EgressRefused
+from executor.sources import addresses as rules
+from executor.sources.addresses import Address, Target, is_metadata, is_private, is_private_host, literal, parse
+from executor.sources.kind import SourceRequest
+from executor.sources.reach import PUBLIC, grant_text, reach_of
+
+
+async def opened(request: SourceRequest) -> SourceRequest:
+    """The request with grants for the private addresses that it names itself, if it may open any."""
+    if request.again or not request.allow_private:
+        return request
+    written = [parse(url) for url in (request.location, request.base_url) if is_url(url)]
+    found = [await grant_of(target, is_written=True) for target in written]
+    grants = dict.fromkeys([*request.origins, *(grant for grant in found if grant)])
+    return replace(request, origins=tuple(grants))
+
+
+async def settled(request: SourceRequest, server: str, *, anywhere: bool = False) -> list[str]:
+    """The grants of a source whose document has been read; `server` is where its calls go.
+
+    A document opens its own host for an operator, and nothing for code: a human has seen only the request. Raises
+    EgressRefused if the server is private and stays closed.
+    """
+    origins, target = list(request.origins), parse(server)
+    if anywhere or reach_of(target, frozenset(origins)) != PUBLIC:
+        return origins
+    is_new = request.allow_private and not request.again
+    grant = await grant_of(target, is_written=False) if is_new and not request.base_url else ""
+    if grant and may_open(request, target):
+        return [*origins, grant]
+    if grant or is_private_host(target.host):
+        raise unshown(request, target) if is_new else rules.refusal(target.host)
+    return origins
+
+
+async def grant_of(target: Target, *, is_written: bool) -> str:
+    """Empty for what needs no grant or must not have one. Only an address that was written out may be metadata's."""
+    address = literal(target.host)
+    if address is not None:
+        return grant_text(target) if is_private(address) and (is_written or not is_metadata(address)) else ""
+    if is_private_host(target.host):
+        return grant_text(target)
+    addresses = await resolved(target)
+    if not addresses or not all(is_private(one) and not is_metadata(one) for one in addresses):
+        return ""
+    return grant_text(target, addresses)
+
+
+async def resolved(target: Target) -> set[Address]:
+    """Nothing for an unknown name: whoever connects to it will say so."""
+    loop = asyncio.get_running_loop()
+    try:
+        infos = await loop.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return set()
+    return {ipaddress.ip_address(info[4][0]) for info in infos}
+
+
+def may_open(request: SourceRequest, server: Target) -> bool:
+    if request.by_code:
+        return False
+    return not is_url(request.location) or parse(request.location).host == server.host
+
+
+def is_url(location: str) -> bool:
+    return location.startswith(("http://", "https://"))
+
+
+def unshown(request: SourceRequest, server: Target) -> EgressRefused:
+    hint = "pass baseUrl, so that it is shown" if request.by_code else f"if that is right, add --base-url {server.url}"
+    return EgressRefused(
+        f"the document names the server {server.origin}, which is on a private network and not part of the request",
+        hint=hint,
+    )
