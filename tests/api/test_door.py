@@ -86,6 +86,17 @@ def test_a_browser_that_leaves_the_origin_out_still_betrays_another_site(daemon:
     assert (answer.status, answer.json["code"]) == (403, "origin_refused")
 
 
+def test_a_site_named_twice_is_another_site(daemon: Daemon) -> None:
+    twice = "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Site: cross-site\r\n"
+    status, _ = send(daemon, STATUS.format("Host: 127.0.0.1:{port}\r\n" + twice))
+    assert status == 403
+
+
+@pytest.mark.parametrize("path", ["/v1/events?after=9223372036854775808", "/v1/events?after=-1"])
+def test_an_event_number_that_can_not_be_is_a_bad_request(daemon: Daemon, path: str) -> None:
+    assert daemon.get(path).status == 400
+
+
 def test_a_link_from_another_site_may_lead_to_the_approvals_page(daemon: Daemon) -> None:
     page = daemon.get("/approvals/int_aaaaaaaaaaaaaaaaaaaaaaaaaa", role=None, headers={"Sec-Fetch-Site": "cross-site"})
     assert page.status == 200

@@ -143,3 +143,35 @@ async def test_checked_arguments_reach_the_service(house: House) -> None:
     assert answer == '{"done": true}'
     assert house.upstream.requests[-1].target == "/t/a%2Fb?limit=3"
     assert house.upstream.requests[-1].json == {"name": "x"}
+
+
+def ladder(steps: int, last: Any) -> dict[str, Any]:
+    """Each schema refers eight times to the next."""
+    refs = "#/components/schemas/L"
+    schemas: dict[str, Any] = {
+        f"L{step}": {"anyOf": [{"$ref": f"{refs}{step + 1}"} for _ in range(8)]} for step in range(steps)
+    }
+    return {**schemas, f"L{steps}": last}
+
+
+@pytest.mark.parametrize("inside", [True, False])
+async def test_a_ladder_of_alternatives_is_opened_instead_of_compared_for_ever(house: House, inside: bool) -> None:
+    first = {"$ref": "#/components/schemas/L0"}
+    schema = {"type": "object", "properties": {"a": first}} if inside else first
+    schemas = ladder(12, {"type": "object", "required": ["zz"]})
+    source = await house.connect({"/t": {"post": operation(schema)}}, components={"schemas": schemas})
+    assert any("alternatives" in one.reason for one in source.skipped)
+    tool = await house.tool("things.t.make")
+    arguments = {"a": 5} if inside else {"body": {"b": 5}}
+    await house.catalog.check(tool, arguments)
+    with pytest.raises(ToolError):
+        await house.catalog.check(tool, {**arguments, "limit": "x"})
+
+
+async def test_as_many_alternatives_as_real_documents_have_are_still_checked(house: House) -> None:
+    one_of = {
+        "oneOf": [{"type": "object", "properties": {"kind": {"const": n}}, "required": ["kind"]} for n in range(300)]
+    }
+    body = {"type": "object", "properties": {"a": one_of}}
+    assert await problems(house, {"id": "1", "a": {"kind": 299}}, body) == []
+    assert [one["at"] for one in await problems(house, {"id": "1", "a": {"kind": 300}}, body)] == ["/a"]

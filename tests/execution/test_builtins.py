@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 from tests.execution.conftest import House, value
+from tests.sources.upstream import as_json, serving
+from tests.support.ledger import DOCUMENT
 
 
 async def test_code_can_discover_describe_and_call_what_it_found(house: House) -> None:
@@ -50,3 +52,18 @@ async def test_describing_an_unknown_tool_names_the_nearest(house: House) -> Non
     code, hint = value(outcome)
     assert code == "not_found"
     assert "ledger.entries.listEntries" in hint
+
+
+async def test_an_approval_opens_only_the_private_addresses_it_showed(house: House) -> None:
+    with serving() as hidden:
+        document = {**DOCUMENT, "servers": [{"url": "http://10.1.2.3:8080/x"}]}
+        hidden.routes["/openapi.json"] = as_json(document)
+        outcome = await house.run(
+            f'try {{ await tools.executor.sources.add({{url: "{hidden.url}/openapi.json", namespace: "second"}}) }}'
+            " catch (e) { return [e.code, e.message, e.hint] }"
+        )
+        await house.settle(outcome, "approve")
+        code, message, hint = value(await house.wait(outcome.execution.id))
+    assert code == "egress_refused"
+    assert "10.1.2.3:8080" in message
+    assert "baseUrl" in hint

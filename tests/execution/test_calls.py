@@ -154,8 +154,8 @@ async def unknown_writes(house: House, execution_id: str) -> list[str]:
 
 async def test_a_write_under_way_at_the_time_limit_is_reported_as_unknown(house: House) -> None:
     await house.policy("ledger.**", "allow")
-    house.ledger.delay = 4.0
-    outcome = await house.run('await tools.ledger.entries.addEntry({key: "late"})', limits=Limits(wall_ms=300))
+    house.ledger.delay = 10.0
+    outcome = await house.run('await tools.ledger.entries.addEntry({key: "late"})', limits=Limits(wall_ms=1500))
     failure = outcome.execution.failure
     assert failure is not None
     assert failure.details["unknownOutcomes"] == [{"seq": 1, "path": "ledger.entries.addEntry"}]

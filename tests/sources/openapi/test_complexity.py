@@ -13,8 +13,8 @@ from executor.model.source import Loaded
 from executor.sources.egress import Egress
 from executor.sources.kind import SourceRequest
 from executor.sources.openapi import kind as kinds
+from executor.sources.openapi import visits
 from executor.sources.openapi.kind import OpenApi, build_catalog
-from executor.sources.openapi.visits import PER_OPERATION
 from tests.sources.openapi.documents import answers, json_body, load
 
 REF = "#/components/schemas/"
@@ -62,15 +62,17 @@ def test_alternatives_in_every_order_do_not_multiply() -> None:
     assert {part["const"] for part in tool.input_schema["properties"]["x"]["anyOf"]} == set(names)
 
 
-def test_an_operation_beyond_the_budget_is_skipped_and_the_others_stay() -> None:
-    wide = {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(PER_OPERATION)}}
+def test_an_operation_beyond_the_budget_is_skipped_and_the_others_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visits, "PER_OPERATION", 1_000)
+    wide = {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(1_000)}}
     loaded = load({"/wide": {"post": {"requestBody": json_body(wide)}}, "/plain": {"get": {}}})
     assert [tool.binding["path"] for tool in loaded.tools] == ["/plain"]
     assert [(one.where, "too complex" in one.reason) for one in loaded.skipped] == [("POST /wide", True)]
 
 
-def test_one_part_used_by_many_operations_can_not_fill_the_memory() -> None:
-    wide = {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(10_000)}}
+def test_one_part_used_by_many_operations_can_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visits, "PER_DOCUMENT", 50_000)
+    wide = {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(500)}}
     body = {"requestBody": {"$ref": "#/components/requestBodies/wide"}}
     paths = {f"/x{n}": {"post": body} for n in range(200)}
     loaded = load(paths, components={"requestBodies": {"wide": json_body(wide)}})
@@ -127,11 +129,11 @@ async def test_documents_that_are_being_read_leave_threads_to_everybody_else(
 async def test_a_reading_that_nobody_waits_for_stops_by_itself(egress: Egress, monkeypatch: pytest.MonkeyPatch) -> None:
     ended = threading.Event()
 
-    def build(request: SourceRequest, data: bytes, location: str, visits: Any) -> Loaded:
+    def build(request: SourceRequest, data: bytes, location: str, counted: Any) -> Loaded:
         try:
             while True:
-                visits.begin()
-                visits.spend(0)
+                counted.begin()
+                counted.spend(0)
         finally:
             ended.set()
 

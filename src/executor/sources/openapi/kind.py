@@ -21,6 +21,7 @@ from executor.sources.loading import Loading, in_time
 from executor.sources.openapi import arguments as forms
 from executor.sources.openapi import document as documents
 from executor.sources.openapi import names, servers
+from executor.sources.openapi.loosen import loosen
 from executor.sources.openapi.operations import Reader
 from executor.sources.openapi.request import build
 from executor.sources.openapi.results import result_text, transport_error
@@ -153,12 +154,13 @@ def build_catalog(request: SourceRequest, data: bytes, location: str, visits: Vi
     ]
     if not tools:
         raise no_operations(where, reader)
+    opened = loosen(tools, reader.schemas.definitions)
     return Loaded(
         name=request.name or title[:200] or namespace,
         namespace=namespace,
         tools=with_digests(tools, reader.schemas.definitions),
         definitions=reader.schemas.definitions,
-        skipped=tuple(reader.skipped),
+        skipped=(*reader.skipped, *opened),
         document_digest=digest_text(data),
         config={
             "location": request.location,

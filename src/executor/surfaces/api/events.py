@@ -11,7 +11,7 @@ from starlette.responses import Response
 from executor.surfaces.api import shapes
 from executor.surfaces.api.answers import PROBLEMS
 from executor.surfaces.api.context import EdgeRoute
-from executor.surfaces.api.streams import LastEventId, events_answer
+from executor.surfaces.api.streams import After, LastEventId, events_answer
 
 router = APIRouter(prefix="/v1/events", route_class=EdgeRoute, tags=["events"], responses=PROBLEMS)
 
@@ -19,7 +19,7 @@ router = APIRouter(prefix="/v1/events", route_class=EdgeRoute, tags=["events"], 
 @router.get("", response_model=shapes.EventPage)
 async def follow(
     request: Request,
-    after: Annotated[int, Query(ge=0)] = 0,
+    after: After = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 500,
     last_event_id: LastEventId = None,
 ) -> Response:

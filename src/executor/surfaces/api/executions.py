@@ -18,7 +18,7 @@ from executor.surfaces.api import shapes
 from executor.surfaces.api.answers import PROBLEMS, answer
 from executor.surfaces.api.bodies import DEFAULT_WAIT, MAX_WAIT, NewExecution, Resume
 from executor.surfaces.api.context import Context, EdgeRoute, context, operator_only
-from executor.surfaces.api.streams import LastEventId, events_answer
+from executor.surfaces.api.streams import After, LastEventId, events_answer
 
 router = APIRouter(prefix="/v1/executions", route_class=EdgeRoute, tags=["executions"], responses=PROBLEMS)
 PARTS = frozenset({"calls", "code"})
@@ -122,7 +122,7 @@ async def logs(request: Request, execution_id: str) -> Response:
 async def follow(
     request: Request,
     execution_id: str,
-    after: Annotated[int, Query(ge=0)] = 0,
+    after: After = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 500,
     last_event_id: LastEventId = None,
 ) -> Response:

@@ -158,7 +158,9 @@ def check_origin(headers: Headers, ours: frozenset[str], *, navigable: bool) -> 
     """A browser names the page that asks. `Sec-Fetch-Site` covers the requests for which it leaves Origin out."""
     if b"origin" in headers and (headers.get(b"origin") or "").lower() not in ours:
         raise OriginRefused("a web page of another origin may not talk to this daemon")
-    if not navigable and headers.get(b"sec-fetch-site") in ("cross-site", "same-site"):
+    site = headers.get(b"sec-fetch-site") or "none"
+    repeated = b"sec-fetch-site" in headers and headers.get(b"sec-fetch-site") is None
+    if not navigable and (repeated or site in ("cross-site", "same-site")):
         raise OriginRefused("another site may not talk to this daemon through a browser")
 
 

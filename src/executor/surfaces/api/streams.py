@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any, Final
 
 import orjson
-from fastapi import Header
+from fastapi import Header, Query
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -27,7 +27,9 @@ HEARTBEAT_SECONDS: Final = 15.0
 STALLED_SECONDS: Final = 60.0
 MAX_STREAMS: Final = 256
 ENDINGS: Final = frozenset({"execution.completed", "execution.failed", "execution.cancelled"})
-LastEventId = Annotated[int | None, Header(alias="Last-Event-ID", ge=0)]
+MOST = 2**63 - 1  # what a database can compare with
+After = Annotated[int, Query(ge=0, le=MOST)]
+LastEventId = Annotated[int | None, Header(alias="Last-Event-ID", ge=0, le=MOST)]
 
 
 async def events_answer(request: Request, execution_id: str | None, *, after: int, limit: int) -> Response:
