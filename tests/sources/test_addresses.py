@@ -35,8 +35,10 @@ def test_wrapping_an_address_into_ipv6_never_hides_that_it_is_private(address: i
         assert is_private(ipaddress.IPv6Address(f"::ffff:{address}"))
 
 
-@pytest.mark.parametrize("address", ["169.254.169.254", "fe80::1", "::ffff:169.254.169.254"])
-def test_metadata_addresses_are_link_local(address: str) -> None:
+@pytest.mark.parametrize(
+    "address", ["169.254.169.254", "fe80::1", "::ffff:169.254.169.254", "fd00:ec2::254", "64:ff9b::a9fe:a9fe"]
+)
+def test_metadata_addresses_are_known_in_every_spelling(address: str) -> None:
     assert is_metadata(ipaddress.ip_address(address))
 
 

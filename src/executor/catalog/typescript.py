@@ -19,6 +19,7 @@ BUILT_IN = frozenset(
     }
 )  # fmt: skip
 MAX_DEPTH = 3
+MAX_CHAIN = 40
 MAX_ENUM = 12
 MAX_CHOICES = 8
 MAX_NOTE = 60
@@ -65,7 +66,9 @@ class Types:
     def _reference(self, definition: str, depth: int) -> str:
         target = self.definitions.get(definition, {})
         is_named = any(word in target for word in ("properties", "allOf", "anyOf", "oneOf", "enum", "$ref", "items"))
-        if not is_named or depth > 40:
+        if depth > MAX_CHAIN:
+            return "unknown"
+        if not is_named:
             return self.render({word: part for word, part in target.items() if word != "$ref"}, depth + 1)
         return self.name(definition)
 

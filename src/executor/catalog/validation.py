@@ -9,23 +9,41 @@ from typing import Any
 
 import jsonschema_rs
 
+from executor.catalog.effort import Effort
 from executor.errors import ToolError
 from executor.model.tool import Schema, Tool
 
 MAX_REPAIRS = 100
 MAX_PROBLEMS = 20
 MAX_MESSAGE = 300
-Validator = jsonschema_rs.Draft202012Validator
+# The library holds all other threads up while it works: some 10 ns a step to check, 50 µs a step to tell what is wrong.
+CHECKED_STEPS = 10_000_000
+EXPLAINED_STEPS = 5_000
 # Patterns come from documents: an expression that explodes gives up instead of holding the process.
 PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=100_000, size_limit=1_000_000)
 ACCEPT_ALL: Schema = {"type": "object"}
+
+
+class Validator:
+    """Gives up on what would take long: a value it can't check in time is left to the service."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._compiled = jsonschema_rs.Draft202012Validator(schema, offline=True, pattern_options=PATTERNS)
+        self._effort = Effort(schema)
+
+    def errors(self, value: Any) -> list[jsonschema_rs.ValidationError] | None:
+        """None if the value is wrong and it would take too long to say where."""
+        steps = self._effort.steps(value)
+        if steps > CHECKED_STEPS or self._compiled.is_valid(value):
+            return []
+        return list(islice(self._compiled.iter_errors(value), MAX_PROBLEMS)) if steps <= EXPLAINED_STEPS else None
 
 
 def compile_schema(schema: Schema) -> Validator:
     """Deletes keyword after keyword that the schema standard does not allow, until what is left is valid."""
     for _ in range(MAX_REPAIRS):
         try:
-            return Validator(schema, offline=True, pattern_options=PATTERNS)
+            return Validator(schema)
         except jsonschema_rs.ValidationError as error:
             if not cut(schema, list(error.instance_path)):
                 break
@@ -50,9 +68,11 @@ def cut(schema: Any, path: Sequence[str | int]) -> bool:
 
 def problems(validator: Validator, arranged: dict[str, Any], arguments: dict[str, Any], tool: Tool) -> list[Problem]:
     try:
-        errors = list(islice(validator.iter_errors(arranged), MAX_PROBLEMS))
+        errors = validator.errors(arranged)
     except ValueError:
         return [{"at": "", "message": "the arguments are nested too deeply"}]
+    if errors is None:
+        return [{"at": "", "message": "they do not fit the schema; give less at once to learn where"}]
     return [problem for error in errors for problem in explain(error, arguments, tool)][:MAX_PROBLEMS]
 
 

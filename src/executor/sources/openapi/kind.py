@@ -34,7 +34,7 @@ class OpenApi:
     name = "openapi"
 
     def __init__(
-        self, egress: Egress, *, load_seconds: float = 30.0, call_seconds: float = 60.0, answer_bytes: int = 10_000_000
+        self, egress: Egress, *, load_seconds: float = 60.0, call_seconds: float = 60.0, answer_bytes: int = 10_000_000
     ) -> None:
         self._egress = egress
         self._load_bounds = Bounds(load_seconds, documents.MAX_BYTES)
