@@ -152,9 +152,29 @@ async def test_an_uncaught_tool_error_ends_the_execution_with_its_own_code(runti
     assert {name: failure.details[name] for name in details} == details
 
 
-async def test_code_may_throw_a_tool_error_of_its_own(runtime: TypeScriptRuntime) -> None:
-    failure = await failure_of(runtime, 'throw new ToolError("mine", { code: "my_code", hint: "h" })')
-    assert (failure.code, failure.message, failure.hint) == ("my_code", "mine", "h")
+@pytest.mark.parametrize(
+    "code",
+    [
+        'throw new ToolError("mine", { code: "denied", hint: "h" })',
+        'throw Object.assign(new ToolError("mine"), { code: "sandbox_lost" })',
+        'class Own extends ToolError { code = "cancelled" } throw new Own("mine")',
+    ],
+)
+async def test_a_tool_error_that_code_made_itself_carries_no_code(runtime: TypeScriptRuntime, code: str) -> None:
+    failure = await failure_of(runtime, code)
+    assert (failure.code, failure.message) == ("code_error", "ToolError: mine")
+
+
+async def test_a_tool_error_of_the_host_keeps_its_code_whatever_is_written_over_it(runtime: TypeScriptRuntime) -> None:
+    def refuse(_: object) -> None:
+        raise Failed({"code": "upstream_error", "message": "no", "status": 500})
+
+    code = (
+        "try { await tools.a.b({}) } catch (e) { e.code = 'sandbox_lost'; WeakMap.prototype.get = () => 'x'; throw e }"
+    )
+    last = (await drive(runtime, code, {"a.b": refuse}))[-1]
+    assert last.failure is not None
+    assert (last.failure.code, last.failure.details["status"]) == ("upstream_error", 500)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from executor.runtime.sandbox import Answer
 from executor.runtime.typescript.runtime import TypeScriptRuntime
-from tests.runtime.driving import CLOCK, drive, failure_of, first_step, outcome, program, value_of
+from tests.runtime.driving import CLOCK, Failed, drive, failure_of, first_step, outcome, program, value_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -233,6 +233,68 @@ async def test_an_answer_too_large_for_the_memory_ends_that_execution(runtime: T
     await sandbox.close()
     assert step.failure is not None
     assert step.failure.code == "memory_limit"
+
+
+KILLERS = {
+    "a stack with a line beyond all numbers": 'const e = new Error("x"); e.stack = "  at main.ts:" + "9".repeat(400); throw e',
+    "raw JSON as the result": 'return JSON.rawJSON("9".repeat(400))',
+    "raw JSON as an argument": 'return await tools.a.b({ n: JSON.rawJSON("9".repeat(400)) })',
+    "raw JSON in an error": 'throw Object.assign(new ToolError("x"), { status: JSON.rawJSON("9".repeat(400)) })',
+    "names of tools at their longest": "for (let i = 0; i < 1000; i++) tools['\\u0001'.repeat(999) + '😀']({}).catch(() => 0); throw new Error('x')",
+}
+
+
+@pytest.mark.parametrize("name", KILLERS)
+async def test_what_the_host_cannot_read_ends_its_program_and_not_the_worker(
+    runtime: TypeScriptRuntime, name: str
+) -> None:
+    pids = runtime.worker_pids
+    bystander = await runtime.open()
+    await bystander.start(program("return await tools.a.b({})"))
+    assert (await failure_of(runtime, KILLERS[name], output_bytes=1000, log_bytes=1000)).code == "code_error"
+    assert (await bystander.answer(Answer(1, CLOCK, value="7"))).value == "7"
+    await bystander.close()
+    assert runtime.worker_pids == pids
+
+
+HUGE = {
+    "a name": "const e = new Error('x'); e.name = 'n'.repeat(15e6); throw e",
+    "a message": "throw new Error('\\u0001'.repeat(15e6))",
+    "a stack": "const e = new Error('x'); e.stack = '    at f (main.ts:1:1)\\n'.repeat(3e5); throw e",
+    "an object": "throw { a: 'x'.repeat(15e6) }",
+    "a text": "throw 'x'.repeat(15e6)",
+    "details": "try { await tools.a.b({}) } catch (e) { e.details = { toJSON: () => 'd'.repeat(15e6) }; throw e }",
+    "a status": "try { await tools.a.b({}) } catch (e) { e.status = { toJSON: () => 'd'.repeat(15e6) }; throw e }",
+    "a hint": "try { await tools.a.b({}) } catch (e) { e.hint = 'h'.repeat(15e6); throw e }",
+}
+
+
+@pytest.mark.parametrize("name", HUGE)
+async def test_an_error_is_no_way_around_the_output_limit(runtime: TypeScriptRuntime, name: str) -> None:
+    def refuse(_: object) -> None:
+        raise Failed({"code": "denied", "message": "no"})
+
+    last = (await drive(runtime, HUGE[name], {"a.b": refuse}))[-1]
+    assert last.failure is not None
+    assert last.failure.code in ("code_error", "denied")
+    assert len(json.dumps(last.failure.to_dict())) < 100_000
+
+
+@pytest.mark.parametrize(
+    "flood",
+    [
+        "for (;;) { try { tools.a.b({}).catch(() => 0) } catch {} }",
+        "for (;;) { try { setTimeout(() => 0, 5) } catch {} }",
+        "const again = () => { try { tools.a.b({}) } catch {} Promise.resolve().then(again) }; again(); await tools.a.b({})",
+    ],
+)
+async def test_a_flood_of_calls_ends_at_the_limit_and_burns_no_more_time(
+    runtime: TypeScriptRuntime, flood: str
+) -> None:
+    step = await first_step(runtime, flood, calls=10, cpu_ms=60_000)
+    assert step.failure is not None
+    assert (step.failure.code, len(step.proposals)) == ("call_limit", 10)
+    assert step.cpu_ms < 10_000
 
 
 async def test_others_are_served_while_one_loops(runtime: TypeScriptRuntime) -> None:

@@ -142,7 +142,9 @@ async def test_only_frames_of_the_submitted_code_are_shown(runtime: TypeScriptRu
     assert frames and all("main.ts:" in frame for frame in frames)
 
 
-@pytest.mark.parametrize(("thrown", "shown"), [('"text"', "text"), ("null", "null"), ("42", "42"), ("{a: 1}", "Error")])
+@pytest.mark.parametrize(
+    ("thrown", "shown"), [('"text"', "text"), ("null", "null"), ("42", "42"), ("{a: 1}", "{ a: 1 }")]
+)
 async def test_throwing_something_that_is_no_error_still_says_what(
     runtime: TypeScriptRuntime, thrown: str, shown: str
 ) -> None:

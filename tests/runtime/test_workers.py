@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ctypes
+import json
 import os
 import signal
 import sys
@@ -19,6 +20,7 @@ from executor.errors import Busy, SandboxLost
 from executor.model.execution import Limits
 from executor.runtime.sandbox import Answer
 from executor.runtime.typescript import frames, image, process, wasm
+from executor.runtime.typescript import runtime as runtime_module
 from executor.runtime.typescript.frames import Fault, Reply
 from executor.runtime.typescript.runtime import TypeScriptRuntime
 from executor.runtime.typescript.steps import Reader, Violation
@@ -231,30 +233,54 @@ LIMITS = Limits(calls=2, output_bytes=100)
     [
         b"x1\n",
         b"v1",
-        b"v{\n",
         b"v1\nv2\n",
         b'c2 "a"\n{}\n',
-        b'c1 "a"\n[]\n',
-        b'c1 "a"\n{"a":\n',
-        b"c1 5\n{}\n",
-        b'c1 ""\n{}\n',
         b'c1 "a"\n',
         b"t1 0\nt2 99999999999\n",
         b"t1 5\nt1 5\n",
         b"t1 5\nt2 5\nt3 5\n",
         b"tx 5\n",
         b'l9"x"\n',
-        b"l1[]\n",
-        b"f{}\n",
-        b'f{"code":1,"message":"","hint":"","details":{}}\n',
-        b'f{"code":"a","message":"","hint":"","details":[]}\n',
         b"\xff\xfe\n",
-        b'v"\xff"\n',
     ],
 )
 def test_a_reply_that_breaks_the_protocol_is_not_believed(output: bytes) -> None:
     with pytest.raises(Violation):
         Reader(LIMITS).read(Reply(frames.STEP, 0, None, output))
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        b"v{\n",
+        b"vNaN\n",
+        b'v"\xff"\n',
+        b'c1 "a"\n[]\n',
+        b'c1 "a"\n{"a":\n',
+        b"c1 5\n{}\n",
+        b'c1 ""\n{}\n',
+        b"l1[]\n",
+        b"f{}\n",
+        b"f[]\n",
+        b'f{"code":1,"message":"","hint":"","details":{}}\n',
+        b'f{"code":"a","message":"","hint":"","details":[]}\n',
+        b'f{"code":"a","message":"","hint":"","details":{"line":Infinity}}\n',
+    ],
+)
+def test_what_a_program_wrote_and_nobody_can_read_is_its_own_failure(output: bytes) -> None:
+    step = Reader(LIMITS).read(Reply(frames.STEP, 0, None, output))
+    assert step.failure is not None
+    assert step.failure.code == "unserializable_result"
+
+
+def test_the_size_of_a_failure_is_bounded_whatever_the_worker_says() -> None:
+    long = "é" * 300_000
+    details = {"name": long, "stack": long, "status": long, "details": [long], "more": long, "line": 3}
+    text = json.dumps({"code": long, "message": long, "hint": long, "details": details}, ensure_ascii=False).encode()
+    failure = Reader(LIMITS).read(Reply(frames.STEP, 0, None, b"f" + text + b"\n")).failure
+    assert failure is not None
+    assert len(json.dumps(failure.to_dict(), ensure_ascii=False).encode()) < 100_000
+    assert (len(failure.message.encode()), failure.details["line"]) == (8_000, 3)
 
 
 def test_the_number_of_a_call_must_follow_the_one_before() -> None:
@@ -284,6 +310,57 @@ async def test_a_worker_that_talks_nonsense_is_ended(own: TypeScriptRuntime, fra
     assert await value_of(own, "return 2") == 2
 
 
+async def test_who_did_not_break_the_worker_is_innocent(own: TypeScriptRuntime) -> None:
+    sandboxes = [await own.open() for _ in range(4)]
+    culprit = sandboxes[0]
+    fellows = [sandbox for sandbox in sandboxes[1:] if sandbox._place.worker is culprit._place.worker]
+    steps = [asyncio.create_task(sandbox.start(program("for (;;);"))) for sandbox in (culprit, *fellows)]
+    await asyncio.sleep(0)
+    culprit._place._on_frame(b"nonsense")
+    outcomes = await asyncio.gather(*steps, return_exceptions=True)
+    with pytest.raises(SandboxLost) as later:
+        await fellows[0].answer(Answer(1, CLOCK, value="1"))
+    for sandbox in sandboxes:
+        await sandbox.close()
+    assert [getattr(outcome, "details", None) for outcome in outcomes] == [{"innocent": False}, {"innocent": True}]
+    assert later.value.details == {"innocent": True}
+
+
+async def test_a_worker_that_crashed_says_who_was_running(own: TypeScriptRuntime) -> None:
+    sandboxes = [await own.open() for _ in range(4)]
+    one, other = [sandbox for sandbox in sandboxes if sandbox._place.worker is sandboxes[0]._place.worker]
+    await other.start(program("return await tools.a.b({})"))
+    running = asyncio.create_task(one.start(program("for (;;);")))
+    await asyncio.sleep(0)
+    one._place.worker.kill()
+    with pytest.raises(SandboxLost) as suspect:
+        await running
+    with pytest.raises(SandboxLost) as bystander:
+        await other.answer(Answer(1, CLOCK, value="1"))
+    for sandbox in sandboxes:
+        await sandbox.close()
+    assert (suspect.value.details, bystander.value.details) == ({"innocent": False}, {"innocent": True})
+
+
+async def test_an_unexpected_fault_in_a_slot_ends_that_program_alone(
+    cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patch = "from executor.runtime.typescript.slot import Slot; Slot._answer = lambda *_: {}['gone']; "
+    monkeypatch.setattr(process, "_CALL", patch + process._CALL)
+    runtime = TypeScriptRuntime(workers=1, slots=1, cache_dir=cache_dir)
+    await runtime.start()
+    pids = runtime.worker_pids
+    sandbox = await runtime.open()
+    await sandbox.start(program("return await tools.a.b({})"))
+    step = await sandbox.answer(Answer(1, CLOCK, value="1"))
+    await sandbox.close()
+    assert step.failure is not None
+    assert (step.failure.code, "KeyError" in step.failure.message) == ("sandbox_lost", True)
+    assert await value_of(runtime, "return 1 + 1") == 2
+    assert runtime.worker_pids == pids
+    await runtime.close()
+
+
 async def test_a_frame_larger_than_the_limits_allow_ends_the_worker(own: TypeScriptRuntime) -> None:
     sandbox = await own.open()
     step = asyncio.create_task(sandbox.start(program("return await tools.a.b({})")))
@@ -296,6 +373,7 @@ async def test_a_frame_larger_than_the_limits_allow_ends_the_worker(own: TypeScr
 async def test_a_worker_that_ignores_an_order_to_stop_is_ended(
     own: TypeScriptRuntime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(runtime_module, "ABORT_SECONDS", 0.5)
     sandbox = await own.open()
     worker = sandbox._place.worker
     monkeypatch.setattr(worker.control, "send", lambda data: None)

@@ -98,6 +98,12 @@ def apply(*, data_bytes: int) -> list[Layer]:
     return [_try(name, step) for name, step in steps]
 
 
+def greeting(layers: list[Layer]) -> bytes:
+    """The first frame that a sealed process sends."""
+    lines = "\n".join(f"{layer.name}\t{int(layer.active)}\t{layer.detail}" for layer in layers).encode()
+    return struct.pack("<I", len(lines)) + lines
+
+
 def _try(name: str, step: Callable[[], str]) -> Layer:
     if sys.platform != "linux" and name != "rlimits":
         return Layer(name, False, f"not available on {sys.platform}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bisect
 import re
-import time
 from collections.abc import Callable, Iterator
 
 from tree_sitter import Language, Node, Parser, Tree
@@ -15,8 +14,6 @@ _BLANKS = bytes(byte if byte in b"\r\n" else 32 for byte in range(256))
 _SEMICOLON, _SPACE, _PARENTHESIS = 59, 32, 41
 _NEW_STATEMENT = re.compile(rb"\s*?\n\s*[(\[`]")
 _LOOK_AHEAD = 1000
-_PIECE = 128
-_PARSE_NS = 2_000_000_000
 
 # Blanked whole. A statement leaves a semicolon behind, so that the line before it can't run on into the line after it.
 _TYPES = (
@@ -80,7 +77,7 @@ class Blanked:
     def __init__(self, source: bytes) -> None:
         self.source = source
         self.out = bytearray(source)
-        self.tree = _parse(source)
+        self.tree = Parser(LANGUAGE).parse(source)  # without end for some nonsense: only where it can be killed
         self._nodes = _nodes_by_kind(self.tree)
         self._cuts = self._find_cuts()
 
@@ -147,25 +144,6 @@ class Blanked:
             self.blank_node(node, _SEMICOLON)
         for node in self._of("import"):
             raise self.refuse(node, "import() is not available in the sandbox", _NO_MODULES)
-
-
-def _parse(source: bytes) -> Tree:
-    """Fed in small pieces: the parser holds Python's lock, and some nonsense takes it quadratic time.
-
-    Each piece lets other slots go on, and past the bound there are no more pieces, which ends the parsing.
-    """
-    expires = time.thread_time_ns() + _PARSE_NS
-    expired = False
-
-    def read(at: int, _: object) -> bytes:
-        nonlocal expired
-        expired = expired or time.thread_time_ns() > expires
-        return b"" if expired else source[at : at + _PIECE]
-
-    tree = Parser(LANGUAGE).parse(read)
-    if expired:
-        raise Refused("the code takes too long to parse", "check that it is TypeScript, and shorten it", 1, 1)
-    return tree
 
 
 def _nodes_by_kind(tree: Tree) -> dict[str, list[Node]]:

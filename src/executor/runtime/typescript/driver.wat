@@ -9,6 +9,7 @@
   (import "engine" "qjs_set_max_stack_size" (func $set_max_stack_size (param i32)))
   (import "engine" "qjs_set_interrupt_handler" (func $set_interrupt_handler (param i32)))
   (import "engine" "qjs_run_gc" (func $run_gc))
+  (import "engine" "qjs_new_host_function" (func $new_host_function (param i32 i32 i32) (result i32)))
   (import "engine" "qjs_get_undefined" (func $get_undefined (result i32)))
   (import "engine" "qjs_get_prop_uint32" (func $get_item (param i32 i32) (result i32)))
   (import "engine" "qjs_new_string" (func $new_string (param i32 i32) (result i32)))
@@ -25,7 +26,7 @@
   (import "engine" "qjs_free_cstring" (func $free_string (param i32)))
 
   (global $clock (mut i64) (i64.const 0))     ;; nanoseconds since 1970, fixed within a step
-  (global $scratch (mut i32) (i32.const 0))   ;; 0: argv, 16: a length, 20: the interrupt flag, 24 and 32: file names
+  (global $scratch (mut i32) (i32.const 0))   ;; 0: argv, 16: a length, 20: the interrupt flag, 24 to 47: names
   (global $buffer (mut i32) (i32.const 0))    ;; 4096 bytes for small input
   (global $out (mut i32) (i32.const 0))       ;; text of the last step, freed when the next one begins
   (global $undefined (mut i32) (i32.const 0))
@@ -42,7 +43,9 @@
   (func $host_promise_rejection (param i32 i32 i32))
   (func $host_module_normalize (param i32 i32) (result i32) (i32.const 0))
   (func $host_module_load (param i32 i32) (result i32) (i32.const 0))
-  (func $host_call (param i32 i32 i32 i32 i32) (result i32) (i32.const 0))
+  (func $host_call (param i32 i32 i32 i32 i32) (result i32)  ;; only `stop` is one: the engine throws at its next look
+    (i32.store8 offset=20 (global.get $scratch) (i32.const 1))
+    (call $get_undefined))
   (func $clock_time_get (param i32 i64 i32) (result i32)
     (i64.store (local.get 2) (global.get $clock))
     (i32.const 0))
@@ -126,13 +129,14 @@
 
   ;; made once, before the image is baked: evaluate the prelude and keep the functions it returns. 0 when it went well
   (func (export "initialize") (param $pointer i32) (param $length i32) (result i32)
-    (local $functions i32)
+    (local $functions i32) (local $adopt i32)
     (if (call $qjs_init) (then (return (i32.const 1))))
     (call $set_max_stack_size (i32.const 262144))
     (global.set $scratch (call $malloc (i32.const 64)))
     (i64.store offset=16 (global.get $scratch) (i64.const 0))
     (i64.store offset=24 (global.get $scratch) (i64.const 0x0073742e6e69616d))  ;; "main.ts"
     (i64.store offset=32 (global.get $scratch) (i64.const 0x006564756c657270))  ;; "prelude"
+    (i64.store offset=40 (global.get $scratch) (i64.const 0x00000000706f7473))  ;; "stop"
     (global.set $buffer (call $malloc (i32.const 4096)))
     (global.set $undefined (call $get_undefined))
     (local.set $functions
@@ -146,6 +150,11 @@
     (global.set $turn (call $get_item (local.get $functions) (i32.const 4)))
     (global.set $flush (call $get_item (local.get $functions) (i32.const 5)))
     (global.set $ended (call $get_item (local.get $functions) (i32.const 6)))
+    (i32.store (global.get $scratch)
+      (call $new_host_function (i32.add (global.get $scratch) (i32.const 40)) (i32.const 4) (i32.const 0)))
+    (local.set $adopt (call $get_item (local.get $functions) (i32.const 7)))
+    (call $free_value (call $call (local.get $adopt) (i32.const 1)))
+    (call $free_value (local.get $adopt))
     (call $free_value (local.get $functions))
     (call $free (local.get $pointer))
     (call $set_interrupt_handler (i32.const 1))

@@ -6,23 +6,41 @@ import os
 import struct
 from typing import NamedTuple
 
-START, ANSWER, CLOSE = 1, 2, 3
-ABORT = 9
-STEP, CLOSED = 1, 2
+START, ANSWER, CLOSE, RUN = 1, 2, 3, 4
+ABORT, HOG = 9, 10
+STEP, CLOSED, TYPED = 1, 2, 3
 UNUSABLE_IMAGE = 3  # a worker's exit code
 MALFORMED = struct.error
 
 LENGTH = struct.Struct("<I")
-_START = struct.Struct("<B16sqQIIII")
+_START = struct.Struct("<B16sqQIIII?")
 _ANSWER = struct.Struct("<BqIB")
 _REPLY = struct.Struct("<BII")
-_ABORT = struct.Struct("<BII")
+_CONTROL = struct.Struct("<BII")
+_SOURCE = struct.Struct("<IBIIII")
 _LARGEST = 0xFFFFFFFF
-CONTROL_SIZE = _ABORT.size
+CONTROL_SIZE = _CONTROL.size
+_LONGEST_CALL = 6 * 1000 + 64  # a tool's name at its longest, every character escaped
 _CLOSE = LENGTH.pack(1) + bytes([CLOSE])
 
 
+class Source(NamedTuple):
+    """`offset` is how far the first line is shifted; `callable` says that a function it gives is the program itself.
+
+    `end` is the line and column after the last character, `stray` of a bracket that closes nothing: what goes wrong
+    beyond the last line goes wrong there.
+    """
+
+    code: bytes
+    offset: int
+    callable: bool
+    end: tuple[int, int] = (0, 0)
+    stray: tuple[int, int] = (0, 0)
+
+
 class Start(NamedTuple):
+    """`attempt`: it may turn out to be no JavaScript; the worker then says TYPED, and the next frame is a RUN."""
+
     seed: bytes
     clock_ms: int
     memory_bytes: int
@@ -30,7 +48,8 @@ class Start(NamedTuple):
     calls: int
     output_bytes: int
     log_bytes: int
-    code: bytes
+    attempt: bool
+    source: Source
 
 
 class Answered(NamedTuple):
@@ -59,10 +78,16 @@ class Reply(NamedTuple):
     output: bytes
 
 
-def encode_start(start: Start) -> bytes:
-    seed, clock_ms, memory_bytes, *bounds = start[:-1]
-    head = _START.pack(START, seed, clock_ms, memory_bytes, *(min(bound, _LARGEST) for bound in bounds))
-    return LENGTH.pack(len(head) + len(start.code)) + head + start.code
+def largest_output(calls: int, output_bytes: int, log_bytes: int) -> int:
+    """JSON escapes and UTF-8 can make six bytes of one character; arguments, value and logs are bounded apart."""
+    return 6 * (2 * output_bytes + log_bytes) + calls * _LONGEST_CALL + (1 << 19)
+
+
+def encode_start(start: Start, kind: int = START) -> bytes:
+    seed, clock_ms, memory_bytes, *bounds = start[:-2]
+    head = _START.pack(kind, seed, clock_ms, memory_bytes, *(min(bound, _LARGEST) for bound in bounds), start.attempt)
+    head += encode_source(start.source._replace(code=b""))
+    return LENGTH.pack(len(head) + len(start.source.code)) + head + start.source.code
 
 
 def encode_answer(answered: Answered) -> bytes:
@@ -75,12 +100,26 @@ def encode_close() -> bytes:
 
 
 def encode_abort(slot: int, number: int) -> bytes:
-    return _ABORT.pack(ABORT, slot, number)
+    return _CONTROL.pack(ABORT, slot, number)
+
+
+def encode_hog(slot: int, number: int) -> bytes:
+    return LENGTH.pack(CONTROL_SIZE) + _CONTROL.pack(HOG, slot, number)
+
+
+def encode_source(source: Source) -> bytes:
+    return _SOURCE.pack(source.offset, source.callable, *source.end, *source.stray) + source.code
+
+
+def decode_source(body: bytes) -> Source:
+    offset, callable_, line, column, *stray = _SOURCE.unpack_from(body)
+    return Source(body[_SOURCE.size :], offset, bool(callable_), (line, column), (stray[0], stray[1]))
 
 
 def decode_start(body: bytes) -> Start:
-    _, seed, clock_ms, memory_bytes, cpu_ms, calls, output_bytes, log_bytes = _START.unpack_from(body)
-    return Start(seed, clock_ms, memory_bytes, cpu_ms, calls, output_bytes, log_bytes, body[_START.size :])
+    _, seed, clock_ms, memory_bytes, cpu_ms, calls, output_bytes, log_bytes, attempt = _START.unpack_from(body)
+    source = decode_source(body[_START.size :])
+    return Start(seed, clock_ms, memory_bytes, cpu_ms, calls, output_bytes, log_bytes, attempt, source)
 
 
 def decode_answer(body: bytes) -> Answered:
@@ -88,13 +127,15 @@ def decode_answer(body: bytes) -> Answered:
     return Answered(clock_ms, seq, bool(succeeded), body[_ANSWER.size :])
 
 
-def decode_abort(body: bytes) -> tuple[int, int]:
-    _, slot, number = _ABORT.unpack(body)
-    return slot, number
+def decode_control(body: bytes) -> tuple[int, int, int]:
+    """ABORT or HOG, the slot, and the number of the program there."""
+    kind, slot, number = _CONTROL.unpack(body)
+    return kind, slot, number
 
 
 def encode_reply(reply: Reply) -> bytes:
-    fault = b"" if reply.fault is None else "\0".join(str(part) for part in reply.fault).encode("utf-8", "replace")
+    parts = () if reply.fault is None else (str(part).replace("\0", " ") for part in reply.fault)
+    fault = "\0".join(parts).encode("utf-8", "replace")
     head = _REPLY.pack(reply.kind, min(reply.cpu_us, _LARGEST), len(fault))
     return LENGTH.pack(len(head) + len(fault) + len(reply.output)) + head + fault + reply.output
 
@@ -103,7 +144,7 @@ def decode_reply(body: bytes) -> Reply:
     """Raises ValueError, struct.error or UnicodeDecodeError for anything that is not a reply."""
     kind, cpu_us, size = _REPLY.unpack_from(body)
     fault_text = body[_REPLY.size : _REPLY.size + size]
-    if kind not in (STEP, CLOSED) or len(fault_text) != size:
+    if kind not in (STEP, CLOSED, TYPED) or len(fault_text) != size:
         raise ValueError("not a reply")
     fault = None
     if fault_text:

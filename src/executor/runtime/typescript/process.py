@@ -18,7 +18,7 @@ from executor.runtime.seal import Layer
 from executor.runtime.typescript import frames
 
 _MODULES = ("executor", "tree_sitter", "tree_sitter_typescript", "wasmtime")
-_BOOT = "import sys; sys.path[:0] = sys.argv.pop().split({!r}); from executor.runtime.typescript.worker import main; {}"
+_BOOT = "import sys; sys.path[:0] = sys.argv.pop().split({!r}); from executor.runtime.typescript.{} import main; {}"
 _CALL = "main(sys.argv[1], int(sys.argv[2]), [int(n) for n in sys.argv[3].split(',')])"
 # Few arenas and no bytecode writing. Nothing of the daemon's own environment: it may hold secrets.
 _ENVIRONMENT = {"LANG": "C.UTF-8", "MALLOC_ARENA_MAX": "2", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -27,8 +27,27 @@ _END_SECONDS = 2.0
 ENDED = "the connection ended"
 
 
-def lost(message: str) -> SandboxLost:
-    return SandboxLost(message, hint="the execution is taken up again on another worker")
+def lost(message: str, *, innocent: bool) -> SandboxLost:
+    """`innocent`: what happened is surely no fault of this program, so it need not be counted against it."""
+    return SandboxLost(message, hint="the execution is taken up again on another worker", innocent=innocent)
+
+
+class Evicted(SandboxLost):
+    """The program has burnt much CPU time while others wait: its place is needed."""
+
+
+def launch(module: str, call: str, arguments: list[str], descriptors: list[int]) -> subprocess.Popen[bytes]:
+    """Starts `main` of a module here as a process. It is killed when the calling *thread* ends."""
+    command = [sys.executable, "-I", "-S", "-c", _BOOT.format(os.pathsep, module, call), *arguments]
+    return subprocess.Popen(
+        [*command, os.pathsep.join(_module_directories())],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=_ENVIRONMENT,
+        pass_fds=descriptors,
+        cwd="/",
+    )
 
 
 def _module_directories() -> list[str]:
@@ -40,6 +59,11 @@ def _module_directories() -> list[str]:
             raise ImportError(f"{name} is not installed")
         found[str(Path(spec.submodule_search_locations[0]).parent)] = None
     return list(found)
+
+
+def read_greeting(frame: bytes) -> tuple[Layer, ...]:
+    rows = [line.split("\t") for line in frame.decode().split("\n")]
+    return tuple(Layer(name, active == "1", detail) for name, active, detail in rows)
 
 
 class Stream(asyncio.Protocol):
@@ -82,12 +106,14 @@ class Place:
         self.worker, self.index = worker, index
         self.programs = 0
         self.waiting: deque[asyncio.Future[bytes]] = deque()
-        self.stream = Stream(self._on_frame, worker.broken, _LARGEST_READY)
+        self.stream = Stream(self._on_frame, lambda reason: worker.broken(reason, self), _LARGEST_READY)
         self.since = 0.0
+        self.hog_since: float | None = None
+        self.is_settled = False  # a hog that has waited for its turn, and keeps its place
 
     def request(self, frame: bytes) -> asyncio.Future[bytes]:
         if self.worker.is_dead:
-            raise lost("the worker process is gone")
+            raise lost("the worker process is gone", innocent=self is not self.worker.culprit)
         loop = self.worker.loop
         future: asyncio.Future[bytes] = loop.create_future()
         if not self.waiting:
@@ -98,7 +124,7 @@ class Place:
 
     def _on_frame(self, frame: bytes) -> None:
         if not self.waiting:
-            self.worker.broken("a reply that nobody asked for")
+            self.worker.broken("a reply that nobody asked for", self)
             return
         future = self.waiting.popleft()
         self.since = self.worker.loop.time()
@@ -108,26 +134,41 @@ class Place:
     def abort(self) -> None:
         self.worker.control.send(frames.encode_abort(self.index, self.programs))
 
-    def fail(self, message: str) -> None:
+    def evict(self) -> None:
+        """Ends the steps under way; their replies still come, to nobody. Whoever takes the place back ends the code."""
+        self.hog_since = None
+        for future in self.waiting:
+            _fail(future, Evicted("others are waiting for the place", hint="it is started again", innocent=True))
+
+    def fail(self, message: str, *, innocent: bool) -> None:
         while self.waiting:
-            future = self.waiting.popleft()
-            if not future.done():
-                future.set_exception(lost(message))
-                future.exception()  # a caller that was cancelled will not look
+            _fail(self.waiting.popleft(), lost(message, innocent=innocent))
+
+
+def _fail(future: asyncio.Future[bytes], error: SandboxLost) -> None:
+    if not future.done():
+        future.set_exception(error)
+        future.exception()  # a caller that was cancelled will not look
 
 
 class Worker:
-    """`ready` is done when the worker has sealed itself; `on_end` is called once, when it is gone."""
+    """`ready` is done when the worker has sealed itself; `on_end` is called once, when it is gone.
 
-    def __init__(self, image: Path, slots: int, on_end: Callable[[Worker], None]) -> None:
+    `on_hog` is called when a program has burnt much CPU time. `culprit` is the place whose program ended the worker.
+    """
+
+    def __init__(
+        self, image: Path, slots: int, on_end: Callable[[Worker], None], on_hog: Callable[[Place], None]
+    ) -> None:
         self.loop = asyncio.get_running_loop()
-        self.image, self._on_end = image, on_end
+        self.image, self._on_end, self._on_hog = image, on_end, on_hog
+        self.culprit: Place | None = None
         self.is_dead = False
         self.reason = ""
         self.layers: tuple[Layer, ...] = ()
         self.ready: asyncio.Future[None] = self.loop.create_future()
         self.ready.add_done_callback(lambda future: future.cancelled() or future.exception())
-        self.control = Stream(self._on_ready, self.broken, _LARGEST_READY)
+        self.control = Stream(self._on_control, self.broken, _LARGEST_READY)
         self.places = [Place(self, index) for index in range(slots)]
         self.free: list[Place] = []
         self._process: subprocess.Popen[bytes] | None = None
@@ -163,41 +204,43 @@ class Worker:
 
     def _popen(self, descriptors: list[int]) -> subprocess.Popen[bytes]:
         control, *slots = descriptors
-        command = [sys.executable, "-I", "-S", "-c", _BOOT.format(os.pathsep, _CALL), str(self.image), str(control)]
-        command += [",".join(map(str, slots)), os.pathsep.join(_module_directories())]
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env=_ENVIRONMENT,
-            pass_fds=descriptors,
-            cwd="/",
-        )
+        return launch("worker", _CALL, [str(self.image), str(control), ",".join(map(str, slots))], descriptors)
 
-    def _on_ready(self, frame: bytes) -> None:
+    def _on_control(self, frame: bytes) -> None:
         try:
-            rows = [line.split("\t") for line in frame.decode().split("\n")]
-            self.layers = tuple(Layer(name, active == "1", detail) for name, active, detail in rows)
-        except ValueError:
-            self.broken("an unreadable greeting")
+            if self.ready.done():
+                self._note_hog(*frames.decode_control(frame))
+            else:
+                self.layers = read_greeting(frame)
+        except (ValueError, IndexError, frames.MALFORMED):
+            self.broken("an unreadable greeting or notice")
             return
         if not self.ready.done():
             self.free = list(self.places)
             self.ready.set_result(None)
 
-    def broken(self, reason: str) -> None:
-        """Any disorder ends the whole worker: nothing it says can be believed any more."""
+    def _note_hog(self, kind: int, index: int, number: int) -> None:
+        place = self.places[index]
+        if kind == frames.HOG and number == place.programs and place.waiting:
+            place.hog_since = self.loop.time()
+            self._on_hog(place)
+
+    def broken(self, reason: str, culprit: Place | None = None) -> None:
+        """Any disorder ends the whole worker: nothing it says can be believed any more.
+
+        When it ended by itself, any program that was running may have done it.
+        """
         if self.is_dead:
             return
         self.is_dead, self.reason = True, reason
+        self.culprit = culprit if reason != ENDED else None
         if reason != ENDED:  # then it is ending by itself, with an exit code that tells why
             self.kill()
         self.free.clear()
         if not self.ready.done():
-            self.ready.set_exception(lost(f"the worker process did not start: {reason}"))
+            self.ready.set_exception(lost(f"the worker process did not start: {reason}", innocent=True))
         for place in self.places:
-            place.fail(f"the worker process ended: {reason}")
+            place.fail(f"the worker process ended: {reason}", innocent=reason != ENDED and place is not self.culprit)
         for stream in (self.control, *(place.stream for place in self.places)):
             if stream.transport is not None:
                 stream.transport.abort()

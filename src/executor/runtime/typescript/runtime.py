@@ -4,84 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import deque
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
 from executor.errors import Busy, ExecutorError, SandboxLost
-from executor.runtime.sandbox import Answer, Program, Step
 from executor.runtime.seal import Layer
 from executor.runtime.typescript import frames, image
-from executor.runtime.typescript.frames import Answered, Start
+from executor.runtime.typescript.frames import Reply
+from executor.runtime.typescript.lane import LARGE_CODE, Lane
 from executor.runtime.typescript.process import Place, Worker, lost
-from executor.runtime.typescript.steps import Reader, Violation, largest_reply
+from executor.runtime.typescript.sandboxes import TypeScriptSandbox
+from executor.runtime.typescript.turns import Turns
 
-ABORT_SECONDS = 2.0
+ABORT_SECONDS = 10.0  # a program that was slowed down may take seconds to notice on a busy machine
 _GRACE_SECONDS = 60.0
 _FIRST_BACKOFF, _LAST_BACKOFF = 0.05, 5.0
 _HOPELESS = 4  # failed starts in a row after which nobody is kept waiting for a worker
 _WATCH_SECONDS = 1.0
-
-
-class TypeScriptSandbox:
-    """One program in one slot. Steps may be asked for ahead; each gets its own reply, in order."""
-
-    def __init__(self, runtime: TypeScriptRuntime, place: Place) -> None:
-        self._runtime, self._place = runtime, place
-        self._reader: Reader | None = None
-        self._ended = self._closed = False
-
-    async def start(self, program: Program) -> Step:
-        limits = program.limits
-        self._reader = Reader(limits)
-        self._place.programs += 1
-        self._place.stream.largest = largest_reply(limits)
-        self._runtime.watch(self._place, limits.cpu_ms)
-        return await self._step(
-            frames.encode_start(
-                Start(
-                    program.seed,
-                    program.clock_ms,
-                    limits.memory_bytes,
-                    limits.cpu_ms,
-                    limits.calls,
-                    limits.output_bytes,
-                    limits.log_bytes,
-                    program.code.encode("utf-8", "replace"),
-                )
-            )
-        )
-
-    async def answer(self, answer: Answer) -> Step:
-        if self._reader is None:
-            raise ValueError("the sandbox has not been started")
-        text = answer.value if answer.value is not None else answer.error
-        if text is None:
-            raise ValueError("an answer needs a value or an error")
-        answered = Answered(answer.clock_ms, answer.seq, answer.value is not None, text.encode("utf-8", "replace"))
-        return await self._step(frames.encode_answer(answered))
-
-    async def _step(self, frame: bytes) -> Step:
-        if self._closed:
-            raise lost("the sandbox is closed")
-        body = await self._place.request(frame)
-        try:
-            reply = frames.decode_reply(body)
-            if reply.kind != frames.STEP or self._reader is None:
-                raise Violation("a reply of the wrong kind")
-            step = self._reader.read(reply)
-        except (Violation, ValueError, frames.MALFORMED) as error:
-            self._place.worker.broken(f"it broke the protocol: {error}")
-            raise lost("the worker process broke the protocol") from error
-        self._ended = self._ended or step.ended
-        return step
-
-    async def close(self) -> None:
-        if self._closed:
-            return
-        self._closed = True
-        self._runtime.release(self._place, clean=(self._ended and not self._place.waiting) or self._reader is None)
 
 
 class TypeScriptRuntime:
@@ -93,7 +33,8 @@ class TypeScriptRuntime:
         self._count, self._slots, self._cache_dir = workers, slots, cache_dir
         self._workers: list[Worker] = []
         self._gone: set[Worker] = set()
-        self._queue: deque[asyncio.Future[Place]] = deque()
+        self.turns = Turns(self._workers, workers * slots)
+        self._lane, self._large_lane = Lane(resident=True), Lane(resident=False)
         self._tasks: set[asyncio.Task[None]] = set()
         self._watched: dict[Place, float] = {}
         self._watcher: asyncio.TimerHandle | None = None
@@ -106,10 +47,11 @@ class TypeScriptRuntime:
         """Returns once every worker is under way and the first is ready."""
         path = await asyncio.to_thread(image.ensure, self._cache_dir)
         workers = [await self._spawn(path) for _ in range(self._count)]
+        self._in_background(self._lane.start())
         await asyncio.wait([worker.ready for worker in workers], return_when=asyncio.FIRST_COMPLETED)
 
     async def _spawn(self, image_path: Path) -> Worker:
-        worker = Worker(image_path, self._slots, self._on_end)
+        worker = Worker(image_path, self._slots, self._on_end, lambda place: self.turns.relieve())
         self._workers.append(worker)
         worker.ready.add_done_callback(lambda _: self._on_ready(worker))
         try:
@@ -121,7 +63,7 @@ class TypeScriptRuntime:
     def _on_ready(self, worker: Worker) -> None:
         if not worker.is_dead:
             self.layers, self._failed_starts, self._hopeless = worker.layers, 0, None
-            self._serve_queue()
+            self.turns.serve()
 
     def _on_end(self, worker: Worker) -> None:
         self._workers.remove(worker)
@@ -159,10 +101,7 @@ class TypeScriptRuntime:
 
     def _refuse_all(self, reason: str) -> None:
         self._hopeless = Busy(f"no sandbox worker can be started: {reason}", hint="run `executor doctor`")
-        while self._queue:
-            future = self._queue.popleft()
-            if not future.done():
-                future.set_exception(self._hopeless)
+        self.turns.refuse_all(self._hopeless)
 
     @property
     def worker_pids(self) -> list[int]:
@@ -173,36 +112,21 @@ class TypeScriptRuntime:
         return sum(len(worker.places) - len(worker.free) for worker in self._workers if worker.ready.done())
 
     async def open(self) -> TypeScriptSandbox:
-        place = self._take()
-        if place is None:
-            if self._closing:
-                raise lost("the runtime is closed")
-            if self._hopeless is not None:
-                raise self._hopeless
-            future: asyncio.Future[Place] = asyncio.get_running_loop().create_future()
-            self._queue.append(future)
-            try:
-                place = await future
-            except asyncio.CancelledError:
-                if future.done() and not future.cancelled():
-                    self.release(future.result(), clean=True)
-                raise
-        return TypeScriptSandbox(self, place)
+        place = self.turns.take()
+        return TypeScriptSandbox(self, place if place is not None else await self._wait(hog=False))
 
-    def _take(self) -> Place | None:
-        """A place on the worker with the most free ones."""
-        worker = max(self._workers, key=lambda candidate: len(candidate.free), default=None)
-        return worker.free.pop() if worker is not None and worker.free else None
+    async def hog_place(self) -> Place:
+        return await self._wait(hog=True)
 
-    def _serve_queue(self) -> None:
-        while self._queue:
-            if self._queue[0].done():
-                self._queue.popleft()
-                continue
-            place = self._take()
-            if place is None:
-                return
-            self._queue.popleft().set_result(place)
+    async def _wait(self, *, hog: bool) -> Place:
+        if self._closing:
+            raise lost("the runtime is closed", innocent=True)
+        if self._hopeless is not None:
+            raise self._hopeless
+        return await self.turns.wait(lambda place: self.release(place, clean=True), hog=hog)
+
+    async def blank(self, code: bytes) -> Reply:
+        return await (self._lane if len(code) <= LARGE_CODE else self._large_lane).blank(code)
 
     def release(self, place: Place, *, clean: bool) -> None:
         self._watched.pop(place, None)
@@ -215,8 +139,9 @@ class TypeScriptRuntime:
 
     def _give_back(self, place: Place) -> None:
         if not place.worker.is_dead and not self._closing:
+            self.turns.left(place)
             place.worker.free.append(place)
-            self._serve_queue()
+            self.turns.serve()
 
     async def _clear(self, place: Place) -> None:
         """Stops what still runs there. A worker that does not obey is ended."""
@@ -226,7 +151,7 @@ class TypeScriptRuntime:
             async with asyncio.timeout(ABORT_SECONDS):
                 await place.request(frames.encode_close())
         except TimeoutError:
-            place.worker.broken("it ignored an order to stop")
+            place.worker.broken("it ignored an order to stop", place)
         except SandboxLost:
             return
         else:
@@ -242,7 +167,7 @@ class TypeScriptRuntime:
         now = asyncio.get_running_loop().time()
         for place, most in list(self._watched.items()):
             if place.waiting and now - place.since > most:
-                place.worker.broken("it did not answer")
+                place.worker.broken("it did not answer", place)
         self._watcher = None
         if self._watched and not self._closing:
             self._watcher = asyncio.get_running_loop().call_later(_WATCH_SECONDS, self._look)
@@ -251,11 +176,10 @@ class TypeScriptRuntime:
         self._closing = True
         if self._watcher is not None:
             self._watcher.cancel()
-        for future in self._queue:
-            if not future.done():
-                future.set_exception(lost("the runtime is closed"))
+        self.turns.refuse_all(lost("the runtime is closed", innocent=True))
         for worker in list(self._workers):
             worker.broken("the runtime is closed")
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*(worker.reap() for worker in self._gone), *self._tasks, return_exceptions=True)
+        await asyncio.gather(self._lane.close(), self._large_lane.close())

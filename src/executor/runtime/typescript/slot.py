@@ -13,16 +13,19 @@ from typing import Any
 from executor.runtime.typescript import frames
 from executor.runtime.typescript.frames import Answered, Fault, Reply, Start
 from executor.runtime.typescript.machine import DeadlineCallback, Machine, OutOfMemory, Trap, WasmError
-from executor.runtime.typescript.source import Refused, Source, prepare
 from executor.runtime.typescript.wasm import CONTINUE, Engine, Module, lib
 
 TICK_SECONDS = 0.01
-_TICKS = 2  # the clock's ticks between two looks at the CPU time
+# The clock's ticks between two looks at the CPU time: of a new program, of a hog, and of one that was slowed down.
+# A look takes Python's lock, which a slow thread gives back slowly.
+_TICKS, _HOG_TICKS, _NICE_TICKS = 1, 2, 10
 _GRACE_NS = 250_000_000  # after its CPU time is up, code has this long to stop in order, with its logs
-_HOG_NS = 200_000_000
+_HOG_NS = 8_000_000  # of a program, over all its steps: the parent is told, and may want the place
+_NICE_NS = 40_000_000  # what is still there is slowed down, and would then be slow to stop
 _NICE = 10
 _LEAST_MEMORY = 4 << 20
 _RESERVE = 4 << 20
+_NO_JAVASCRIPT = b'f{"code":"syntax_error"'
 
 
 class Ticker:
@@ -75,42 +78,54 @@ class Slot:
     parent gave up: an order that comes late must not hit the next.
     """
 
-    def __init__(self, module: Module, descriptor: int, ticker: Ticker) -> None:
-        self._module, self._descriptor, self._ticker = module, descriptor, ticker
+    def __init__(
+        self, module: Module, descriptor: int, ticker: Ticker, on_hog: Callable[[int], None] = lambda number: None
+    ) -> None:
+        self._module, self._descriptor, self._ticker, self._on_hog = module, descriptor, ticker, on_hog
         self.running = False
         self.aborted = self._number = 0
         self._machine: Machine | None = None
-        self._used_ns = self._began_ns = self._limit_ns = self._memory_bytes = 0
-        self._overdue = self._nice = False
+        self._used_ns = self._began_ns = self._limit_ns = self._memory_bytes = self._most_output = 0
+        self._overdue = self._told = self._nice = self._failed = False
         self._on_deadline = DeadlineCallback(self._look)
 
     def serve(self) -> None:
-        """Until the parent is gone, or until this thread had to be slowed down and another must take its place."""
+        """Until the parent is gone, or until this thread was slowed down or failed and another must take its place."""
         while (body := frames.read_frame(self._descriptor)) is not None:
-            reply = self._reply(body)
-            frames.write_all(self._descriptor, frames.encode_reply(reply))
-            if self._machine is None and self._nice:
-                self._nice = False
+            frames.write_all(self._descriptor, self._frame(body))
+            if self._machine is None and (self._nice or self._failed):
+                self._nice = self._failed = False
                 self._ticker.replace(self)
                 return
         os._exit(0)
+
+    def _frame(self, body: bytes) -> bytes:
+        """Whatever goes wrong here ends this program and no other: a slot that stays silent would be lost."""
+        try:
+            return frames.encode_reply(self._reply(body))
+        except Exception as error:  # noqa: BLE001 - see above
+            self._failed = True
+            with contextlib.suppress(Exception):
+                self._drop()
+            self._machine = None
+            said = f"the sandbox failed: {type(error).__name__}: {error}"[:500]
+            fault = Fault("sandbox_lost", said, "this is a fault of the sandbox, not of the code; please report it")
+            return frames.encode_reply(Reply(frames.STEP, 0, fault, b""))
 
     def _reply(self, body: bytes) -> Reply:
         if body[0] == frames.CLOSE:
             self._drop()
             return Reply(frames.CLOSED, 0, None, b"")
-        before = self._used_ns
-        fault, output = None, b""
+        before = 0 if body[0] == frames.START else self._used_ns
+        fault: Fault | None = None
         try:
-            if body[0] == frames.START:
-                before = 0
-                output = self._start(frames.decode_start(body))
-            elif self._machine is not None:
-                output = self._answer(self._machine, frames.decode_answer(body))
-        except Refused as refused:
-            fault = Fault("syntax_error", refused.message, refused.hint, refused.line, refused.column)
+            output = self._work(body)
         except (Trap, WasmError, OutOfMemory, MemoryError) as error:
-            fault = self._fault(error)
+            fault, output = self._fault(error), b""
+        if output is None:
+            return Reply(frames.TYPED, self._used_ns // 1000, None, b"")
+        if len(output) > self._most_output:
+            fault, output = fault or _too_much(), b""
         if fault is None and self._overdue and not _has_ended_by_itself(output):
             fault = self._cpu_limit()
         if fault is None and self._is_starved(output):
@@ -119,24 +134,40 @@ class Slot:
             self._drop()
         return Reply(frames.STEP, (self._used_ns - before) // 1000, fault, output)
 
-    def _start(self, start: Start) -> bytes:
+    def _work(self, body: bytes) -> bytes | None:
+        if body[0] == frames.START:
+            return self._start(frames.decode_start(body))
+        if body[0] == frames.RUN:
+            return self._launch(frames.decode_start(body))
+        return b"" if self._machine is None else self._answer(self._machine, frames.decode_answer(body))
+
+    def _start(self, start: Start) -> bytes | None:
+        """None if this was an attempt and the code is no JavaScript."""
         self._drop()
         self._number += 1
         self._used_ns, self._limit_ns, self._overdue = 0, start.cpu_ms * 1_000_000, False
+        self._told = False
+        self._most_output = frames.largest_output(start.calls, start.output_bytes, start.log_bytes)
+        output = self._launch(start)
+        if start.attempt and output.startswith(_NO_JAVASCRIPT):
+            self._drop()
+            return None
+        return output
+
+    def _launch(self, start: Start) -> bytes:
         self._began_ns = time.thread_time_ns()
         try:
-            source = prepare(start.code)
             self._memory_bytes = max(start.memory_bytes, _LEAST_MEMORY)
             machine = self._machine = Machine(self._module, self._memory_bytes)
             machine.watch(self._on_deadline)
             machine.prepare_interrupt()
-            return self._run(machine, lambda: self._begin(machine, start, source))
+            return self._run(machine, lambda: self._begin(machine, start))
         finally:
             self._used_ns += time.thread_time_ns() - self._began_ns
 
-    def _begin(self, machine: Machine, start: Start, source: Source) -> bytes:
-        machine.boot(start.clock_ms, settings(start, source))
-        return machine.start(start.clock_ms, source.code)
+    def _begin(self, machine: Machine, start: Start) -> bytes:
+        machine.boot(start.clock_ms, settings(start))
+        return machine.start(start.clock_ms, start.source.code)
 
     def _answer(self, machine: Machine, answered: Answered) -> bytes:
         self._began_ns = time.thread_time_ns()
@@ -166,9 +197,13 @@ class Slot:
         if spent > self._limit_ns and not self._overdue and self._machine is not None:
             self._overdue = True
             self._machine.interrupt()
-        if spent > _HOG_NS and not self._nice:
+        if spent > _HOG_NS and not self._told:
+            self._told = True
+            self._on_hog(self._number)
+        if spent > _NICE_NS and not self._nice:
             self._be_nice()
-        delta[0], kind[0] = _TICKS, CONTINUE
+        delta[0] = _NICE_TICKS if self._nice else _HOG_TICKS if self._told else _TICKS
+        kind[0] = CONTINUE
         return 0
 
     def _be_nice(self) -> None:
@@ -205,7 +240,8 @@ class Slot:
             self._machine = None
 
 
-def settings(start: Start, source: Source) -> bytes:
+def settings(start: Start) -> bytes:
+    source = start.source
     seed = ",".join(str(int.from_bytes(start.seed[at : at + 4], "little")) for at in range(0, 16, 4))
     callable_ = "true" if source.callable else "false"
     return (
@@ -213,6 +249,10 @@ def settings(start: Start, source: Source) -> bytes:
         f'"offset":{source.offset},"callable":{callable_},'
         f'"end":[{source.end[0]},{source.end[1]}],"stray":[{source.stray[0]},{source.stray[1]}]}}'
     ).encode()
+
+
+def _too_much() -> Fault:
+    return Fault("output_limit", "the code handed out more than it may", "return and log only what is needed")
 
 
 def _end_of(output: bytes) -> bytes:

@@ -3,39 +3,23 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from tree_sitter import Node
 
 from executor.runtime.typescript.blank import Blanked, Refused
+from executor.runtime.typescript.frames import Source
+from executor.runtime.typescript.plain import OPEN, OPEN_EXPRESSION, without_fence
 
 __all__ = ["Refused", "Source", "prepare"]
 
-_FENCE = re.compile(rb"\A\s*(```[^\n`]*\n).*?(```)\s*\Z", re.DOTALL)
-_OPEN = b'(async function(){"use strict";'
-_OPEN_EXPRESSION = _OPEN + b"return("
 _DEFAULT = b"var __default="  # as long as `export default`, so columns stay true
 _EXPORT_DEFAULT = re.compile(rb"export\s+default")
 _SKIPPED = ("comment", "empty_statement", "interface_declaration", "type_alias_declaration", "ambient_declaration")
 _FUNCTIONS = ("function_declaration", "generator_function_declaration")
 
 
-class Source(NamedTuple):
-    """`offset` is how far the first line is shifted; `callable` says that a function it gives is the program itself.
-
-    `end` is the line and column after the last character, `stray` of a bracket that closes nothing: what goes wrong
-    beyond the last line goes wrong there.
-    """
-
-    code: bytes
-    offset: int
-    callable: bool
-    end: tuple[int, int]
-    stray: tuple[int, int]
-
-
 def prepare(submitted: bytes) -> Source:
-    code = Blanked(_without_fence(submitted))
+    code = Blanked(without_fence(submitted))
     code.run()
     statements = [node for node in code.tree.root_node.children if node.type not in _SKIPPED]
     for node in statements:
@@ -49,20 +33,9 @@ def prepare(submitted: bytes) -> Source:
     return _wrapped(code, b"\n})")
 
 
-def _wrapped(code: Blanked, tail: bytes, *, head: bytes = _OPEN, callable_: bool = False) -> Source:
+def _wrapped(code: Blanked, tail: bytes, *, head: bytes = OPEN, callable_: bool = False) -> Source:
     end = code.position(len(code.source.rstrip()))
     return Source(head + bytes(code.out) + tail, len(head), callable_, end, code.stray_bracket())
-
-
-def _without_fence(submitted: bytes) -> bytes:
-    fence = _FENCE.match(submitted)
-    if fence is None:
-        return submitted
-    out = bytearray(submitted)
-    for group in (1, 2):
-        start, end = fence.span(group)
-        out[start:end] = re.sub(rb"[^\r\n]", b" ", submitted[start:end])
-    return bytes(out)
 
 
 def _expression(code: Blanked, statement: Node) -> Source:
@@ -73,7 +46,7 @@ def _expression(code: Blanked, statement: Node) -> Source:
     if last.type == ";":
         code.blank_node(last)
     _without_tools_parameter(code, statement.children[0])
-    return _wrapped(code, b"\n)})", head=_OPEN_EXPRESSION, callable_=True)
+    return _wrapped(code, b"\n)})", head=OPEN_EXPRESSION, callable_=True)
 
 
 def _declared(code: Blanked, function: Node) -> Source:

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import orjson
 
 from executor.model.execution import Failure, Limits
 from executor.runtime.sandbox import Log, Proposal, Step
-from executor.runtime.typescript.frames import Fault, Reply
+from executor.runtime.typescript.frames import Fault, Reply, largest_output
 
 LEVELS: tuple[Literal["debug", "log", "info", "warn", "error"], ...] = ("debug", "log", "info", "warn", "error")
 _LONGEST_PATH = 1000
 _LONGEST_TIMER = 2**31 - 1
 _SHALLOW = 200  # fewer brackets than this can't be too deep
-_TOO_DEEP = "is nested too deeply"
+_MOST_CODE, _MOST_MESSAGE, _MOST_HINT, _MOST_STACK, _MOST_NAME = 100, 8_000, 2_000, 16_000, 200
+_MOST_CARRIED, _MOST_FAILURE = 64_000, 100_000
+_ESSENTIAL = ("name", "line", "column")
 
 
 class Violation(Exception):
     """The reply is nothing a healthy worker sends."""
 
 
-class TooDeep(Exception):
-    """JSON that is well-formed but nested deeper than anything here will carry."""
+class Unreadable(Exception):
+    """What the program itself wrote into a well-formed line can't be taken. That ends the program, not its worker."""
 
 
 def largest_reply(limits: Limits) -> int:
-    """JSON escapes and UTF-8 can make six bytes of one character; arguments, value and logs are bounded apart."""
-    return 6 * (2 * limits.output_bytes + limits.log_bytes) + (1 << 20)
+    return largest_output(limits.calls, limits.output_bytes, limits.log_bytes) + (1 << 16)
 
 
 class Reader:
@@ -61,12 +63,12 @@ class Reader:
                     value, failure = self._end(kind, line[1:])
                 else:
                     raise Violation(f"an unknown line: {line[:40]!r}")
-        except TooDeep:
-            value, failure = None, _too_deep()
+        except Unreadable as error:
+            value, failure = None, _unreadable(str(error))
         except (ValueError, IndexError, KeyError, TypeError) as error:
             raise Violation(f"a malformed line: {error}") from error
         if reply.fault is not None:
-            value, failure = None, _failure(reply.fault)
+            value, failure = None, failure_of(reply.fault)
         return Step(tuple(proposals), tuple(logs), value, failure, reply.cpu_us / 1000)
 
     def _next(self, head: bytes) -> int:
@@ -78,11 +80,11 @@ class Reader:
 
     def _call(self, line: bytes, arguments: bytes) -> Proposal:
         head, _, quoted = line.partition(b" ")
-        path = orjson.loads(quoted)
+        path = _load(quoted)
         if not isinstance(path, str) or not 0 < len(path) <= _LONGEST_PATH:
-            raise Violation("a call without a proper path")
+            raise Unreadable("is the name of a tool, but no proper one")
         if not isinstance(_load(arguments), dict):
-            raise Violation("arguments that are no object")
+            raise Unreadable("is an argument, but no object")
         return Proposal(self._next(head), "tool", path, arguments.decode())
 
     def _timer(self, line: bytes) -> Proposal:
@@ -98,10 +100,12 @@ class Reader:
             _load(text)
             return text.decode(), None
         fields = _load(text)
+        if not isinstance(fields, dict) or not fields.keys() >= {"code", "message", "hint", "details"}:
+            raise Unreadable("is an error of the wrong shape")
         code, message, hint, details = (fields[name] for name in ("code", "message", "hint", "details"))
         if not all(isinstance(part, str) for part in (code, message, hint)) or not isinstance(details, dict):
-            raise Violation("a failure of the wrong shape")
-        return None, Failure(code[:100], message, hint, details)
+            raise Unreadable("is an error of the wrong shape")
+        return None, _bounded(code, message, hint, details)
 
 
 def _load(text: bytes) -> Any:
@@ -109,25 +113,46 @@ def _load(text: bytes) -> Any:
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        if text.count(b"[") + text.count(b"{") > _SHALLOW:
-            raise TooDeep from error
-        raise
+        deep = text.count(b"[") + text.count(b"{") > _SHALLOW
+        raise Unreadable("is nested too deeply" if deep else "is no JSON that can be read") from error
     if text.count(b"[") + text.count(b"{") > _SHALLOW:
         try:
             orjson.dumps(value)
         except TypeError as error:
-            raise TooDeep from error
+            raise Unreadable("is nested too deeply") from error
     return value
 
 
+def _clipped(text: str, most: int) -> str:
+    return text if len(text) * 4 <= most else text.encode("utf-8", "replace")[:most].decode("utf-8", "ignore")
+
+
+def _bounded(code: str, message: str, hint: str, details: dict[str, Any]) -> Failure:
+    """What fails is written to the journal and shown to everybody, so its size is bounded whatever the code threw."""
+    for name, most in (("name", _MOST_NAME), ("stack", _MOST_STACK)):
+        if isinstance(details.get(name), str):
+            details[name] = _clipped(details[name], most)
+    for name in ("status", "details"):
+        if name in details and len(orjson.dumps(details[name])) > _MOST_CARRIED:
+            details[name] = None
+    failure = Failure(_clipped(code, _MOST_CODE), _clipped(message, _MOST_MESSAGE), _clipped(hint, _MOST_HINT), details)
+    if len(orjson.dumps([failure.code, failure.message, failure.hint, details])) > _MOST_FAILURE:
+        return replace(failure, details={name: details[name] for name in _ESSENTIAL if _is_small(details.get(name))})
+    return failure
+
+
+def _is_small(value: object) -> bool:
+    return isinstance(value, int) or (isinstance(value, str) and len(value) <= _MOST_NAME)
+
+
 def _log(line: bytes) -> Log:
-    text = orjson.loads(line[2:])
+    text = _load(line[2:])
     if not isinstance(text, str):
-        raise Violation("a log line that is no text")
+        raise Unreadable("is a log line, but no text")
     return Log(LEVELS[int(line[1:2])], text)
 
 
-def _failure(fault: Fault) -> Failure:
+def failure_of(fault: Fault) -> Failure:
     details: dict[str, Any] = {"line": fault.line, "column": fault.column} if fault.line else {}
     return Failure(fault.code, fault.message, fault.hint, details)
 
@@ -140,9 +165,5 @@ def _output_limit(most: int) -> Failure:
     )
 
 
-def _too_deep() -> Failure:
-    return Failure(
-        "unserializable_result",
-        f"a value that the code hands out {_TOO_DEEP}",
-        "return plain data of few levels",
-    )
+def _unreadable(why: str) -> Failure:
+    return Failure("unserializable_result", f"a value that the code hands out {why}", "return plain data of few levels")

@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from executor.runtime import seal
 from executor.runtime.typescript import frames
 from executor.runtime.typescript.machine import Machine
 from executor.runtime.typescript.slot import Slot, Ticker, settings
-from executor.runtime.typescript.source import prepare
 from executor.runtime.typescript.wasm import Engine, Module, WasmError
 
 _STACK = 4 << 20  # of a slot's thread: four times what the engine may use
@@ -22,10 +22,11 @@ _STACK = 4 << 20  # of a slot's thread: four times what the engine may use
 
 def warm_up(module: Module) -> None:
     """Runs once everything that a first program would load, while files can still be opened."""
-    start = frames.Start(bytes(16), 0, 0, 0, 1, 1, 1, b"")
+    source = frames.Source(b"(async function(){return 1})", 0, callable=False)
+    start = frames.Start(bytes(16), 0, 0, 0, 1, 1, 1, False, source)
     machine = Machine(module, 64 << 20)
-    machine.boot(0, settings(start, prepare(b"const one: number = 1;")))
-    machine.start(0, b"(async function(){return 1})")
+    machine.boot(0, settings(start))
+    machine.start(0, source.code)
     machine.close()
 
 
@@ -45,17 +46,20 @@ def main(image: str, control: int, descriptors: list[int]) -> None:
         sys.exit(frames.UNUSABLE_IMAGE)
     threading.stack_size(_STACK)
     threading.excepthook = end_loudly
-    sys.setswitchinterval(0.001)  # a long parse in one slot must not make the others wait
+    sys.setswitchinterval(0.001)  # long work on one slot must not make the others wait
     layers = seal.apply(data_bytes=(1 << 30) + len(descriptors) * (128 << 20))
     seal.die_with_parent()  # again: a new user namespace forgets it
     ticker = Ticker(module.engine)
-    ticker.slots = [Slot(module, descriptor, ticker) for descriptor in descriptors]
+
+    def tell(index: int) -> Callable[[int], None]:
+        return lambda number: frames.write_all(control, frames.encode_hog(index, number))
+
+    ticker.slots = [Slot(module, end, ticker, tell(index)) for index, end in enumerate(descriptors)]
     for slot in ticker.slots:
         threading.Thread(target=slot.serve, daemon=True).start()
-    ready = "\n".join(f"{layer.name}\t{int(layer.active)}\t{layer.detail}" for layer in layers).encode()
-    frames.write_all(control, frames.LENGTH.pack(len(ready)) + ready)
+    frames.write_all(control, seal.greeting(layers))
     while (order := frames.read_exactly(control, frames.CONTROL_SIZE)) is not None:
-        index, number = frames.decode_abort(order)
+        _, index, number = frames.decode_control(order)
         ticker.slots[index].aborted = number
     os._exit(0)
 

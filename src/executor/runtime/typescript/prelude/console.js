@@ -25,7 +25,7 @@ const write = (level, line) => {
 // Frames of the submitted code, with columns as the user wrote them: the first line carries a wrapper.
 const userFrames = (error) => {
   const frames = { __proto__: null, line: 0, column: 0, stack: "" };
-  const stack = typeof error.stack === "string" ? error.stack : "";
+  const stack = typeof error.stack === "string" ? slice(error.stack, 0, 64000) : "";
   let from = 0;
   while (from < stack.length) {
     let to = indexOf(stack, "\n", from);
@@ -38,9 +38,11 @@ const userFrames = (error) => {
   return frames;
 };
 
+// Code can write a stack of its own: no more digits than a line or column can have.
 const digits = (line, at) => {
+  const last = min(line.length, at + 9);
   let end = at;
-  while (end < line.length && charCodeAt(line, end) >= 48 && charCodeAt(line, end) <= 57) end++;
+  while (end < last && charCodeAt(line, end) >= 48 && charCodeAt(line, end) <= 57) end++;
   return end;
 };
 

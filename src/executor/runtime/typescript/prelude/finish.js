@@ -1,1 +1,1 @@
-return [boot, run, refuse, answer, turn, flush, ended];
+return [boot, run, refuse, answer, turn, flush, ended, adopt];

@@ -12,6 +12,8 @@ const getter = (prototype, name) => {
 const { create, keys: objectKeys, freeze, defineProperty } = Object;
 const { isArray } = Array;
 const { stringify, parse } = JSON;
+delete JSON.rawJSON; // writes numbers that other readers refuse
+delete JSON.isRawJSON;
 const { floor, min, max } = Math;
 const { fromCharCode, fromCodePoint } = String;
 const { now: dateNow } = Date;

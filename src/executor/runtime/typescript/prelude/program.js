@@ -9,6 +9,9 @@ let pendingCount = 0;
 let seq = 0;
 let items = "";
 let end = null;
+let stop = () => {}; // the driver's: raises an error that code can't catch
+
+const adopt = (given) => { stop = given; };
 
 const propose = (kind, detail, entry) => {
   if (end !== null) return;
@@ -18,6 +21,7 @@ const propose = (kind, detail, entry) => {
       "the code made more than " + program.calls + " calls",
       "make fewer calls, or raise the limit on calls of this execution",
     );
+    stop();
     return;
   }
   seq += 1;
@@ -26,9 +30,15 @@ const propose = (kind, detail, entry) => {
   items += kind + seq + " " + detail + "\n";
 };
 
-const failureText = (code, message, hint, details = "{}") =>
-  'f{"code":' + quote(code) + ',"message":' + quote(slice(message, 0, 20000)) + ',"hint":' + quote(slice(hint, 0, 5000)) +
-  ',"details":' + details + "}\n";
+const MOST = {
+  __proto__: null, code: 100, name: 200, message: 8000, hint: 2000, stack: 16000, status: 200, details: 64000, all: 100000,
+};
+
+const failureText = (code, message, hint, details = "{}") => {
+  const head = 'f{"code":' + quote(slice(code, 0, MOST.code)) + ',"message":' + quote(slice(message, 0, MOST.message)) +
+    ',"hint":' + quote(slice(hint, 0, MOST.hint)) + ',"details":';
+  return head + (head.length + details.length < MOST.all ? details : "{}") + "}\n";
+};
 
 const fail = (thrown) => {
   if (end !== null) return;
@@ -43,23 +53,31 @@ const uncaught = (thrown) => {
   if (typeof thrown !== "object" || thrown === null) {
     return failureText("code_error", inspect(thrown), "throw an Error to see the line", '{"name":"Error"}');
   }
-  const name = text(thrown.name ?? "Error");
-  const message = text(thrown.message ?? "");
+  if (!(thrown instanceof GlobalError) && thrown.message === undefined) {
+    return failureText("code_error", inspect(thrown), "throw an Error to see the line", '{"name":"Error"}');
+  }
+  const name = slice(text(thrown.name ?? "Error"), 0, MOST.name);
+  const message = slice(text(thrown.message ?? ""), 0, MOST.message);
   const frames = userFrames(thrown);
   const at = '"line":' + frames.line + ',"column":' + frames.column;
-  if (thrown instanceof ToolError) return uncaughtToolError(thrown, message, at);
+  const code = weakGet(givenCodes, thrown);
+  if (code !== undefined) return uncaughtToolError(thrown, code, message, at);
   if (name === "InternalError" && message === "out of memory") {
     return failureText("memory_limit", "the code used more memory than it may", "keep less in memory at once");
   }
-  const stack = quote(slice(name + ": " + message + "\n" + frames.stack, 0, 8000));
+  const stack = quote(slice(name + ": " + message + "\n" + frames.stack, 0, MOST.stack));
   return failureText("code_error", name + ": " + message, "", '{"name":' + quote(name) + "," + at + ',"stack":' + stack + "}");
 };
 
-const uncaughtToolError = (error, message, at) => {
-  const carried = (value) => (flawOf(value, 1000000) === null ? serialized(value) : "null");
-  const details = '{"status":' + carried(error.status) + ',"details":' + carried(error.details) +
+const carried = (value, most) => {
+  const json = flawOf(value, most) === null ? serialized(value) : "null";
+  return json.length > most ? "null" : json;
+};
+
+const uncaughtToolError = (error, code, message, at) => {
+  const details = '{"status":' + carried(error.status, MOST.status) + ',"details":' + carried(error.details, MOST.details) +
     ',"retryable":' + (error.retryable ? "true" : "false") + "," + at + "}";
-  return failureText(text(error.code), message, text(error.hint ?? ""), details);
+  return failureText(code, message, text(error.hint ?? ""), details);
 };
 
 const refusals = {
@@ -160,7 +178,9 @@ const deliver = (entry, succeeded, json) => {
   } else if (succeeded) {
     entry.resolve(parse(json));
   } else {
-    fill(entry.error, parse(json));
+    const fields = parse(json);
+    fill(entry.error, fields);
+    weakSet(givenCodes, entry.error, text(fields.code ?? "tool_error"));
     entry.reject(entry.error);
   }
 };

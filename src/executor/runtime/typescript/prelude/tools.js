@@ -22,6 +22,9 @@ defineProperty(ToolError.prototype, "name", { value: "ToolError", writable: true
 freeze(ToolError); // its prototype chain is read by every call
 expose("ToolError", ToolError);
 
+// The errors that the host gave, with their codes: only these may end an execution with a code of their own.
+const givenCodes = new WeakMap();
+
 const paths = new WeakMap();
 const toolPath = (value) => weakGet(paths, value);
 
