@@ -28,6 +28,7 @@ from executor.model.tool import Tool
 from executor.runtime.sandbox import Answer, Log, Program, Proposal, Sandbox, Step
 
 SANDBOX_LOSSES = 5  # in a row, without an answer in between
+SPARED_LOSSES = 200  # brought about by others
 FINISH_GRACE = 30.0
 STOP_GRACE = 2.0
 
@@ -102,8 +103,8 @@ class Run:
             self.done.set()
 
     async def _drive(self) -> None:
-        losses, reached = 0, -1
-        while losses < SANDBOX_LOSSES:
+        losses, spared, reached = 0, 0, -1
+        while losses < SANDBOX_LOSSES and spared < SPARED_LOSSES:
             try:
                 await self._attempt()
                 return
@@ -111,11 +112,13 @@ class Run:
                 if await self._rest():
                     return
             except SandboxLost as error:
-                if not error.details.get("innocent"):
+                if error.details.get("innocent"):
+                    spared += 1
+                else:
                     losses = 1 if self._answers.seq > reached else losses + 1
                     reached = max(reached, self._answers.seq)
             await self._start_over()
-        await self._finish("failed", failure=failures.sandbox_lost(losses))
+        await self._finish("failed", failure=failures.sandbox_lost(losses + spared))
 
     async def _attempt(self) -> None:
         sandbox = await self._opener()
