@@ -2,41 +2,80 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
 
-# First segments of built-in tools, and what would read like one.
-RESERVED = frozenset({"discover", "describe", "executor", "tools"})
+Progress = Callable[[str], None]
+
+
+def silent(text: str) -> None:
+    """Progress that nobody watches."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceRequest:
     """What someone asked to connect.
 
-    `location` is a URL or the path of a file, `document` the file's content when a client uploads it. `allow_private`
-    is true only when an operator asks: then the origins of `location` and `base_url` may be on a private network.
-    A source that is connected already is read `again` with the `origins` granted to it then; only so is a file read
-    from disk, because a new request's path may come from anyone.
+    `location` is a URL or the path of a file, `document` the file's content when a client uploads it. `command` is the
+    command line of a server that speaks over standard input and output; a human has seen and consented to it. Without
+    a `kind` the address is probed. `headers` go with every request of the source. `allow_private` is true only when an
+    operator asks: then the origins of `location` and `base_url` may be on a private network. `origins` are the ones
+    that were already granted to this source, when it is read again; `validators` are the ones of the last read, for a
+    conditional request; `names` are the tool names given before, by the operation they belong to, so that they stay.
     """
 
-    kind: str = "openapi"
+    kind: str = ""
     location: str = ""
     document: bytes | None = None
+    command: tuple[str, ...] = ()
     namespace: str = ""
     name: str = ""
     base_url: str = ""
+    spec_url: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    options: dict[str, Any] = field(default_factory=dict)
     allow_private: bool = False
-    again: bool = False
     origins: tuple[str, ...] = ()
+    validators: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    progress: Progress = silent
+
+
+@dataclass(frozen=True, slots=True)
+class Auth:
+    """A credential that a source says it needs: a scheme of its own document, or one found by asking."""
+
+    name: str
+    type: str  # apiKey, http-bearer, http-basic, oauth2, openIdConnect, mutualTLS, unknown
+    description: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What an address turned out to be, before anything is connected."""
+
+    kind: str
+    location: str
+    name: str = ""
+    namespace: str = ""
+    base_url: str = ""
+    transport: str = ""
+    auth: tuple[Auth, ...] = ()
+    note: str = ""
 
 
 class Kind(Protocol):
-    """Reads a document into tools, and sends calls to what the document describes."""
+    """Recognises an address, reads it into tools, and sends calls to what it describes."""
 
     name: str
+
+    async def probe(self, request: SourceRequest) -> Probe | None:
+        """None if the address is not of this kind; raises only when asking was impossible or refused."""
 
     async def load(self, request: SourceRequest) -> Loaded:
         """Raises SourceUnreachable, DocumentInvalid or EgressRefused. Tool paths already carry the namespace."""
@@ -54,3 +93,7 @@ class Kind(Protocol):
         """JSON text of the answer. Raises ToolError."""
 
     async def close(self) -> None: ...
+
+
+class Unchanged(Exception):  # noqa: N818 - an answer to a conditional request, not an error
+    """Raised by `load` when the source says that nothing has changed since `validators`."""
