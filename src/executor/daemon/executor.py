@@ -16,7 +16,7 @@ from executor.model.ids import now_ms
 from executor.runtime.typescript.runtime import TypeScriptRuntime
 from executor.settings import Settings
 from executor.sources.egress import Egress
-from executor.sources.openapi.kind import OpenApi
+from executor.sources.registry import Kinds
 from executor.storage import events, migrate, tenancy
 from executor.storage.database import Database, open_engine, sqlite_path
 from executor.storage.notify import Feed
@@ -42,7 +42,7 @@ class Executor:
         self.feed = Feed(database)
         self.rules = Rules(database, self.feed)
         self.egress = Egress(allow_private=settings.allow_private_hosts)
-        self.catalog = Catalog(database, {"openapi": OpenApi(self.egress)})
+        self.catalog = Catalog(database, Kinds(self.egress, settings.state_dir))
         self.door = Door(self.catalog, self.rules)
         self.runtime = TypeScriptRuntime(
             workers=settings.workers, slots=settings.slots, cache_dir=settings.state_dir / "sandbox"
@@ -67,6 +67,7 @@ class Executor:
             await executor.runtime.start()
             await executor._note("daemon.started", await executor.engine.start())
             executor._warming = asyncio.create_task(executor._warm())
+            executor.catalog.upkeep.start(settings.refresh_seconds)
         except BaseException:
             await database.close()
             raise
@@ -76,6 +77,7 @@ class Executor:
         """The HTTP library is imported once the daemon answers, so that neither the start nor the first call waits."""
         await asyncio.sleep(WARM_SECONDS)
         await self.egress.warm()
+        await self.catalog.warm()
 
     async def close(self) -> None:
         """Park running work, then let go of sandboxes, connections and the database, in this order."""

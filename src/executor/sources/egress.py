@@ -29,18 +29,26 @@ _UNSAFE_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """`seconds` is for everything, redirects and body included; `size` counts bytes after decompression."""
+    """`seconds` is for everything, redirects and body included; `size` counts bytes after decompression.
+
+    With `stream_seconds`, an answer that is a stream of events or lines is read that long, or until `size`, and what
+    came by then is the answer.
+    """
 
     seconds: float = 60.0
     size: int = 10_000_000
+    stream_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
+    """`complete` is false for a stream that was left before its end."""
+
     status: int
     headers: Mapping[str, str]
     body: bytes
     url: str
+    complete: bool = True
 
     @property
     def media_type(self) -> str:
@@ -99,7 +107,7 @@ class Egress:
         transport = self._transport or await self.warm()
         while True:
             target = parse(outgoing.url)
-            answer = await transport.send(outgoing, target, self._is_open(target, origins), bounds.size)
+            answer = await transport.send(outgoing, target, self._is_open(target, origins), bounds)
             location = answer.headers.get("Location")
             if answer.status not in REDIRECTS or location is None:
                 return answer

@@ -10,6 +10,8 @@ from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
 
 Progress = Callable[[str], None]
+# Namespaces of built-in tools; a source can't take them.
+RESERVED = frozenset({"discover", "describe", "executor", "tools"})
 
 
 def silent(text: str) -> None:
@@ -23,9 +25,13 @@ class SourceRequest:
     `location` is a URL or the path of a file, `document` the file's content when a client uploads it. `command` is the
     command line of a server that speaks over standard input and output; a human has seen and consented to it. Without
     a `kind` the address is probed. `headers` go with every request of the source. `allow_private` is true only when an
-    operator asks: then the origins of `location` and `base_url` may be on a private network. `origins` are the ones
-    that were already granted to this source, when it is read again; `validators` are the ones of the last read, for a
-    conditional request; `names` are the tool names given before, by the operation they belong to, so that they stay.
+    operator asks: then the origins of `location` and `base_url` may be on a private network. `consent` is true when a
+    human saw what is going to be run (a command, a module to import) and agreed.
+
+    When a source is read again, `again` is true, `origins` are the ones already granted to it, `validators` are those
+    of the last read, for a conditional request, and `names` are the names its tools have (`group.name`, without the
+    namespace) by the operation they belong to (`tool.binding["operation"]`), so that they stay. The kind's
+    `reload_request` fills in what it finds in the config; the catalog adds `names` and `progress`.
     """
 
     kind: str = ""
@@ -39,6 +45,8 @@ class SourceRequest:
     headers: tuple[tuple[str, str], ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
     allow_private: bool = False
+    consent: bool = False
+    again: bool = False
     origins: tuple[str, ...] = ()
     validators: dict[str, str] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
@@ -70,7 +78,10 @@ class Probe:
 
 
 class Kind(Protocol):
-    """Recognises an address, reads it into tools, and sends calls to what it describes."""
+    """Recognises an address, reads it into tools, and sends calls to what it describes.
+
+    A kind whose `load` runs code on this machine also has `runs_code = True`: then a human must consent.
+    """
 
     name: str
 
@@ -95,5 +106,5 @@ class Kind(Protocol):
     async def close(self) -> None: ...
 
 
-class Unchanged(Exception):  # noqa: N818 - an answer to a conditional request, not an error
-    """Raised by `load` when the source says that nothing has changed since `validators`."""
+class Unchanged(Exception):
+    """Raised by `load` when the source says that nothing has changed since `validators`: an answer, not an error."""

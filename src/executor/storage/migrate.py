@@ -12,8 +12,8 @@ from sqlalchemy.exc import DatabaseError, DBAPIError
 from executor.errors import DataDirectoryUnusable, NewerDatabase
 from executor.storage.database import storage_error
 
-HEAD = "0001"
-KNOWN = ("0001",)
+HEAD = "0002"
+KNOWN = ("0001", "0002")
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 

@@ -26,6 +26,7 @@ from executor.surfaces.api import (
     problems,
     sources,
     status,
+    templates,
     tools,
 )
 from executor.surfaces.api.answers import answer
@@ -33,7 +34,7 @@ from executor.surfaces.api.guard import Guard
 from executor.surfaces.mcp.endpoint import McpEndpoint
 from executor.surfaces.waiting import Held
 
-NOUNS = (executions, interactions, sources, tools, policies, events, status, approvals)
+NOUNS = (executions, interactions, sources, templates, tools, policies, events, status, approvals)
 
 
 def create_app(executor: Executor, tokens: Tokens) -> FastAPI:

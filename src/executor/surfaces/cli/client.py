@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -66,6 +66,24 @@ class Client:
             self.close()
             raise self._lost(error) from error
         return _answer(response, data)
+
+    def follow(
+        self, path: str, body: Mapping[str, Any], *, progress: Callable[[str], None], seconds: float = ANSWER_SECONDS
+    ) -> Any:
+        """POST something that takes long and tells how far it is; `seconds` are for each silence."""
+        headers = {"Authorization": f"Bearer {self._token}", "Accept": "text/event-stream"}
+        headers["Content-Type"] = "application/json"
+        try:
+            connection = self._connected(seconds)
+            connection.request("POST", path, _encoded(body), headers)
+            response = connection.getresponse()
+            if response.headers.get_content_type() != "text/event-stream":
+                return _answer(response, response.read())
+            return _followed(response, progress)
+        except (OSError, http.client.HTTPException) as error:
+            raise self._lost(error) from error
+        finally:
+            self.close()
 
     def close(self) -> None:
         if self._connection:
@@ -140,6 +158,22 @@ def _encoded(body: Mapping[str, Any]) -> bytes:
         return json.dumps(body, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         return json.dumps(body).encode()  # a lone surrogate has no UTF-8 form; escaped, the daemon can judge it
+
+
+def _followed(response: http.client.HTTPResponse, progress: Callable[[str], None]) -> Any:
+    kind = ""
+    for line in response:
+        name, _, value = line.decode().rstrip("\n").partition(": ")
+        if name == "event":
+            kind = value
+        elif name == "data" and kind == "progress":
+            progress(json.loads(value)["text"])
+        elif name == "data" and kind == "done":
+            return json.loads(value)
+        elif name == "data":
+            problem = json.loads(value)
+            raise Refused(problem, int(problem.get("status") or 500))
+    raise http.client.IncompleteRead(b"")
 
 
 def _answer(response: http.client.HTTPResponse, data: bytes) -> Any:
