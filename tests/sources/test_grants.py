@@ -6,6 +6,7 @@ import asyncio
 import json
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -85,7 +86,7 @@ async def test_a_private_name_is_reached_at_the_address_it_had(
     upstream.routes |= {"/o.json": as_json(DOCUMENT), "/thing": as_json({"ok": True})}
     loaded = await kind.load(SourceRequest(location=at(upstream, "nas.test") + "/o.json", allow_private=True))
     assert await call(kind, loaded) == {"ok": True}
-    again = await kind.load(kind.reload_request(source_of(loaded)))
+    again = await kind.load(replace(kind.reload_request(source_of(loaded)), validators={}))
     assert again.config["origins"] == loaded.config["origins"]
 
 

@@ -12,6 +12,7 @@ from executor.errors import SourceUnreachable
 from executor.model.source import Loaded
 from executor.sources.egress import Egress
 from executor.sources.kind import SourceRequest
+from executor.sources.loading import Stopped
 from executor.sources.openapi import kind as kinds
 from executor.sources.openapi import visits
 from executor.sources.openapi.kind import OpenApi, build_catalog
@@ -129,7 +130,8 @@ async def test_documents_that_are_being_read_leave_threads_to_everybody_else(
 async def test_a_reading_that_nobody_waits_for_stops_by_itself(egress: Egress, monkeypatch: pytest.MonkeyPatch) -> None:
     ended = threading.Event()
 
-    def build(request: SourceRequest, data: bytes, location: str, counted: Any) -> Loaded:
+    def build(*given: Any, stopped: Stopped) -> Loaded:
+        counted = visits.Visits(0, stopped)
         try:
             while True:
                 counted.begin()

@@ -87,7 +87,7 @@ def test_values_that_would_change_the_path_are_refused(template: str, arguments:
         ({"style": "pipeDelimited", "explode": False}, ["a", "b"], "q=a%7Cb"),
         ({}, {"a": 1, "b": None, "c": "x"}, "a=1&c=x"),
         ({"explode": False}, {"a": 1, "c": "x"}, "q=a,1,c,x"),
-        ({"style": "deepObject"}, {"a": {"b": 1}, "c": [1, 2]}, "q%5Ba%5D%5Bb%5D=1&q%5Bc%5D=1&q%5Bc%5D=2"),
+        ({"style": "deepObject"}, {"a": {"b": 1}, "c": [1, 2]}, "q%5Ba%5D%5Bb%5D=1&q%5Bc%5D%5B%5D=1&q%5Bc%5D%5B%5D=2"),
         ({"content": {"application/json": {"schema": {}}}}, {"a": [1]}, "q=%7B%22a%22%3A%5B1%5D%7D"),
         ({}, None, ""),
         ({}, "", "q="),
