@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 
 async def resolve(kinds: Kinds, request: SourceRequest, *, seconds: float = PROBE_SECONDS) -> SourceRequest:
-    """The same request with its kind, and with what probing found out."""
+    """The same request with its kind and where it really is. What the document says beyond that is not fixed here."""
     request = await with_kind(kinds, request)
     if request.kind:
         return request
@@ -36,7 +36,6 @@ async def resolve(kinds: Kinds, request: SourceRequest, *, seconds: float = PROB
         kind=found.kind,
         location=found.location or request.location,
         namespace=request.namespace or found.namespace,
-        base_url=request.base_url or found.base_url,
     )
 
 
