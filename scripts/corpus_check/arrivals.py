@@ -142,7 +142,8 @@ def query_fits(place: Place, pairs: list[tuple[str, str]], used: set[str]) -> bo
     if isinstance(value, dict | list) and place.style == "deepObject" and not place.content:
         inner = [(name, raw) for name, raw in pairs if name.startswith(f"{place.name}[")]
         used.update(name for name, _ in inner)
-        return nested([(name[len(place.name) :], unquote(raw)) for name, raw in inner]) == bare(value)
+        arrived = nested([(name[len(place.name) :], unquote(raw)) for name, raw in inner])
+        return arrived == bare(value) or not (arrived or bare(value))
     if isinstance(value, dict) and place.explode and not place.content:
         used.update(value)
         kept = {key: one for key, one in value.items() if one is not None}
@@ -174,7 +175,9 @@ def bare(value: Any) -> Any:
     if isinstance(value, dict):
         found = {key: bare(one) for key, one in value.items() if one is not None}
         return {key: one for key, one in found.items() if one not in ({}, [])}
-    return [bare(one) for one in value] if isinstance(value, list) else said(value)
+    if not isinstance(value, list):
+        return said(value)
+    return [one for one in map(bare, value) if one not in ({}, [])]
 
 
 def nested(pairs: list[tuple[str, str]]) -> Any:
@@ -226,10 +229,10 @@ def body_problems(call: Call, arrived: Arrived) -> list[str]:
     if not call.has_body:
         return ["a body arrived that was not given"] if arrived.body else []
     told = arrived.headers.get("content-type", "")
-    if not any(essence(told) == essence(one) or "*" in one for one in call.media_types):
+    if not any(essence(told) == essence(one) or "*" in one or "/" not in one for one in call.media_types):
         return [f"the body is {told}, the document wants {call.media_types[:3]}"]
     form = essence(told)
-    if form == FORM:
+    if form == FORM and not isinstance(call.body, str):
         return form_problems(call, arrived.body)
     if form.startswith("multipart/"):
         return part_problems(call, arrived.body, told)

@@ -9,8 +9,10 @@ from typing import Any
 from .documents import Document
 from .values import Maker
 
-# The standard leaves these to the client; a document that lists them is not asking for arguments.
-STANDARD = frozenset({"accept", "content-type", "authorization"})
+# The standard leaves the first three to the client; the others every client sends by itself.
+STANDARD = frozenset(
+    {"accept", "content-type", "authorization", "user-agent", "host", "content-length", "connection", "accept-encoding"}
+)
 FORM = "application/x-www-form-urlencoded"
 DELIMITERS = {"ssv": "spaceDelimited", "pipes": "pipeDelimited", "tsv": "tabDelimited"}
 
@@ -169,13 +171,17 @@ def add_body(document: Document, call: Call, maker: Maker, tool: Any, bodies: Bo
         return
     sent = tool.binding["body"]["mediaType"]
     call.media_types = list(found)
-    key = next((one for one in found if same_type(one, sent)), None) or next((one for one in found if "*" in one), None)
+    key = next((one for one in found if same_type(one, sent)), None) or next(
+        (one for one in found if "*" in one or "/" not in one), None
+    )
     if key is None:
         raise Impossible(f"the tool sends {sent}, the document wants {', '.join(found)}"[:200])
     call.media_type, call.has_body = sent, True
     media = document.follow(found[key]) or {}
     schema, form = media.get("schema", {}), essence(sent)
-    if form == FORM or form.startswith("multipart/"):
+    if form == FORM and isinstance(schema, dict) and schema.get("type") == "string":
+        call.body = "a=1&b=2"
+    elif form == FORM or form.startswith("multipart/"):
         add_fields(document, call, maker, media)
     elif "json" in form and "seq" not in form and "ndjson" not in form and "lines" not in form:
         call.body = maker.value(schema)

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 async def resolve(kinds: Kinds, request: SourceRequest, *, seconds: float = PROBE_SECONDS) -> SourceRequest:
-    """The same request with its kind, and with what probing found out. The base URL stays what was given."""
+    """The same request with its kind and where it really is. What the document says beyond that is not fixed here."""
     request = await with_kind(kinds, request)
     if request.kind:
         return request

@@ -183,6 +183,11 @@ async def test_other_bodies_arrive_as_they_are(
     assert (got.body, got.headers["content-type"]) == (sent, type)
 
 
+async def test_a_form_that_is_text_is_sent_as_it_is(kind: OpenApi, upstream: Upstream) -> None:
+    got = await arrived(kind, upstream, {FORM: media({"type": "string"})}, {"body": "a=1&b=2"})
+    assert (got.body, got.headers["content-type"]) == (b"a=1&b=2", FORM)
+
+
 async def test_any_media_type_with_a_binary_schema_takes_a_file(kind: OpenApi, upstream: Upstream) -> None:
     binary = {"type": "string", "format": "binary"}
     got = await arrived(kind, upstream, {"*/*": media(binary)}, {"body": {"base64": "/w=="}})

@@ -193,3 +193,8 @@ def test_hostile_names_of_arguments_and_fields_stay_in_their_place() -> None:
     parameters = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in names]
     tool = one_tool("/a", {"parameters": parameters, "requestBody": json_body(schema)}, "post")
     assert len({one["argument"] for one in tool.binding["parameters"]}) == len(names)
+
+
+def test_a_body_without_a_media_type_is_json() -> None:
+    tool = one_tool("/a", {"requestBody": {"content": {"": {"schema": {"type": "object"}}}}}, "post")
+    assert tool.binding["body"]["mediaType"] == "application/json"

@@ -75,7 +75,7 @@ def body_of(document: Document, operation: dict[str, Any]) -> Body | None:
 def of_media(document: Document, media_type: str, media: dict[str, Any], required: bool) -> Body:
     form = form_of(media_type)
     schema = media.get("schema", {})
-    if form == "json" and "*" in media_type:
+    if form == "json" and ("*" in media_type or "/" not in media_type):
         media_type = "application/json"
         if is_file(document, schema):
             media_type, form = "application/octet-stream", "binary"
@@ -85,7 +85,10 @@ def of_media(document: Document, media_type: str, media: dict[str, Any], require
         return Body(media_type, form, {"type": "array", "items": media.get("itemSchema", {})}, required, None)
     if form not in ("form", "multipart"):
         return Body(media_type, form, {}, required, None)
-    fields = fields_of(document, schema) or Fields(open=True)
+    fields = fields_of(document, schema)
+    if fields is None and form == "form" and isinstance(schema, dict) and schema.get("type") == "string":
+        return Body(media_type, "text", {}, required, None)  # a form that is written out already
+    fields = fields or Fields(open=True)
     return Body(media_type, form, schema, required, fields, encodings(document, form, fields, media.get("encoding")))
 
 

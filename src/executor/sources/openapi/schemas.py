@@ -32,6 +32,7 @@ KEYWORDS = {
     **dict.fromkeys(LISTS, LIST),
     **dict.fromkeys(SINGLES, SINGLE),
     **dict.fromkeys(DROPPED, DROP),
+    "$ref": DROP,  # one that is text never gets this far
 }
 TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
 MAX_DEPTH = 64

@@ -91,8 +91,7 @@ def _found(client: Client, body: dict[str, Any]) -> dict[str, Any]:
     kept = {"kind": found["kind"]}
     if "document" not in body and found.get("location"):
         kept["location"] = found["location"]
-    defaults = {name: found[name] for name in ("namespace", "baseUrl") if found.get(name) and not body.get(name)}
-    return kept | defaults
+    return kept | ({"namespace": found["namespace"]} if found.get("namespace") and not body.get("namespace") else {})
 
 
 @command.command("templates")
