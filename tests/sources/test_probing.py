@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from executor.errors import ConsentRequired, DocumentInvalid, EgressRefused, InvalidRequest, SourceUnreachable
-from executor.sources import probing
+from executor.sources import grants, probing
 from executor.sources.egress import Egress
 from executor.sources.kind import Probe, SourceRequest
 from executor.sources.registry import Kinds
@@ -138,3 +138,23 @@ async def test_a_package_registers_a_kind_by_entry_point(tmp_path: Path, monkeyp
     with pytest.raises(InvalidRequest, match="owl"):
         await found.get("owl")
     await found.close()
+
+
+class Elsewhere(Fake):
+    """Finds itself at another address than the one that was asked for."""
+
+    async def probe(self, request: SourceRequest) -> Probe | None:
+        return Probe(self.name, "http://127.0.0.1:9/o.json", base_url="http://10.0.0.5")
+
+
+async def test_what_probing_finds_opens_nothing_that_nobody_asked_for() -> None:
+    asked = SourceRequest(location="https://93.184.216.34/docs", allow_private=True)
+    found = await probing.resolve(kinds(Elsewhere("a", True)), asked)
+    assert (found.location, found.base_url) == ("http://127.0.0.1:9/o.json", "")
+    assert (await grants.opened(found)).origins == ()
+
+
+async def test_what_was_asked_for_is_opened_before_anything_is_asked() -> None:
+    asked = SourceRequest(location="http://127.0.0.1:8/docs", allow_private=True)
+    found = await probing.resolve(kinds(Elsewhere("a", True)), asked)
+    assert found.origins == ("http://127.0.0.1:8",)

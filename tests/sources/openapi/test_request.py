@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import re
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -46,6 +47,16 @@ def test_known_tricks_are_only_text(value: str) -> None:
     url = request("/things/{id}", {}, {"id": value}).url
     assert url.startswith(f"{BASE}/things/")
     assert unquote(url.rpartition("/")[2]) == value
+
+
+@pytest.mark.parametrize("style", ["simple", "label", "matrix"])
+@pytest.mark.parametrize("value", ["../b", "b/..", "%2e%2e/b", "b%2f..", "..;b", "%2E./b"])
+def test_no_style_lets_a_value_climb_even_if_it_may_hold_reserved_characters(style: str, value: str) -> None:
+    parameter = {"name": "x", "in": "path", "required": True, "style": style, "allowReserved": True}
+    with contextlib.suppress(ToolError):
+        url = request("/a/{x}", {"parameters": [parameter]}, {"x": value}).url
+        written = re.split(r"[/\\\\;]", unquote(url.removeprefix(BASE)))
+        assert ".." not in written
 
 
 @pytest.mark.parametrize(
