@@ -32,7 +32,7 @@ class OpenApi:
         self,
         egress: Egress,
         *,
-        load_seconds: float = 60.0,
+        load_seconds: float = 180.0,
         call_seconds: float = 60.0,
         stream_seconds: float = 30.0,
         answer_bytes: int = 10_000_000,
@@ -40,7 +40,7 @@ class OpenApi:
         self._egress = egress
         self._load_seconds = load_seconds
         self._loading = Loading()
-        self._fetcher = Fetcher(egress, Bounds(load_seconds, parsing.MAX_BYTES), self._loading)
+        self._fetcher = Fetcher(egress, Bounds(min(load_seconds, 60.0), parsing.MAX_BYTES), self._loading)
         self._prober = Fetcher(egress, Bounds(min(load_seconds, 10.0), parsing.MAX_BYTES), self._loading)
         self._call_bounds = Bounds(call_seconds, answer_bytes, min(stream_seconds, call_seconds))
 
