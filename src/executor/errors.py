@@ -2,7 +2,7 @@
 
 ExecutorError
 ├── InvalidRequest            what was asked makes no sense as it stands
-│   ├── EmptyCode · CodeTooLarge · UnknownRuntime
+│   ├── EmptyCode · CodeTooLarge · UnknownRuntime · ConsentRequired
 ├── Unauthorized · Forbidden  who is asking
 ├── NotFound                  no such thing in this workspace
 ├── Conflict                  it exists, but not in a state that allows this
@@ -51,6 +51,12 @@ class CodeTooLarge(InvalidRequest):
 
 class UnknownRuntime(InvalidRequest):
     code = "unknown_runtime"
+
+
+class ConsentRequired(InvalidRequest):
+    """A command or a module would be run on this machine, and no human has said yes to exactly that."""
+
+    code = "consent_required"
 
 
 class Unauthorized(ExecutorError):

@@ -45,6 +45,7 @@ class Settings:
     approval_ttl_seconds: int = 7 * 86400
     max_code_bytes: int = 1_000_000
     allow_private_hosts: bool = False
+    refresh_seconds: int = 86400
     log_level: str = "info"
 
     @classmethod
@@ -247,6 +248,7 @@ CONVERTERS: dict[str, Callable[[_Given], Any]] = {
     "approval_ttl_seconds": _integer(1, 365 * 86400),
     "max_code_bytes": _integer(1, 64 * MEGABYTE),
     "allow_private_hosts": _flag,
+    "refresh_seconds": _integer(0, 365 * 86400),
     "log_level": _level,
     "limits.cpu_ms": _integer(1, 24 * 3_600_000),
     "limits.memory_bytes": _integer(MEGABYTE, 4096 * MEGABYTE),

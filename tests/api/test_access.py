@@ -18,6 +18,7 @@ OPERATOR_ONLY = {
     ("POST", "/v1/interactions/{interaction_id}/approve"),
     ("POST", "/v1/interactions/{interaction_id}/deny"),
     ("POST", "/v1/sources"),
+    ("POST", "/v1/sources/probe"),
     ("DELETE", "/v1/sources/{source}"),
     ("POST", "/v1/sources/{source}/refresh"),
     ("POST", "/v1/policies"),

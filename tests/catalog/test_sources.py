@@ -15,7 +15,7 @@ from executor.errors import (
 )
 from executor.sources.kind import SourceRequest
 from executor.storage import events
-from executor.storage.tables import definitions, tools, workspaces
+from executor.storage.tables import tools, workspaces
 from tests.catalog.conftest import House
 from tests.sources.openapi.documents import answers, document
 from tests.sources.upstream import Reply, as_json
@@ -94,16 +94,15 @@ async def test_a_source_that_fails_keeps_its_tools(house: House, reply: Reply) -
     assert (await house.catalog.refresh_source(house.workspace, "things")).status == "connected"
 
 
-async def test_a_removed_source_leaves_nothing_behind(house: House) -> None:
+async def test_a_removed_source_offers_nothing_any_more(house: House) -> None:
     schema = {"$ref": "#/components/schemas/T"}
     parts = {"components": {"schemas": {"T": {"type": "object", "properties": {"a": {}}}}}}
     await house.connect({"/a": {"get": {"operationId": "x", "tags": ["t"], "responses": answers(schema)}}}, **parts)
     tool = await house.tool("things.t.x")
     await house.catalog.remove_source(house.workspace, "things")
     assert await house.catalog.tool(house.workspace, "things.t.x") is None
-    for table in (tools, definitions):
-        query = sa.select(sa.func.count()).select_from(table)
-        assert await house.database.read(lambda c, query=query: c.execute(query).scalar_one()) == 0
+    query = sa.select(sa.func.count()).select_from(tools)
+    assert await house.database.read(lambda c: c.execute(query).scalar_one()) == 0
     with pytest.raises(ToolError) as caught:
         await house.catalog.invoke(tool, {}, idempotency_key="")
     assert caught.value.tool_code == "unknown_tool"
@@ -143,7 +142,7 @@ async def test_an_unknown_source_or_kind_is_named(house: House) -> None:
         with pytest.raises(NotFound, match="nope"):
             await act(house.workspace, "nope")
     with pytest.raises(InvalidRequest, match="soap"):
-        await house.catalog.add_source(house.workspace, SourceRequest(kind="soap"))
+        await house.catalog.add_source(house.workspace, SourceRequest(kind="soap", location="https://example.com"))
 
 
 async def test_a_source_of_another_workspace_is_out_of_reach(house: House) -> None:

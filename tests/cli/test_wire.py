@@ -99,3 +99,35 @@ def test_an_answer_that_our_daemon_would_not_give_is_refused(answer: bytes) -> N
 def test_nothing_that_could_end_a_line_early_is_sent(path: str, headers: dict[str, str]) -> None:
     with pytest.raises(WireError):
         encoded("GET", path, headers, None)
+
+
+STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def followed(answer: bytes) -> list[bytes]:
+    with answering(answer) as (port, _):
+        connection = Connection("127.0.0.1", port, 10)
+        try:
+            lines = connection.follow("POST", "/", {}, b"{}", seconds=10)
+            assert not isinstance(lines, Answer)
+            assert not connection.is_open
+            return list(lines)
+        finally:
+            connection.close()
+
+
+def test_a_stream_of_events_is_read_line_by_line_however_it_is_cut() -> None:
+    assert followed(STREAM + b"6\r\nevent:\r\nb\r\n a\ndata: b\n\r\n0\r\n\r\n") == [b"event: a", b"data: b"]
+
+
+@pytest.mark.parametrize("rest", [b"5\r\nab", b"zz\r\nab\r\n", b"-1\r\n", b"2\r\nabcd\r\n", b""])
+def test_a_broken_stream_is_an_error(rest: bytes) -> None:
+    with pytest.raises(WireError):
+        followed(STREAM + rest)
+
+
+def test_what_is_no_stream_is_an_answer_also_to_who_would_follow() -> None:
+    with answering(b"HTTP/1.1 409 No\r\nContent-Length: 2\r\n\r\n{}") as (port, _):
+        connection = Connection("127.0.0.1", port, 10)
+        assert connection.follow("POST", "/", {}, b"{}", seconds=10) == Answer(409, b"{}")
+        connection.close()

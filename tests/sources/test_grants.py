@@ -6,6 +6,7 @@ import asyncio
 import json
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +14,9 @@ import pytest
 from executor.errors import EgressRefused, SourceUnreachable, ToolError
 from executor.model.source import Loaded, Source
 from executor.sources.egress import Egress, Outgoing
+from executor.sources.graphql.kind import GraphQL
 from executor.sources.kind import SourceRequest
+from executor.sources.mcp.kind import Mcp
 from executor.sources.openapi.kind import OpenApi
 from tests.sources.openapi.documents import document
 from tests.sources.upstream import Upstream, as_json
@@ -85,7 +88,7 @@ async def test_a_private_name_is_reached_at_the_address_it_had(
     upstream.routes |= {"/o.json": as_json(DOCUMENT), "/thing": as_json({"ok": True})}
     loaded = await kind.load(SourceRequest(location=at(upstream, "nas.test") + "/o.json", allow_private=True))
     assert await call(kind, loaded) == {"ok": True}
-    again = await kind.load(kind.reload_request(source_of(loaded)))
+    again = await kind.load(replace(kind.reload_request(source_of(loaded)), validators={}))
     assert again.config["origins"] == loaded.config["origins"]
 
 
@@ -248,3 +251,66 @@ async def test_a_tool_goes_where_it_was_loaded_for_even_if_its_source_has_moved(
         await kind.invoke(source_of(new), old.tools[0], {}, "")
     assert caught.value.tool_code == "egress_refused"
     assert [got.target for got in elsewhere.requests] == ["/o.json"]
+
+
+HELLO = {"data": {"__schema": {
+    "queryType": {"name": "Query"}, "mutationType": None, "subscriptionType": None, "directives": [],
+    "types": [
+        {"kind": "OBJECT", "name": "Query", "interfaces": [], "fields": [
+            {"name": "hello", "args": [], "isDeprecated": False, "type": {"kind": "SCALAR", "name": "String"}},
+        ]},
+        {"kind": "SCALAR", "name": "String"},
+    ],
+}}}  # fmt: skip
+
+
+@pytest.mark.parametrize("later", ["127.0.0.2", "169.254.169.254", "93.184.216.34"])
+async def test_graphql_keeps_to_the_addresses_that_were_granted(
+    egress: Egress, upstream: Upstream, names: Callable[[], Names], later: str
+) -> None:
+    known = names()
+    known["nas.test"] = ["127.0.0.1"]
+    upstream.routes["/graphql"] = as_json(HELLO)
+    kind = GraphQL(egress)
+    loaded = await kind.load(SourceRequest(location=at(upstream, "nas.test") + "/graphql", allow_private=True))
+    assert loaded.config["origins"] == [f"{at(upstream, 'nas.test')} 127.0.0.1"]
+    await egress.close()
+    known["nas.test"] = [later]
+    with pytest.raises(ToolError) as caught:
+        await kind.invoke(source_of(loaded), loaded.tools[0], {}, "")
+    assert caught.value.tool_code == "egress_refused"
+
+
+async def test_graphql_that_nobody_opened_stays_closed(
+    egress: Egress, upstream: Upstream, names: Callable[[], Names]
+) -> None:
+    names()["nas.test"] = ["127.0.0.1"]
+    with pytest.raises(EgressRefused):
+        await GraphQL(egress).load(SourceRequest(location=at(upstream, "nas.test") + "/graphql"))
+    assert upstream.connections == 0
+
+
+@pytest.mark.parametrize("later", ["127.0.0.2", "169.254.169.254", "93.184.216.34"])
+async def test_mcp_keeps_to_the_addresses_that_were_granted(
+    egress: Egress, upstream: Upstream, names: Callable[[], Names], later: str
+) -> None:
+    known = names()
+    known["nas.test"] = ["127.0.0.1"]
+    url = at(upstream, "nas.test") + "/mcp"
+    request = SourceRequest(location=url, allow_private=True, options={"transport": "http"})
+    endpoint = await Mcp(egress)._endpoint(request)
+    assert endpoint.origins == (f"{at(upstream, 'nas.test')} 127.0.0.1",)
+    known["nas.test"] = [later]
+    again = SourceRequest(location=url, again=True, origins=endpoint.origins, allow_private=True)
+    with pytest.raises(EgressRefused, match="did not when this source was added"):
+        await Mcp(egress).load(again)
+    assert upstream.connections == 0
+
+
+async def test_mcp_that_nobody_opened_stays_closed(
+    egress: Egress, upstream: Upstream, names: Callable[[], Names]
+) -> None:
+    names()["nas.test"] = ["127.0.0.1"]
+    with pytest.raises(EgressRefused):
+        await Mcp(egress).load(SourceRequest(location=at(upstream, "nas.test") + "/mcp"))
+    assert upstream.connections == 0

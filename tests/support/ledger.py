@@ -116,6 +116,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if "key" not in body:  # somebody asks what this is
+            self.reply(404, {"reason": "not here"})
+            return
         self.server.posts += 1
         self.pause()
         if self.path == "/charges":

@@ -3,40 +3,47 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy.engine import Connection
 
 from executor.catalog import changes
+from executor.catalog.changes import Refreshed
 from executor.catalog.nearest import Nearest
 from executor.catalog.references import reached, with_definitions
 from executor.catalog.search import Hit, Index
 from executor.catalog.shelf import Recent, Shelf
 from executor.catalog.signatures import COMPACT, FULL, signature
 from executor.catalog.text import first_sentence
+from executor.catalog.upkeep import Upkeep
 from executor.catalog.validation import Validator, compile_schema, invalid_arguments, problems
-from executor.errors import InvalidRequest, NotFound, ToolError
+from executor.errors import NotFound, ToolError
 from executor.model.source import Source
 from executor.model.tool import Tool
-from executor.sources.kind import Kind, SourceRequest
+from executor.sources.kind import Checks, Kind, Probe, Progress, SourceRequest, silent
 from executor.sources.references import names_in
+from executor.sources.registry import Kinds
 from executor.storage import sources as source_rows
 from executor.storage import tools as tool_rows
+from executor.storage import versions
 from executor.storage.database import Database
 from executor.storage.tools import Head
 
 SIGNATURE_STEPS = 9
 MAX_LIMIT = 200
 ITEM_DESCRIPTION = 160
+LARGE = 5_000
 
 
 class Catalog:
     """Reads come from memory when warm; a change of a source drops what was remembered of its workspace."""
 
-    def __init__(self, database: Database, kinds: Mapping[str, Kind]) -> None:
+    def __init__(self, database: Database, kinds: Kinds | Mapping[str, Kind]) -> None:
         self._database = database
-        self._kinds = kinds
+        self._kinds = kinds if isinstance(kinds, Kinds) else Kinds.of(kinds)
+        self.upkeep = Upkeep(database, self._kinds, self._forget)
         self._shelves: dict[str, Shelf] = {}
         self._sources: dict[str, Source] = {}
         self._changes = 0
@@ -69,11 +76,13 @@ class Catalog:
         if not isinstance(arguments, dict):
             found = [{"at": "", "message": "arguments must be one object"}]
             raise invalid_arguments(tool, found, await self._signature(tool, COMPACT))
-        kind, _ = await self._kind_of(tool)
+        kind, source = await self._kind_of(tool)
         arranged = kind.arrange(tool, arguments)
-        found = problems(await self._validator(kind, tool), arranged, arguments, tool)
+        found = problems(await self._validator(kind, tool, source.workspace_id), arranged, arguments, tool)
         if found:
             raise invalid_arguments(tool, found, await self._signature(tool, COMPACT))
+        if isinstance(kind, Checks):
+            await kind.check(source, tool, arguments)
 
     async def invoke(self, tool: Tool, arguments: dict[str, Any], *, idempotency_key: str) -> str:
         kind, source = await self._kind_of(tool)
@@ -120,7 +129,7 @@ class Catalog:
             "signature": await self._signature(tool, FULL),
             "deprecated": tool.deprecated,
         }
-        return {**described, **await self._schemas(tool)} if include_schemas else described
+        return {**described, **await self._schemas(workspace_id, tool)} if include_schemas else described
 
     async def page(
         self,
@@ -144,27 +153,40 @@ class Catalog:
 
         return await self._database.read(read)
 
+    async def probe(self, request: SourceRequest) -> Probe:
+        """What a source would be, without connecting it."""
+        return await self.upkeep.probe(request)
+
     async def add_source(self, workspace_id: str, request: SourceRequest) -> Source:
-        source = await changes.add(self._database, self._kind(request.kind), workspace_id, request)
-        self._forget(source)
-        return source
+        return await self.upkeep.add(workspace_id, request)
+
+    async def refresh(self, workspace_id: str, id_or_namespace: str, progress: Progress = silent) -> Refreshed:
+        """A source that can't be read keeps its tools and is marked `failing`; the error says why."""
+        return await self.upkeep.refresh(workspace_id, id_or_namespace, progress)
 
     async def refresh_source(self, workspace_id: str, id_or_namespace: str) -> Source:
-        """A source that can't be read keeps its tools and is marked `failing`; the error says why."""
-        source = await changes.present(self._database, workspace_id, id_or_namespace)
-        try:
-            return await changes.refresh(self._database, self._kind(source.kind), source)
-        finally:
-            self._forget(source)
+        return (await self.refresh(workspace_id, id_or_namespace)).source
 
     async def remove_source(self, workspace_id: str, id_or_namespace: str) -> Source:
-        source = await changes.remove(self._database, workspace_id, id_or_namespace)
-        self._forget(source)
-        return source
+        return await self.upkeep.remove(workspace_id, id_or_namespace)
+
+    async def version(self, workspace_id: str, schema_digest: str) -> dict[str, Any]:
+        """A tool as it was when a call was made to it, whatever has become of it since."""
+        found = await self._database.read(lambda c: past(c, workspace_id, schema_digest))
+        if found is None:
+            raise NotFound(
+                f"there is no version {schema_digest[:80]!r} of a tool", hint="a call's schemaDigest names one"
+            )
+        return found
+
+    async def warm(self) -> None:
+        """Make the kinds of what is connected, so that no call has to wait for their libraries."""
+        for name in sorted({source.kind for source in await self._database.read(source_rows.everywhere)}):
+            await self._kinds.get(name)
 
     async def close(self) -> None:
-        for kind in self._kinds.values():
-            await kind.close()
+        await self.upkeep.close()
+        await self._kinds.close()
 
     def _shelf(self, workspace_id: str) -> Shelf:
         shelf = self._shelves.get(workspace_id)
@@ -177,12 +199,6 @@ class Catalog:
         self._sources.pop(source.id, None)
         self._changes += 1
 
-    def _kind(self, name: str) -> Kind:
-        kind = self._kinds.get(name)
-        if kind is None:
-            raise InvalidRequest(f"{name[:80]!r} is no kind of source", hint=f"known kinds: {', '.join(self._kinds)}")
-        return kind
-
     async def _kind_of(self, tool: Tool) -> tuple[Kind, Source]:
         source = self._sources.get(tool.source_id)
         if source is None:
@@ -194,16 +210,17 @@ class Catalog:
                 )
             if changes_before == self._changes:  # else it may be what was read before the change
                 self._sources[source.id] = source
-        return self._kind(source.kind), source
+        return self._kinds.ready(source.kind) or await self._kinds.get(source.kind), source
 
-    async def _validator(self, kind: Kind, tool: Tool) -> Validator:
+    async def _validator(self, kind: Kind, tool: Tool, workspace_id: str) -> Validator:
         key = (tool.source_id, tool.schema_digest)
         validator = self._validators.get(key)
         if validator is None:
             strict = kind.strict_schema(tool)
 
             def build(c: Connection) -> Validator:
-                return compile_schema(with_definitions(strict, reached(c, tool.source_id, names_in(strict))))
+                known = reached(c, workspace_id, tool.schema_digest, names_in(strict))
+                return compile_schema(with_definitions(strict, known))
 
             validator = await self._database.read(build)
             self._validators.put(key, validator)
@@ -213,15 +230,13 @@ class Catalog:
         key = (tool.source_id, tool.schema_digest, budget)
         text = self._signatures.get(key)
         if text is None:
-            text = await self._database.read(lambda c: render(c, tool, budget))
+            _, source = await self._kind_of(tool)
+            text = await self._database.read(lambda c: render(c, source.workspace_id, tool, budget))
             self._signatures.put(key, text)
         return text
 
-    async def _schemas(self, tool: Tool) -> dict[str, Any]:
-        names = names_in(tool.input_schema, tool.output_schema)
-        definitions = await self._database.read(lambda c: reached(c, tool.source_id, names))
-        output = None if tool.output_schema is None else with_definitions(tool.output_schema, definitions)
-        return {"inputSchema": with_definitions(tool.input_schema, definitions), "outputSchema": output}
+    async def _schemas(self, workspace_id: str, tool: Tool) -> dict[str, Any]:
+        return await self._database.read(lambda c: schemas(c, workspace_id, tool))
 
     async def _deepen(self, workspace_id: str, items: list[dict[str, Any]], depth: int) -> None:
         for one in items if depth >= 1 else ():
@@ -229,7 +244,7 @@ class Catalog:
             if tool is not None:
                 one["signature"] = await self._signature(tool, COMPACT)
                 if depth >= 2:
-                    one |= await self._schemas(tool)
+                    one |= await self._schemas(workspace_id, tool)
 
     async def _index(self, workspace_id: str) -> Index:
         """Built in a thread, once, by whoever asks first."""
@@ -245,15 +260,44 @@ class Catalog:
         return await asyncio.shield(shelf.nearest)
 
     async def _build_index(self, workspace_id: str) -> Index:
-        return await self._database.read(lambda c: Index(tool_rows.heads(c, workspace_id)))
+        return await self._database.read(lambda c: built(c, workspace_id))
 
     async def _build_nearest(self, workspace_id: str) -> Nearest:
         return await self._database.read(lambda c: Nearest(head.path for head in tool_rows.heads(c, workspace_id)))
 
 
-def render(c: Connection, tool: Tool, budget: int) -> str:
+def render(c: Connection, workspace_id: str, tool: Tool, budget: int) -> str:
     names = names_in(tool.input_schema, tool.output_schema)
-    return signature(tool, reached(c, tool.source_id, names, steps=SIGNATURE_STEPS), budget=budget)
+    known = reached(c, workspace_id, tool.schema_digest, names, steps=SIGNATURE_STEPS)
+    return signature(tool, known, budget=budget)
+
+
+def schemas(c: Connection, workspace_id: str, tool: Tool) -> dict[str, Any]:
+    known = reached(c, workspace_id, tool.schema_digest, names_in(tool.input_schema, tool.output_schema))
+    output = None if tool.output_schema is None else with_definitions(tool.output_schema, known)
+    return {"inputSchema": with_definitions(tool.input_schema, known), "outputSchema": output}
+
+
+def past(c: Connection, workspace_id: str, schema_digest: str) -> dict[str, Any] | None:
+    found = versions.get(c, workspace_id, schema_digest)
+    if found is None:
+        return None
+    told = {"path": found.path, "description": found.description, "effect": found.effect, "schemaDigest": schema_digest}
+    return {**told, "signature": render(c, workspace_id, found, FULL), **schemas(c, workspace_id, found)}
+
+
+def built(c: Connection, workspace_id: str) -> Index:
+    """A large index is made of millions of objects and no cycles: looking for those would stop everything else."""
+    heads = tool_rows.heads(c, workspace_id)
+    if len(heads) < LARGE:
+        return Index(heads)
+    gc.disable()
+    try:
+        index = Index(heads)
+        gc.freeze()
+    finally:
+        gc.enable()
+    return index
 
 
 def failed(future: asyncio.Future[Any]) -> bool:

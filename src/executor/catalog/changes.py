@@ -1,29 +1,47 @@
-"""Sources added, read again and removed: each change is one transaction with its event."""
+"""Sources added, read again and removed.
+
+Versions of tools and definitions are stored ahead, piece by piece, so that no write takes long; the change itself is
+one transaction with its event.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 from sqlalchemy.engine import Connection
 
 from executor.catalog import namespaces
-from executor.errors import NotFound, SourceError
+from executor.errors import NamespaceTaken, NotFound, SourceError
 from executor.model.ids import new_id, now_ms
+from executor.model.packed import Packed, ToolRow
 from executor.model.source import Loaded, Source
-from executor.sources.kind import Kind, SourceRequest
-from executor.storage import sources, tools
+from executor.sources import packing
+from executor.sources.kind import Kind, Progress, SourceRequest, Unchanged, silent
+from executor.storage import sources, tools, versions
 from executor.storage.database import Database
-from executor.storage.tools import Prepared
+from executor.storage.tools import Differences
+
+OPERATION = "operation"
+HEADS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """`unchanged` when the source itself said that nothing is new, so that nothing was read."""
+
+    source: Source
+    differences: Differences = field(default_factory=Differences)
+    unchanged: bool = False
 
 
 async def add(database: Database, kind: Kind, workspace_id: str, request: SourceRequest) -> Source:
-    if request.namespace:
-        namespaces.check(request.namespace)
-        await database.read(lambda c: refuse_taken(c, workspace_id, request.namespace))
+    await check_namespace(database, workspace_id, request.namespace)
     loaded = await kind.load(request)
     namespaces.check(loaded.namespace)
-    now = now_ms()
+    packed, rows = await stored(database, workspace_id, loaded, request.progress)
     fresh = Source(
         id=new_id("src"),
         workspace_id=workspace_id,
@@ -31,45 +49,129 @@ async def add(database: Database, kind: Kind, workspace_id: str, request: Source
         namespace=loaded.namespace,
         name=loaded.name,
         config={},
-        created_at=now,
+        created_at=now_ms(),
     )
-    source = filled(fresh, loaded)
-    prepared = await asyncio.to_thread(tools.prepare, source, loaded.tools, loaded.definitions)
+    source = filled(fresh, loaded, packed)
+    generation = await offered(database, source, rows)
 
     def write(c: Connection) -> None:
         refuse_taken(c, workspace_id, source.namespace)
         sources.insert(c, source)
-        tools.replace_all(c, source, prepared)
+        tools.show(c, source, generation)
 
-    await database.write(write)
+    try:
+        await database.write(write)
+    except NamespaceTaken:
+        await sweep(database, source.id)
+        raise
     return source
 
 
-async def refresh(database: Database, kind: Kind, source: Source) -> Source:
+async def check_namespace(database: Database, workspace_id: str, namespace: str) -> None:
+    """Before anything is read. Empty means that the source has to tell."""
+    if namespace:
+        namespaces.check(namespace)
+        await database.read(lambda c: refuse_taken(c, workspace_id, namespace))
+
+
+async def refresh(database: Database, kind: Kind, source: Source, progress: Progress = silent) -> Refreshed:
+    request = kind.reload_request(source)
+    names = await database.read(lambda c: names_of(c, source))
     try:
-        loaded = await kind.load(kind.reload_request(source))
+        loaded = await kind.load(replace(request, again=True, names=names, progress=progress))
+    except Unchanged:
+        return await unchanged(database, source)
     except SourceError as error:
         failing = replace(source, status="failing", error=error.message)
         await database.write(lambda c: sources.replace(c, failing))
         raise
-    fresh = filled(source, loaded)
-    prepared = await asyncio.to_thread(tools.prepare, fresh, loaded.tools, loaded.definitions)
-    if not await database.write(lambda c: store(c, fresh, prepared)):
+    packed, rows = await stored(database, source.workspace_id, loaded, progress)
+    fresh = filled(source, loaded, packed)
+    differences, other = await database.read(lambda c: tools.differences(c, source.id, rows))
+    generation = await offered(database, fresh, rows) if other else 0
+    stays = await database.write(lambda c: switch(c, fresh, generation, differences))
+    await sweep(database, source.id)
+    if not stays:
         raise no_source(source.namespace)
-    return fresh
+    return Refreshed(fresh, differences)
 
 
-def store(c: Connection, source: Source, prepared: Prepared) -> bool:
-    if not sources.replace(c, source):
+async def stored(
+    database: Database, workspace_id: str, loaded: Loaded, progress: Progress
+) -> tuple[Packed, list[ToolRow]]:
+    """Everything but the switch-over: nobody sees a version before a source offers it."""
+    packed = await asyncio.to_thread(packing.pack, loaded)
+    progress(f"storing {packed.tool_count} tools")
+    rows: list[ToolRow] = []
+    for piece in packed.definitions:
+        await database.write(partial(add_definitions, workspace_id=workspace_id, piece=piece))
+    for number, piece in enumerate(packed.tools, 1):
+        rows += await database.write(partial(add_tools, workspace_id=workspace_id, piece=piece))
+        if number % 10 == 0:
+            progress(f"storing {packed.tool_count} tools: {len(rows)} done")
+    return packed, rows
+
+
+def add_definitions(c: Connection, workspace_id: str, piece: bytes) -> None:
+    versions.add_definitions(c, workspace_id, packing.definition_rows_of(piece))
+
+
+def add_tools(c: Connection, workspace_id: str, piece: bytes) -> list[ToolRow]:
+    """The rows without what is stored now: only their heads are needed after this."""
+    rows = packing.tool_rows(piece)
+    versions.add_tools(c, workspace_id, rows)
+    return [row._replace(input_schema="", output_schema=None, binding="", links="") for row in rows]
+
+
+async def offered(database: Database, source: Source, rows: list[ToolRow]) -> int:
+    """A new generation of the source's tools, written but not shown yet."""
+    generation = now_ms()
+    for at in range(0, len(rows), HEADS):
+        some = rows[at : at + HEADS]
+        await database.write(partial(tools.add, source=source, generation=generation, rows=some))
+    return generation
+
+
+def switch(c: Connection, source: Source, generation: int, differences: Differences) -> bool:
+    """False if the source is gone."""
+    if not sources.replace(c, source, differences):
         return False
-    tools.replace_all(c, source, prepared)
+    if generation:
+        tools.show(c, source, generation)
     return True
+
+
+async def sweep(database: Database, source_id: str = "") -> None:
+    """Remove what nobody sees any more, a few rows at a time."""
+    while unseen := await database.read(lambda c: tools.unseen(c, source_id, limit=HEADS)):
+        await database.write(partial(tools.drop, keys=unseen))
+
+
+async def unchanged(database: Database, source: Source) -> Refreshed:
+    same = replace(source, status="connected", error="", refreshed_at=now_ms())
+    if not await database.write(lambda c: sources.replace(c, same, Differences())):
+        raise no_source(source.namespace)
+    return Refreshed(same, unchanged=True)
+
+
+def names_of(c: Connection, source: Source) -> dict[str, str]:
+    """The names in use, by operation, so that a changed document does not rename what it did not change."""
+    cut = len(source.namespace) + 1
+    named = ((operation_of(binding), path[cut:]) for path, binding in tools.names(c, source.id))
+    return {operation: name for operation, name in named if operation}
+
+
+def operation_of(binding: dict[str, Any]) -> str:
+    if OPERATION in binding:
+        return str(binding[OPERATION])
+    return f"{binding['method']} {binding['path']}" if "method" in binding and "path" in binding else ""
 
 
 async def remove(database: Database, workspace_id: str, id_or_namespace: str) -> Source:
     source = await database.write(lambda c: sources.delete(c, workspace_id, id_or_namespace))
     if source is None:
         raise no_source(id_or_namespace)
+    await sweep(database, source.id)
     return source
 
 
@@ -80,7 +182,7 @@ async def present(database: Database, workspace_id: str, id_or_namespace: str) -
     return source
 
 
-def filled(source: Source, loaded: Loaded) -> Source:
+def filled(source: Source, loaded: Loaded, packed: Packed) -> Source:
     return replace(
         source,
         name=loaded.name,
@@ -88,7 +190,7 @@ def filled(source: Source, loaded: Loaded) -> Source:
         status="connected",
         error="",
         document_digest=loaded.document_digest,
-        tool_count=len(loaded.tools),
+        tool_count=packed.tool_count,
         skipped=loaded.skipped,
         refreshed_at=now_ms(),
     )

@@ -8,19 +8,28 @@ from sqlalchemy.engine import Connection
 
 from executor.model.tool import Schema
 from executor.sources.references import names_in
-from executor.storage import tools
+from executor.storage import versions
 
 MAX_DEFINITIONS = 5_000
 
 
-def reached(c: Connection, source_id: str, names: Iterable[str], *, steps: int = 100) -> dict[str, Schema]:
-    """Definitions by name, as far as `steps` references away."""
-    found: dict[str, Schema] = {}
-    wanted = set(names)
+def reached(
+    c: Connection, workspace_id: str, schema_digest: str, names: Iterable[str], *, steps: int = 100
+) -> dict[str, Schema]:
+    """Definitions by name, as the version of a tool knows them, as far as `steps` references away."""
+    names = set(names)
+    if not names:
+        return {}
+    known = versions.links(c, workspace_id, schema_digest)
+    found: dict[str, Schema] = {name: {} for name in names}
+    wanted = {known[name] for name in names if name in known}
     while wanted and steps and len(found) < MAX_DEFINITIONS:
-        fetched = tools.definitions(c, source_id, wanted)
-        found |= {name: fetched.get(name, {}) for name in wanted}
-        wanted = names_in(*fetched.values()) - found.keys()
+        following: dict[str, str] = {}
+        for definition in versions.definitions(c, workspace_id, wanted):
+            found[definition.name] = definition.schema
+            following |= definition.links
+        wanted = {digest for name, digest in following.items() if name not in found}
+        found |= {name: {} for name in following if name not in found}
         steps -= 1
     return found
 

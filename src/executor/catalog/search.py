@@ -8,6 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from executor.storage.tools import Head
 
@@ -54,7 +55,14 @@ class Hit:
 
 
 def terms(text: str) -> list[str]:
-    return [stem(word) for raw in _WORD.findall(text) if (word := singular(raw).lower()) not in STOP]
+    return [term for raw in _WORD.findall(text) if (term := term_of(raw))]
+
+
+@lru_cache(100_000)
+def term_of(raw: str) -> str:
+    """Empty for a word that tells nothing. The same words come again and again, in every description."""
+    word = singular(raw).lower()
+    return "" if word in STOP else stem(word)
 
 
 def singular(word: str) -> str:

@@ -17,7 +17,7 @@ from executor.model.ids import now_ms
 from executor.runtime.typescript.runtime import TypeScriptRuntime
 from executor.settings import Settings
 from executor.sources.egress import Egress
-from executor.sources.openapi.kind import OpenApi
+from executor.sources.registry import Kinds
 from executor.storage import events, migrate, tenancy
 from executor.storage.database import Database, open_engine, sqlite_path
 from executor.storage.notify import Feed
@@ -43,7 +43,7 @@ class Executor:
         self.feed = Feed(database)
         self.rules = Rules(database, self.feed)
         self.egress = Egress(allow_private=settings.allow_private_hosts)
-        self.catalog = Catalog(database, {"openapi": OpenApi(self.egress)})
+        self.catalog = Catalog(database, Kinds(self.egress, settings.state_dir))
         self.door = Door(self.catalog, self.rules)
         self.runtime = runtime
         self.limits = Limits(**asdict(settings.limits))
@@ -78,6 +78,7 @@ class Executor:
             await sandboxes.ready()
             await executor._note("daemon.started", await executor.engine.start())
             executor._warming = asyncio.create_task(executor._warm())
+            executor.catalog.upkeep.start(settings.refresh_seconds)
         except BaseException:
             await database.close()
             raise
@@ -87,6 +88,7 @@ class Executor:
         """The HTTP library is imported once the daemon answers, so that neither the start nor the first call waits."""
         await asyncio.sleep(WARM_SECONDS)
         await self.egress.warm()
+        await self.catalog.warm()
 
     async def close(self) -> None:
         """Park running work, then let go of sandboxes, connections and the database, in this order."""

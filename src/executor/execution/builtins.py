@@ -54,16 +54,24 @@ DESCRIBE = _tool(
 LIST_SOURCES = _tool("executor.sources.list", "The connected sources.", "read", {})
 ADD_SOURCE = _tool(
     "executor.sources.add",
-    "Connect a source by the address of its OpenAPI document. A human must approve it.",
+    "Connect a source: an API, GraphQL or MCP server by its address, or the command of an MCP server. "
+    "A human must approve it.",
     "write",
     {
-        "url": _text("address of the document"),
+        "url": _text("address of a document, page or endpoint, or the name of a template such as `github`"),
+        "command": {
+            "type": "array",
+            "items": {"type": "string"},
+            "minItems": 1,
+            "maxItems": 200,
+            "description": "command line of an MCP server to run on this machine, instead of a url",
+        },
         "namespace": _text("first segment of its tools' paths"),
         "name": _text("a name for people"),
         "baseUrl": _text("address the calls go to, when the document doesn't say"),
-        "kind": _text("openapi"),
+        "specUrl": _text("address of the document, when the url is that of the service"),
+        "kind": _text("openapi, graphql, mcp …; found out by asking the address if not given"),
     },
-    ("url",),
 )
 
 BUILTINS: dict[str, Tool] = {tool.path: tool for tool in (DISCOVER, DESCRIBE, LIST_SOURCES, ADD_SOURCE)}
@@ -107,15 +115,22 @@ async def _answer(catalog: Catalog, workspace_id: str, tool: Tool, arguments: di
 
 
 def _request(arguments: dict[str, Any], approved: bool) -> SourceRequest:
-    """Only a human who saw the address may let a source live on a private network."""
+    """Only a human who saw the address or the command may let it be on a private network, or be run here."""
+    if ("url" in arguments) == ("command" in arguments):
+        raise ToolError(
+            "invalid_arguments", "a source needs either a url or a command", hint="give exactly one of them"
+        )
     return SourceRequest(
-        kind=arguments.get("kind", "openapi"),
-        location=arguments["url"],
+        kind=arguments.get("kind", ""),
+        location=arguments.get("url", ""),
+        command=tuple(arguments.get("command", ())),
         namespace=arguments.get("namespace", ""),
         name=arguments.get("name", ""),
         base_url=arguments.get("baseUrl", ""),
+        spec_url=arguments.get("specUrl", ""),
         allow_private=approved,
         by_code=True,
+        consent=approved,
     )
 
 
@@ -127,4 +142,6 @@ def summary(source: Source) -> dict[str, Any]:
         "name": source.name,
         "status": source.status,
         "toolCount": source.tool_count,
+        "skipped": len(source.skipped),
+        "auth": [str(one.get("name", "")) for one in source.config.get("auth") or ()],
     }

@@ -92,7 +92,7 @@ class Door:
             path=tool.path,
             schema_digest=tool.schema_digest,
             arguments_digest=call.arguments_digest,
-            source_digest=digest([source.id, source.config]) if source else "",
+            source_digest=destination(source) if source else "",
             policy_revision=(await self.rules.of(execution.workspace_id)).revision,
         )
 
@@ -156,6 +156,19 @@ def parse_arguments(text: str) -> dict[str, Any]:
             hint="call it like tools.x.y({name: value})",
         )
     return value
+
+
+# All that a kind keeps in a source's config about where and how its calls are sent. The rest may change whenever the
+# source is read again.
+DECIDING = (
+    "location", "base_url", "given_base_url", "transport", "origins", "headers", "command", "environment", "directory",
+    "options", "allow_private",
+)  # fmt: skip
+
+
+def destination(source: Source) -> str:
+    kept = {name: source.config[name] for name in DECIDING if name in source.config}
+    return digest([source.id, source.kind, kept])
 
 
 def proposal_digest(proposal: Proposal) -> str:

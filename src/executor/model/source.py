@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from executor.model.packed import Packed
 from executor.model.tool import Schema, Skipped, Tool
 
 SourceStatus = Literal["connected", "failing"]
@@ -32,7 +33,12 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What a kind made of a document: tools, the definitions they share, and what had to be left out."""
+    """What a kind made of a document: tools, the definitions they share, and what had to be left out.
+
+    `packed` stands for `tools` and `definitions` when they were made in another process. Of `config` the surfaces show
+    `location`, `base_url`, `transport`, `command`, the names of `headers`, and `auth`: the credentials that the source
+    asks for, each as `{"name", "type", "description", "details"}`. It also holds the `validators` for the next read.
+    """
 
     name: str
     namespace: str
@@ -41,3 +47,4 @@ class Loaded:
     skipped: tuple[Skipped, ...]
     document_digest: str
     config: dict[str, Any] = field(default_factory=dict)
+    packed: Packed | None = None

@@ -30,18 +30,26 @@ _UNSAFE_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """`seconds` is for everything, redirects and body included; `size` counts bytes after decompression."""
+    """`seconds` is for everything, redirects and body included; `size` counts bytes after decompression.
+
+    With `stream_seconds`, an answer that is a stream of events or lines is read that long, or until `size`, and what
+    came by then is the answer.
+    """
 
     seconds: float = 60.0
     size: int = 10_000_000
+    stream_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
+    """`complete` is false for a stream that was left before its end."""
+
     status: int
     headers: Mapping[str, str]
     body: bytes
     url: str
+    complete: bool = True
 
     @property
     def media_type(self) -> str:
@@ -100,7 +108,7 @@ class Egress:
         transport = self._transport or await self.warm()
         while True:
             target = parse(outgoing.url)
-            answer = await transport.send(outgoing, target, self._reach(target, origins), bounds.size)
+            answer = await transport.send(outgoing, target, self.reach(target, origins), bounds)
             location = answer.headers.get("Location")
             if answer.status not in REDIRECTS or location is None:
                 return answer
@@ -111,7 +119,8 @@ class Egress:
                 raise too_many(visited, f"redirects more than {MAX_REDIRECTS} times")
             visited.append(outgoing.url)
 
-    def _reach(self, target: Target, origins: frozenset[str]) -> Reach:
+    def reach(self, target: Target, origins: frozenset[str]) -> Reach:
+        """Raises EgressRefused for a private address that was not granted."""
         if self.allow_private:
             return ANY
         reach = reach_of(target, origins)

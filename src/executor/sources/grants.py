@@ -16,12 +16,12 @@ from executor.sources.reach import PUBLIC, grant_text, reach_of
 
 async def opened(request: SourceRequest) -> SourceRequest:
     """The request with grants for the private addresses that it names itself, if it may open any."""
-    if request.again or not request.allow_private:
+    if request.again or request.opened or not request.allow_private:
         return request
-    written = [parse(url) for url in (request.location, request.base_url) if is_url(url)]
+    written = [parse(url) for url in (request.location, request.spec_url, request.base_url) if is_url(url)]
     found = [await grant_of(target, is_written=True) for target in written]
     grants = dict.fromkeys([*request.origins, *(grant for grant in found if grant)])
-    return replace(request, origins=tuple(grants))
+    return replace(request, origins=tuple(grants), opened=True)
 
 
 async def settled(request: SourceRequest, server: str, *, anywhere: bool = False) -> list[str]:
@@ -68,7 +68,8 @@ async def resolved(target: Target) -> set[Address]:
 def may_open(request: SourceRequest, server: Target) -> bool:
     if request.by_code:
         return False
-    return not is_url(request.location) or parse(request.location).host == server.host
+    named = [parse(url).host for url in (request.location, request.spec_url) if is_url(url)]
+    return not named or server.host in named
 
 
 def is_url(location: str) -> bool:

@@ -38,6 +38,10 @@ class Inflater:
             raise BrokenEncoding("the compressed answer is cut off")
         return b"".join(self._chunks)
 
+    def partial(self) -> bytes:
+        """What there is of a body that was not read to its end."""
+        return b"".join(self._chunks)
+
     def _inflate(self, chunk: bytes) -> bytes:
         assert self._zlib is not None  # noqa: S101 - only called with a decompressor
         try:

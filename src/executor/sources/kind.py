@@ -2,43 +2,96 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
 
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
 
-# First segments of built-in tools, and what would read like one.
+Progress = Callable[[str], None]
+# Namespaces of built-in tools; a source can't take them.
 RESERVED = frozenset({"discover", "describe", "executor", "tools"})
+
+
+def silent(text: str) -> None:
+    """Progress that nobody watches."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceRequest:
     """What someone asked to connect.
 
-    `location` is a URL or the path of a file, `document` the file's content when a client uploads it. `allow_private`
-    is true only when an operator asks: then the origins of `location` and `base_url` may be on a private network.
-    `by_code` says that submitted code asked and the operator has approved what was shown of it: nothing else is opened.
-    A source that is connected already is read `again` with the `origins` granted to it then (see `reach`); only so is a
-    file read from disk, because a new request's path may come from anyone.
+    `location` is a URL or the path of a file, `document` the file's content when a client uploads it. `command` is the
+    command line of a server that speaks over standard input and output; a human has seen and consented to it. Without
+    a `kind` the address is probed. `headers` go with every request of the source. `allow_private` is true only when an
+    operator asks: then the origins of `location`, `spec_url` and `base_url` may be on a private network. `by_code` says
+    that submitted code asked and the operator has approved what was shown of it: nothing else is opened. `opened` says
+    that this was done (see `grants`): an address found later opens nothing. `consent` is true when a human saw what is
+    going to be run (a command, a module to import) and agreed.
+
+    When a source is read again, `again` is true, `origins` are the ones granted to it when it was added (see `reach`),
+    `validators` are those of the last read, for a conditional request, and `names` are the names its tools have
+    (`group.name`, without the namespace) by the operation they belong to (`tool.binding["operation"]`), so that they
+    stay. The kind's `reload_request` fills in what it finds in the config; the catalog adds `names` and `progress`.
+    Only then is a file read from disk, because a new request's path may come from anyone.
     """
 
-    kind: str = "openapi"
+    kind: str = ""
     location: str = ""
     document: bytes | None = None
+    command: tuple[str, ...] = ()
     namespace: str = ""
     name: str = ""
     base_url: str = ""
+    spec_url: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    options: dict[str, Any] = field(default_factory=dict)
     allow_private: bool = False
     by_code: bool = False
+    opened: bool = False
+    consent: bool = False
     again: bool = False
     origins: tuple[str, ...] = ()
+    validators: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    progress: Progress = silent
+
+
+@dataclass(frozen=True, slots=True)
+class Auth:
+    """A credential that a source says it needs: a scheme of its own document, or one found by asking."""
+
+    name: str
+    type: str  # apiKey, http-bearer, http-basic, oauth2, openIdConnect, mutualTLS, unknown
+    description: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What an address turned out to be, before anything is connected."""
+
+    kind: str
+    location: str
+    name: str = ""
+    namespace: str = ""
+    base_url: str = ""
+    transport: str = ""
+    auth: tuple[Auth, ...] = ()
+    note: str = ""
 
 
 class Kind(Protocol):
-    """Reads a document into tools, and sends calls to what the document describes."""
+    """Recognises an address, reads it into tools, and sends calls to what it describes.
+
+    A kind whose `load` runs code on this machine also has `runs_code = True`: then a human must consent.
+    """
 
     name: str
+
+    async def probe(self, request: SourceRequest) -> Probe | None:
+        """None if the address is not of this kind; raises only when asking was impossible or refused."""
 
     async def load(self, request: SourceRequest) -> Loaded:
         """Raises SourceUnreachable, DocumentInvalid or EgressRefused. Tool paths already carry the namespace."""
@@ -56,3 +109,15 @@ class Kind(Protocol):
         """JSON text of the answer. Raises ToolError."""
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class Checks(Protocol):
+    """What a kind has besides if arguments can be wrong in ways that no schema tells."""
+
+    async def check(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> None:
+        """Raises ToolError. Sends nothing."""
+
+
+class Unchanged(Exception):
+    """Raised by `load` when the source says that nothing has changed since `validators`: an answer, not an error."""

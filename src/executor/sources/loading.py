@@ -22,6 +22,12 @@ class Loading:
     def __init__(self, threads: int = THREADS) -> None:
         self._free = asyncio.Semaphore(threads)
 
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[None]:
+        """One of the places, for work that has a process of its own."""
+        async with self._free:
+            yield
+
     async def run(self, work: Callable[[Stopped], T]) -> T:
         """`work` gets a function that says when nobody waits any more; it should look now and then, and give up."""
         await self._free.acquire()

@@ -7,6 +7,7 @@ source can't be borrowed by another that has no such grant.
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from typing import Any
 
@@ -17,7 +18,7 @@ from yarl import URL
 from executor import __version__
 from executor.errors import SourceUnreachable
 from executor.sources.addresses import Target, literal, moved, refusal, shown
-from executor.sources.egress import SAFE_METHODS, Answer, Outgoing
+from executor.sources.egress import SAFE_METHODS, Answer, Bounds, Outgoing
 from executor.sources.inflate import BrokenEncoding, Inflater
 from executor.sources.reach import ANY, PUBLIC, Reach
 
@@ -58,25 +59,28 @@ class Transport:
         self._connect_seconds = connect_seconds
         self._sessions: dict[Reach, aiohttp.ClientSession] = {}
 
-    async def send(self, outgoing: Outgoing, target: Target, reach: Reach, limit: int) -> Answer:
+    async def send(self, outgoing: Outgoing, target: Target, reach: Reach, bounds: Bounds) -> Answer:
         attempts = 2 if outgoing.method in SAFE_METHODS else 1
         while True:
             attempts -= 1
             try:
-                return await self._exchange(outgoing, target, reach, limit)
+                return await self._exchange(outgoing, target, reach, bounds)
             except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
                 if attempts == 0 or isinstance(error, aiohttp.ClientConnectorError):
                     raise unreachable(target, error) from error
             except (aiohttp.ClientError, BrokenEncoding, OSError) as error:
                 raise unreachable(target, error) from error
 
-    async def _exchange(self, outgoing: Outgoing, target: Target, reach: Reach, limit: int) -> Answer:
+    async def _exchange(self, outgoing: Outgoing, target: Target, reach: Reach, bounds: Bounds) -> Answer:
         session = self._sessions.get(reach) or self._open_session(reach)
         url = URL(target.url, encoded=True)
         async with session.request(
             outgoing.method, url, headers=outgoing.headers, data=outgoing.body, allow_redirects=False
         ) as response:
-            body = await read_body(response, limit)
+            if bounds.stream_seconds and response.status < 300 and is_stream(response):
+                body, complete = await read_stream(response, bounds)
+                return Answer(response.status, response.headers, body, outgoing.url, complete)
+            body = await read_body(response, bounds.size)
             return Answer(response.status, response.headers, body, outgoing.url)
 
     def _open_session(self, reach: Reach) -> aiohttp.ClientSession:
@@ -103,6 +107,26 @@ class Transport:
         sessions, self._sessions = list(self._sessions.values()), {}
         for session in sessions:
             await session.close()
+
+
+def is_stream(response: aiohttp.ClientResponse) -> bool:
+    media_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    return media_type == "text/event-stream" or media_type.endswith(("ndjson", "jsonl", "jsonlines", "json-seq"))
+
+
+async def read_stream(response: aiohttp.ClientResponse, bounds: Bounds) -> tuple[bytes, bool]:
+    """Up to the bounds. The connection of a stream that goes on is closed, not used again."""
+    inflater = Inflater(response.headers.get("Content-Encoding", ""), bounds.size)
+    try:
+        async with asyncio.timeout(bounds.stream_seconds):
+            async for chunk in response.content.iter_any():
+                if not inflater.feed(chunk):
+                    response.close()
+                    return inflater.partial()[: bounds.size], False
+    except TimeoutError:
+        response.close()
+        return inflater.partial(), False
+    return inflater.partial(), True
 
 
 async def read_body(response: aiohttp.ClientResponse, limit: int) -> bytes:

@@ -12,6 +12,9 @@ from executor.model.tool import Skipped
 from executor.storage import events
 from executor.storage.rows import dump, load
 from executor.storage.tables import sources, workspaces
+from executor.storage.tools import Differences
+
+TOLD = 50
 
 
 def insert(c: Connection, source: Source) -> None:
@@ -19,13 +22,19 @@ def insert(c: Connection, source: Source) -> None:
     changed(c, source, "source.added")
 
 
-def replace(c: Connection, source: Source) -> bool:
-    """False if it is gone."""
+def replace(c: Connection, source: Source, differences: Differences | None = None) -> bool:
+    """False if it is gone. `differences` are what reading it again changed."""
     mine = (sources.c.id == source.id, sources.c.workspace_id == source.workspace_id)
     if not c.execute(sa.update(sources).where(*mine).values(_row(source))).rowcount:
         return False
-    changed(c, source, "source.refreshed")
+    changed(c, source, "source.refreshed", told(differences) if differences is not None else {})
     return True
+
+
+def told(differences: Differences) -> dict[str, Any]:
+    """For an event: how many, and the first of each."""
+    parts = {"added": differences.added, "removed": differences.removed, "changed": differences.changed}
+    return {name: {"count": len(paths), "paths": list(paths[:TOLD])} for name, paths in parts.items()}
 
 
 def delete(c: Connection, workspace_id: str, id_or_namespace: str) -> Source | None:
@@ -55,7 +64,12 @@ def listing(c: Connection, workspace_id: str) -> list[Source]:
     return [_source(row) for row in c.execute(query)]
 
 
-def changed(c: Connection, source: Source, type: str) -> None:
+def everywhere(c: Connection) -> list[Source]:
+    """Of all workspaces: for the daemon's own upkeep, never for an answer to somebody."""
+    return [_source(row) for row in c.execute(sa.select(sources).order_by(sources.c.id))]
+
+
+def changed(c: Connection, source: Source, type: str, more: dict[str, Any] | None = None) -> None:
     raised = sa.update(workspaces).where(workspaces.c.id == source.workspace_id)
     c.execute(raised.values(catalog_revision=workspaces.c.catalog_revision + 1))
     data = {
@@ -66,6 +80,7 @@ def changed(c: Connection, source: Source, type: str) -> None:
         "tools": source.tool_count,
         "skipped": len(source.skipped),
         "error": source.error,
+        **(more or {}),
     }
     events.append(c, source.workspace_id, type, data)
 

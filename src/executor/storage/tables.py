@@ -100,31 +100,56 @@ sources = Table(
     UniqueConstraint("workspace_id", "namespace"),
 )
 
+# What a source offers. Only the rows of the generation that `listings` names are seen, so that thousands can be
+# written, and removed, a few at a time. How a tool looks and is sent stands in its version, which outlives it.
 tools = Table(
     "tools",
     metadata,
-    Column("source_id", String, ForeignKey("sources.id", ondelete="CASCADE"), primary_key=True),
+    Column("source_id", String, primary_key=True),
+    Column("generation", BigInteger, primary_key=True),
     Column("path", String, primary_key=True),
     workspace_column(),
     Column("description", Text, nullable=False),
     Column("effect", String, nullable=False),
     Column("tags", Text, nullable=False),
     Column("deprecated", Boolean, nullable=False),
+    Column("schema_digest", String, nullable=False),
+    Index(None, "workspace_id", "path"),
+)
+
+listings = Table(
+    "listings",
+    metadata,
+    Column("source_id", String, ForeignKey("sources.id", ondelete="CASCADE"), primary_key=True),
+    workspace_column(),
+    Column("generation", BigInteger, nullable=False),
+)
+
+# Stored once by content and never changed: `links` are the digests of the definitions that the schemas name.
+tool_versions = Table(
+    "tool_versions",
+    metadata,
+    Column("workspace_id", String, ForeignKey("workspaces.id"), primary_key=True),
+    Column("digest", String, primary_key=True),
+    Column("path", String, nullable=False),
+    Column("description", Text, nullable=False),
+    Column("effect", String, nullable=False),
     Column("idempotent", Boolean, nullable=False),
     Column("input_schema", Text, nullable=False),
     Column("output_schema", Text),
     Column("binding", Text, nullable=False),
-    Column("schema_digest", String, nullable=False),
-    Index(None, "workspace_id", "path"),
+    Column("links", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
 )
 
 definitions = Table(
     "definitions",
     metadata,
-    Column("source_id", String, ForeignKey("sources.id", ondelete="CASCADE"), primary_key=True),
-    Column("name", String, primary_key=True),
-    workspace_column(),
+    Column("workspace_id", String, ForeignKey("workspaces.id"), primary_key=True),
+    Column("digest", String, primary_key=True),
+    Column("name", String, nullable=False),
     Column("schema", Text, nullable=False),
+    Column("links", Text, nullable=False),
 )
 
 policies = Table(

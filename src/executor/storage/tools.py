@@ -1,21 +1,21 @@
-"""Tools and the definitions their schemas share. Both are replaced as a whole when their source is read again."""
+"""Tools: what each source offers now. Their schemas and bindings stand in `versions`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.model.packed import ToolRow
 from executor.model.source import Source
-from executor.model.tool import Effect, Schema, Tool
-from executor.storage.rows import dump, load
-from executor.storage.tables import definitions as definitions_table
+from executor.model.tool import Effect, Tool
+from executor.storage.prepared import Prepared as Many
+from executor.storage.rows import load
+from executor.storage.tables import listings, tool_versions
 from executor.storage.tables import tools as tools_table
-
-BATCH = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,37 +31,67 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """Rows made ahead, so that serializing a large catalog does not hold up the one writer."""
+class Differences:
+    """What reading a source again changed, by paths."""
 
-    tools: list[dict[str, Any]]
-    definitions: list[dict[str, Any]]
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.changed)
 
 
-def prepare(source: Source, tools: Iterable[Tool], definitions: Mapping[str, Schema]) -> Prepared:
-    owner = {"source_id": source.id, "workspace_id": source.workspace_id}
-    return Prepared(
-        [{**owner, **_row(tool)} for tool in tools],
-        [{**owner, "name": name, "schema": dump(schema)} for name, schema in definitions.items()],
+def differences(c: Connection, source_id: str, rows: Sequence[ToolRow]) -> tuple[Differences, bool]:
+    """What these rows would change, and whether anything at all would be another."""
+    before = {row.path: tuple(row) for row in c.execute(_own(source_id))}
+    after = {row.path: _head_values(row) for row in rows}
+    both = before.keys() & after.keys()
+    found = Differences(
+        added=tuple(sorted(after.keys() - before.keys())),
+        removed=tuple(sorted(before.keys() - after.keys())),
+        changed=tuple(sorted(path for path in both if before[path][-1] != after[path][-1])),
     )
+    return found, before != after
 
 
-def replace_all(c: Connection, source: Source, prepared: Prepared) -> None:
-    for table, rows in ((tools_table, prepared.tools), (definitions_table, prepared.definitions)):
-        c.execute(sa.delete(table).where(table.c.source_id == source.id))
-        if rows:
-            c.execute(sa.insert(table), rows)
+def add(c: Connection, source: Source, generation: int, rows: Sequence[ToolRow]) -> None:
+    """Nobody sees them before `show`."""
+    owner = (source.id, source.workspace_id, generation)
+    _insert(c, [dict(zip(COLUMNS, (*owner, *_head_values(row)), strict=True)) for row in rows])
+
+
+def show(c: Connection, source: Source, generation: int) -> None:
+    """From now on the source offers exactly the tools of this generation."""
+    c.execute(sa.delete(listings).where(listings.c.source_id == source.id))
+    c.execute(sa.insert(listings).values(source_id=source.id, workspace_id=source.workspace_id, generation=generation))
+
+
+def unseen(c: Connection, source_id: str = "", *, limit: int) -> list[dict[str, Any]]:
+    """Keys of rows that nobody sees, of one source or of all."""
+    t = tools_table.c
+    mine = (t.source_id == source_id,) if source_id else ()
+    seen = sa.exists().where(listings.c.source_id == t.source_id, listings.c.generation == t.generation)
+    query = sa.select(t.source_id, t.generation, t.path).where(*mine, ~seen).limit(limit)
+    return [{"s": row.source_id, "g": row.generation, "p": row.path} for row in c.execute(query)]
+
+
+def drop(c: Connection, keys: Sequence[dict[str, Any]]) -> None:
+    _delete(c, keys)
 
 
 def get(c: Connection, workspace_id: str, path: str) -> Tool | None:
-    query = sa.select(tools_table).where(tools_table.c.workspace_id == workspace_id, tools_table.c.path == path)
-    row = c.execute(query).first()
+    t, v = tools_table.c, tool_versions.c
+    version = (v.idempotent, v.input_schema, v.output_schema, v.binding)
+    query = sa.select(tools_table, *version).join_from(tools_table, tool_versions, _version).join(listings, _seen)
+    row = c.execute(query.where(t.workspace_id == workspace_id, t.path == path)).first()
     return _tool(row) if row is not None else None
 
 
 def heads(c: Connection, workspace_id: str) -> list[Head]:
     """Every tool of the workspace, in the order of their paths."""
-    return [_head(row) for row in c.execute(_heads(workspace_id))]
+    rows = c.execution_options(yield_per=500).execute(_heads(workspace_id))
+    return [_head(row) for row in rows]
 
 
 def page(
@@ -81,42 +111,42 @@ def page(
 
 
 def count(c: Connection, workspace_id: str) -> int:
-    query = sa.select(sa.func.count()).select_from(tools_table).where(tools_table.c.workspace_id == workspace_id)
+    query = (
+        sa.select(sa.func.count())
+        .select_from(tools_table)
+        .join(listings, _seen)
+        .where(tools_table.c.workspace_id == workspace_id)
+    )
     return int(c.execute(query).scalar_one())
 
 
-def definitions(c: Connection, source_id: str, names: Iterable[str]) -> dict[str, Schema]:
-    wanted, table, found = sorted(set(names)), definitions_table, {}
-    for start in range(0, len(wanted), BATCH):
-        named = table.c.name.in_(wanted[start : start + BATCH])
-        for row in c.execute(sa.select(table.c.name, table.c.schema).where(table.c.source_id == source_id, named)):
-            found[row.name] = load(row.schema)
-    return found
+def names(c: Connection, source_id: str) -> list[tuple[str, dict[str, Any]]]:
+    """Path and binding of everything a source offers."""
+    t, v = tools_table.c, tool_versions.c
+    query = sa.select(t.path, v.binding).join_from(tools_table, tool_versions, _version).join(listings, _seen)
+    query = query.where(t.source_id == source_id)
+    return [(row.path, load(row.binding)) for row in c.execute(query)]
 
 
 def _heads(workspace_id: str) -> sa.Select[Any]:
     t = tools_table.c
     columns = sa.select(t.path, t.description, t.effect, t.tags, t.deprecated, t.source_id)
-    return columns.where(t.workspace_id == workspace_id).order_by(t.path)
+    return columns.join_from(tools_table, listings, _seen).where(t.workspace_id == workspace_id).order_by(t.path)
 
 
 def _head(row: Any) -> Head:
     return Head(row.path, row.description, row.effect, tuple(load(row.tags)), bool(row.deprecated), row.source_id)
 
 
-def _row(tool: Tool) -> dict[str, Any]:
-    return {
-        "path": tool.path,
-        "description": tool.description,
-        "effect": tool.effect,
-        "tags": dump(tool.tags),
-        "deprecated": tool.deprecated,
-        "idempotent": tool.idempotent,
-        "input_schema": dump(tool.input_schema),
-        "output_schema": None if tool.output_schema is None else dump(tool.output_schema),
-        "binding": dump(tool.binding),
-        "schema_digest": tool.schema_digest,
-    }
+def _head_values(row: ToolRow) -> tuple[Any, ...]:
+    return row.path, row.description, row.effect, row.tags, int(row.deprecated), row.schema_digest
+
+
+def _own(source_id: str) -> sa.Select[Any]:
+    t = tools_table.c
+    deprecated = sa.cast(t.deprecated, sa.Integer)
+    query = sa.select(t.path, t.description, t.effect, t.tags, deprecated, t.schema_digest)
+    return query.join_from(tools_table, listings, _seen).where(t.source_id == source_id)
 
 
 def _tool(row: Any) -> Tool:
@@ -133,3 +163,28 @@ def _tool(row: Any) -> Tool:
         idempotent=bool(row.idempotent),
         schema_digest=row.schema_digest,
     )
+
+
+COLUMNS = (
+    "source_id",
+    "workspace_id",
+    "generation",
+    "path",
+    "description",
+    "effect",
+    "tags",
+    "deprecated",
+    "schema_digest",
+)
+_insert = Many(sa.insert(tools_table), columns=COLUMNS)
+_delete = Many(
+    sa.delete(tools_table).where(
+        tools_table.c.source_id == sa.bindparam("s"),
+        tools_table.c.generation == sa.bindparam("g"),
+        tools_table.c.path == sa.bindparam("p"),
+    )
+)
+_seen = sa.and_(listings.c.source_id == tools_table.c.source_id, listings.c.generation == tools_table.c.generation)
+_version = sa.and_(
+    tool_versions.c.workspace_id == tools_table.c.workspace_id, tool_versions.c.digest == tools_table.c.schema_digest
+)

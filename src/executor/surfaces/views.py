@@ -16,7 +16,9 @@ from executor.model.source import Source
 from executor.surfaces.text import escape, shorten
 
 if TYPE_CHECKING:
+    from executor.catalog.changes import Refreshed
     from executor.execution.outcome import Outcome
+    from executor.sources.kind import Probe
 
 View = dict[str, Any]
 Read = Callable[[str], Any]
@@ -71,6 +73,7 @@ def call_view(call: Call, *, read: Read = fragment) -> View:
         "arguments": read(call.arguments) if call.arguments else None,
         "state": call.state,
         "effect": call.effect,
+        "schemaDigest": call.schema_digest or None,
         "result": None if call.result is None else read(call.result),
         "error": call.failure,
         "createdAt": time(call.created_at),
@@ -145,7 +148,8 @@ def policy_view(policy: Policy) -> View:
     }
 
 
-def source_view(source: Source) -> View:
+def source_view(source: Source, *, secrets: bool = False) -> View:
+    """Arguments of a command may be secrets: without `secrets` only its first word is told."""
     return {
         "id": source.id,
         "kind": source.kind,
@@ -153,10 +157,51 @@ def source_view(source: Source) -> View:
         "name": source.name,
         "status": source.status,
         "error": source.error or None,
-        "location": source.config.get("location"),
-        "baseUrl": source.config.get("base_url"),
+        "location": source.config.get("location") or None,
+        "command": list((source.config.get("command") or ())[: None if secrets else 1]) or None,
+        "baseUrl": source.config.get("base_url") or None,
+        "transport": source.config.get("transport") or None,
+        "headers": header_names(source.config),
+        "auth": [auth_view(one) for one in source.config.get("auth") or ()],
         "toolCount": source.tool_count,
         "skipped": [{"where": skipped.where, "reason": skipped.reason} for skipped in source.skipped],
         "createdAt": time(source.created_at),
         "refreshedAt": time(source.refreshed_at),
+    }
+
+
+def header_names(config: dict[str, Any]) -> list[str]:
+    """Their values are secrets: nothing shows them."""
+    headers = config.get("headers") or {}
+    return sorted(str(one if isinstance(one, str) else one[0]) for one in headers)
+
+
+def auth_view(auth: Any) -> View:
+    """`auth` is a mapping in a stored config, and an `Auth` in the answer to a probe."""
+    read = auth.get if isinstance(auth, dict) else lambda name, default="": getattr(auth, name, default)
+    return {"name": read("name", ""), "type": read("type", "unknown"), "description": read("description", "")}
+
+
+def probe_view(probe: Probe) -> View:
+    return {
+        "kind": probe.kind,
+        "location": probe.location or None,
+        "name": probe.name or None,
+        "namespace": probe.namespace or None,
+        "baseUrl": probe.base_url or None,
+        "transport": probe.transport or None,
+        "auth": [auth_view(one) for one in probe.auth],
+        "note": probe.note or None,
+    }
+
+
+def refreshed_view(refreshed: Refreshed) -> View:
+    """The source, and what reading it again changed."""
+    differences = refreshed.differences
+    return {
+        **source_view(refreshed.source, secrets=True),
+        "unchanged": refreshed.unchanged,
+        "added": list(differences.added),
+        "removed": list(differences.removed),
+        "changed": list(differences.changed),
     }

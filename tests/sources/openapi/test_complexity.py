@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
-from executor.errors import SourceUnreachable
+from executor.errors import DocumentInvalid, SourceUnreachable
 from executor.model.source import Loaded
+from executor.sources import apart
 from executor.sources.egress import Egress
 from executor.sources.kind import SourceRequest
+from executor.sources.loading import Loading, Stopped
 from executor.sources.openapi import kind as kinds
 from executor.sources.openapi import visits
 from executor.sources.openapi.kind import OpenApi, build_catalog
@@ -129,7 +131,8 @@ async def test_documents_that_are_being_read_leave_threads_to_everybody_else(
 async def test_a_reading_that_nobody_waits_for_stops_by_itself(egress: Egress, monkeypatch: pytest.MonkeyPatch) -> None:
     ended = threading.Event()
 
-    def build(request: SourceRequest, data: bytes, location: str, counted: Any) -> Loaded:
+    def build(*given: Any, stopped: Stopped) -> Loaded:
+        counted = visits.Visits(0, stopped)
         try:
             while True:
                 counted.begin()
@@ -142,3 +145,30 @@ async def test_a_reading_that_nobody_waits_for_stops_by_itself(egress: Egress, m
         request = SourceRequest(location="https://a.example/o.json", document=b"{}")
         await OpenApi(egress, load_seconds=0.1).load(request)
     assert await asyncio.to_thread(ended.wait, 10)
+
+
+def test_many_paths_can_not_share_one_item_of_many_operations() -> None:
+    more = {f"M{chr(65 + n // 26 % 26)}{chr(65 + n % 26)}{chr(65 + n // 676)}": {} for n in range(2_000)}
+    paths = {f"/x{n}": {"$ref": "#/components/pathItems/wide"} for n in range(2_000)}
+    with pytest.raises(DocumentInvalid, match="too complex"):
+        load(paths, components={"pathItems": {"wide": {"additionalOperations": more}}})
+
+
+async def test_large_documents_take_turns_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    running, most = 0, 0
+
+    async def elsewhere(*given: Any) -> Loaded:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        running -= 1
+        return Loaded("", "", (), {}, (), "")
+
+    monkeypatch.setattr(apart, "elsewhere", elsewhere)
+    loading = Loading()
+    request = SourceRequest(location="https://a.example/o.json")
+    builds = [apart.build(build_catalog, request, b"{}", "", large=0, loading=loading) for _ in range(10)]
+    await asyncio.gather(*builds)
+    assert most == 2

@@ -52,7 +52,7 @@ def test_a_byte_order_mark_is_ignored() -> None:
         (b'{"openapi": "3.0.0",', "not valid JSON"),
         (b"a:\n\t- x", "not valid JSON or YAML"),
         (b"\xff\xfe\x00", "not valid JSON or YAML"),
-        (b'{"swagger": "2.0", "paths": {}}', "Swagger 2.0"),
+        (b'{"swagger": "1.2", "paths": {}}', "Swagger 1.2"),
         (b'{"openapi": "4.0.0"}', "OpenAPI 4.0.0"),
         (b'{"info": {}, "data": []}', "found: info, data"),
         (b"[" * 100_000, "not valid"),

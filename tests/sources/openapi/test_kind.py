@@ -71,7 +71,7 @@ async def test_yaml_is_loaded_too(kind: OpenApi, upstream: Upstream) -> None:
         (Reply(200, b""), DocumentInvalid, "empty"),
         (Reply(302, headers={"Location": "/doc"}), SourceUnreachable, "circle"),
         (as_json({"openapi": "3.0.0", "paths": {}}), DocumentInvalid, "no operations"),
-        (as_json({"swagger": "2.0"}), DocumentInvalid, "Swagger"),
+        (as_json({"swagger": "1.2"}), DocumentInvalid, "Swagger"),
     ],
 )
 async def test_documents_that_can_not_be_used_say_why(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import re
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -48,6 +49,16 @@ def test_known_tricks_are_only_text(value: str) -> None:
     assert unquote(url.rpartition("/")[2]) == value
 
 
+@pytest.mark.parametrize("style", ["simple", "label", "matrix"])
+@pytest.mark.parametrize("value", ["../b", "b/..", "%2e%2e/b", "b%2f..", "..;b", "%2E./b"])
+def test_no_style_lets_a_value_climb_even_if_it_may_hold_reserved_characters(style: str, value: str) -> None:
+    parameter = {"name": "x", "in": "path", "required": True, "style": style, "allowReserved": True}
+    with contextlib.suppress(ToolError):
+        url = request("/a/{x}", {"parameters": [parameter]}, {"x": value}).url
+        written = re.split(r"[/\\\\;]", unquote(url.removeprefix(BASE)))
+        assert ".." not in written
+
+
 @pytest.mark.parametrize(
     ("template", "arguments"),
     [
@@ -87,7 +98,7 @@ def test_values_that_would_change_the_path_are_refused(template: str, arguments:
         ({"style": "pipeDelimited", "explode": False}, ["a", "b"], "q=a%7Cb"),
         ({}, {"a": 1, "b": None, "c": "x"}, "a=1&c=x"),
         ({"explode": False}, {"a": 1, "c": "x"}, "q=a,1,c,x"),
-        ({"style": "deepObject"}, {"a": {"b": 1}, "c": [1, 2]}, "q%5Ba%5D%5Bb%5D=1&q%5Bc%5D=1&q%5Bc%5D=2"),
+        ({"style": "deepObject"}, {"a": {"b": 1}, "c": [1, 2]}, "q%5Ba%5D%5Bb%5D=1&q%5Bc%5D%5B%5D=1&q%5Bc%5D%5B%5D=2"),
         ({"content": {"application/json": {"schema": {}}}}, {"a": [1]}, "q=%7B%22a%22%3A%5B1%5D%7D"),
         ({}, None, ""),
         ({}, "", "q="),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from executor.sources.openapi.bodies import is_json
 from executor.sources.openapi.document import Document, UnresolvedRef, key_text
+from executor.sources.openapi.media import is_events, is_json, is_lines, is_text
 from executor.sources.openapi.visits import remembered
 
 MAX_DEPTH = 8
@@ -35,17 +35,47 @@ def successes(document: Document, operation: dict[str, Any]) -> dict[str, dict[s
 
 
 def content_schema(response: dict[str, Any]) -> tuple[str, Any]:
-    """(`json`, schema), (`text`, None), (`any`, None) or (`empty`, None)."""
+    """(`json`, schema), (`events` or `lines`, schema of one), or (`text`, `binary`, `any` or `empty`, None)."""
     content = response.get("content")
     if not isinstance(content, dict) or not content:
         return "empty", None
-    for media_type, media in content.items():
-        if is_json(key_text(media_type)):
-            return "json", media.get("schema") if isinstance(media, dict) else None
-    return ("text" if all(key_text(key).startswith("text/") for key in content) else "any"), None
+    named = {key_text(key): media if isinstance(media, dict) else {} for key, media in content.items()}
+    for media_type, media in named.items():
+        if is_json(media_type):
+            return "json", media.get("schema")
+    for media_type, media in named.items():
+        if is_events(media_type) or is_lines(media_type):
+            return "events" if is_events(media_type) else "lines", media.get("itemSchema")
+    if all(is_text(media_type) for media_type in named):
+        return "text", None
+    is_binary = not any(is_text(media_type) or "*/" in media_type for media_type in named)
+    return ("binary" if is_binary else "any"), None
+
+
+def accepted(responses: dict[str, dict[str, Any]]) -> str:
+    """The `Accept` header that asks for what is read best; empty if the usual one does."""
+    named: list[str] = []
+    for response in responses.values():
+        content = response.get("content")
+        named += [key_text(key) for key in content] if isinstance(content, dict) else []
+    named = [
+        one for one in dict.fromkeys(named) if "/" in one and one.isascii() and one.isprintable() and "," not in one
+    ]
+    if not named or "application/json" in named or "*/*" in named:
+        return ""
+    best = [one for one in named if is_json(one)] or named
+    return ", ".join([*best[:4], "*/*;q=0.1"])
 
 
 def promise(document: Document, response: dict[str, Any]) -> dict[str, Any]:
+    known = document.made.get((id(response), "promise"))
+    if known is None:
+        known = document.made[(id(response), "promise")] = (response, make_promise(document, response))
+    made: dict[str, Any] = known[1]
+    return made
+
+
+def make_promise(document: Document, response: dict[str, Any]) -> dict[str, Any]:
     """Small enough to be kept with the tool: which form the answer has and, for JSON, its outermost shape."""
     form, schema = content_schema(response)
     kept: dict[str, Any] = {"form": form}

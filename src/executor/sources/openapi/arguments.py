@@ -15,11 +15,13 @@ from executor.model.tool import Schema, Tool
 
 def strict_schema(tool: Tool) -> Schema:
     shown = tool.input_schema
+    if "all" in tool.binding:
+        return shown
     body = tool.binding["body"]
     properties = {one["argument"]: shown["properties"][one["argument"]] for one in tool.binding["parameters"]}
     required = [name for name in shown.get("required", []) if name in properties]
     if body is not None:
-        properties["body"] = body["schema"]
+        properties["body"] = body["schema"] if "schema" in body else shown["properties"]["body"]
         if body["required"]:
             required.append("body")
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}

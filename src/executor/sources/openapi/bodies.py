@@ -5,12 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from executor.model.tool import Schema
 from executor.sources.openapi.document import Document, UnresolvedRef, key_text
+from executor.sources.openapi.media import form_of, is_json, preferred
 from executor.sources.openapi.parameters import Unusable
 from executor.sources.openapi.visits import remembered
 
 MAX_DEPTH = 12
 MAX_CHOICES = 100
+FILE: Schema = {
+    "anyOf": [
+        {
+            "type": "object",
+            "properties": {
+                "base64": {"type": "string"},
+                "filename": {"type": "string"},
+                "contentType": {"type": "string"},
+            },
+            "required": ["base64"],
+            "additionalProperties": False,
+        },
+        {"type": "string"},
+    ],
+    "description": "A file: {base64, filename?, contentType?}, or its text",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +42,17 @@ class Fields:
 
 @dataclass(frozen=True, slots=True)
 class Body:
+    """`form` is how it is written (see `media.form_of`); `encoding` tells of fields that are not written as usual."""
+
     media_type: str
+    form: str
     schema: Any
     required: bool
     fields: Fields | None
+    encoding: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
-def body_of(document: Document, operation: dict[str, Any], method: str) -> Body | None:
+def body_of(document: Document, operation: dict[str, Any]) -> Body | None:
     raw = operation.get("requestBody")
     if raw is None:
         return None
@@ -41,28 +63,91 @@ def body_of(document: Document, operation: dict[str, Any], method: str) -> Body 
     content = body.get("content") if isinstance(body, dict) else None
     if not isinstance(content, dict) or not content:
         return None
-    required = body.get("required") is True
-    media_type = json_media_type([key_text(key) for key in content])
-    if media_type is None:
-        if method in ("get", "head", "delete") and not required:
-            return None
-        raise Unusable(f"its request body is {', '.join(map(key_text, content))}; only JSON bodies can be sent yet")
-    media = content.get(media_type)
-    schema = media.get("schema", {}) if isinstance(media, dict) else {}
-    sent_as = "application/json" if "*" in media_type else media_type
-    return Body(sent_as, schema, required, fields_of(document, schema))
+    by_type = {key_text(key): media for key, media in content.items()}
+    media_type = preferred(by_type)
+    try:
+        media = document.follow(by_type[media_type])
+    except UnresolvedRef:
+        media = None
+    return of_media(document, media_type, media if isinstance(media, dict) else {}, body.get("required") is True)
 
 
-def json_media_type(media_types: list[str]) -> str | None:
-    for media_type in media_types:
-        if is_json(media_type):
-            return media_type
-    return next((media_type for media_type in media_types if media_type in ("*/*", "application/*")), None)
+def of_media(document: Document, media_type: str, media: dict[str, Any], required: bool) -> Body:
+    form = form_of(media_type)
+    schema = media.get("schema", {})
+    if form == "json" and ("*" in media_type or "/" not in media_type):
+        media_type = "application/json"
+        if is_file(document, schema):
+            media_type, form = "application/octet-stream", "binary"
+    if form == "json":
+        return Body(media_type, form, schema, required, fields_of(document, schema))
+    if form == "lines":
+        return Body(media_type, form, {"type": "array", "items": media.get("itemSchema", {})}, required, None)
+    if form not in ("form", "multipart"):
+        return Body(media_type, form, {}, required, None)
+    fields = fields_of(document, schema)
+    if fields is None and form == "form" and isinstance(schema, dict) and schema.get("type") == "string":
+        return Body(media_type, "text", {}, required, None)  # a form that is written out already
+    fields = fields or Fields(open=True)
+    return Body(media_type, form, schema, required, fields, encodings(document, form, fields, media.get("encoding")))
 
 
-def is_json(media_type: str) -> bool:
-    essence = media_type.partition(";")[0].strip().lower()
-    return essence in ("application/json", "text/json") or (essence.endswith("+json") and "/" in essence)
+def encodings(document: Document, form: str, fields: Fields, raw: Any) -> dict[str, dict[str, Any]]:
+    found = {}
+    given = {key_text(name): one for name, one in raw.items()} if isinstance(raw, dict) else {}
+    for name in {**fields.properties, **given}:
+        told = given.get(name)
+        one = encoding(told if isinstance(told, dict) else {})
+        if form == "multipart" and is_file(document, array_items(document, fields.properties.get(name)), one):
+            one["file"] = True
+        if one:
+            found[name] = one
+    return found
+
+
+def encoding(raw: dict[str, Any]) -> dict[str, Any]:
+    one: dict[str, Any] = {}
+    if raw.get("style") in ("form", "spaceDelimited", "pipeDelimited", "tabDelimited", "deepObject"):
+        one["style"] = raw["style"]
+    if isinstance(raw.get("explode"), bool):
+        one["explode"] = raw["explode"]
+    if raw.get("allowReserved") is True:
+        one["reserved"] = True
+    if isinstance(raw.get("contentType"), str) and raw["contentType"].isascii() and raw["contentType"].isprintable():
+        one["contentType"] = raw["contentType"].partition(",")[0].strip()
+    return one
+
+
+def array_items(document: Document, schema: Any) -> Any:
+    """What an array holds, else the schema itself."""
+    try:
+        target = document.follow(schema)
+    except UnresolvedRef:
+        return schema
+    if isinstance(target, dict) and target.get("type") == "array" and isinstance(target.get("items"), dict):
+        return target["items"]
+    return target
+
+
+def is_file(document: Document, schema: Any, encoding: dict[str, Any] | None = None) -> bool:
+    try:
+        schema = document.follow(schema)
+    except UnresolvedRef:
+        return False
+    if not isinstance(schema, dict):
+        return False
+    for part in parts(schema, "allOf") + parts(schema, "anyOf") + parts(schema, "oneOf"):
+        if isinstance(part, dict) and part.get("format") == "binary":
+            return True
+    types = schema.get("type")
+    named = types if isinstance(types, list) else [types]
+    if "file" in named or ("string" in named and schema.get("format") in ("binary", "file")):
+        return True
+    if "contentMediaType" in schema and "contentEncoding" not in schema and types in (None, "string"):
+        return not is_json(str(schema["contentMediaType"]))
+    told = (encoding or {}).get("contentType", "")
+    is_plain = types is None and not any(key in schema for key in ("properties", "$ref", "items", "enum"))
+    return bool(told) and form_of(told) == "binary" and ("string" in named or is_plain)
 
 
 @remembered
@@ -77,7 +162,7 @@ def fields_of(document: Document, schema: Any, depth: int = 0) -> Fields | None:
     types = schema.get("type")
     if types is not None and "object" not in (types if isinstance(types, list) else [types]):
         return None
-    found = own_fields(schema)
+    found = own_fields(document, schema)
     for part in parts(schema, "allOf"):
         inner = fields_of(document, part, depth + 1)
         if inner is not None:
@@ -97,20 +182,15 @@ def fields_of(document: Document, schema: Any, depth: int = 0) -> Fields | None:
     return found
 
 
-def own_fields(schema: dict[str, Any]) -> Fields | None:
+def own_fields(document: Document, schema: dict[str, Any]) -> Fields | None:
     properties, more = schema.get("properties"), schema.get("additionalProperties")
     is_open = more is True or isinstance(more, dict)
     if not isinstance(properties, dict) or not properties:
         return Fields(open=True) if is_open else None
-    sent = {key_text(name): part for name, part in properties.items() if not read_only(part)}
+    sent = {key_text(name): part for name, part in properties.items() if not document.is_read_only(part)}
     required = schema.get("required")
     names = frozenset(key_text(name) for name in required) if isinstance(required, list) else frozenset()
     return Fields(sent, names & frozenset(sent), is_open)
-
-
-def read_only(schema: Any) -> bool:
-    """Only what stands at the property itself, as in the definitions: both must agree on what is required."""
-    return isinstance(schema, dict) and schema.get("readOnly") is True
 
 
 def parts(schema: dict[str, Any], keyword: str) -> list[Any]:

@@ -1,19 +1,20 @@
-"""From bytes to an OpenAPI document: JSON or YAML, whatever its keys are made of."""
+"""A document and the way along its `$ref`s, into the other documents it is made of."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
-import orjson
-import yaml_rs
-
 from executor.errors import DocumentInvalid
+from executor.sources.openapi.parsing import GIVE_DOCUMENT, MAX_BYTES, described, key_text, parse
 from executor.sources.openapi.visits import Visits
 
-MAX_BYTES = 64_000_000
+__all__ = ["GIVE_DOCUMENT", "MAX_BYTES", "Document", "UnresolvedRef", "key_text", "read", "version_of"]
+
 MAX_HOPS = 20
+NO_OTHERS: Mapping[str, Any] = {}
+NO_REFUSALS: Mapping[str, str] = {}
 
 
 class UnresolvedRef(Exception):
@@ -21,14 +22,31 @@ class UnresolvedRef(Exception):
 
 
 class Document:
-    """The root of a document and the way along its `$ref`s. Nothing is expanded: a reference stays a reference."""
+    """Nothing is expanded: a reference stays a reference.
 
-    def __init__(self, root: dict[str, Any], visits: Visits | None = None) -> None:
+    `others` are the documents that references lead to, by their address; references in them, and those that leave the
+    root, were made absolute when they were fetched. `refused` says why one is missing.
+    """
+
+    def __init__(
+        self,
+        root: dict[str, Any],
+        others: Mapping[str, Any] = NO_OTHERS,
+        refused: Mapping[str, str] = NO_REFUSALS,
+        visits: Visits | None = None,
+    ) -> None:
         self.root = root
         self.visits = visits or Visits()
         self.walked: dict[tuple[str, int, int], tuple[Any, Any]] = {}
         self.version = version_of(root)
+        self.is_swagger = self.version.startswith("2") and "openapi" not in root
+        self._others = others
+        self._refused = refused
         self._resolved: dict[str, Any] = {}
+        self._anchors: dict[int, dict[str, Any]] = {}
+        self._passing: set[str] = set()
+        # What readers made of a node, by its identity; with the node, so that no other can take its place.
+        self.made: dict[tuple[int, str], tuple[Any, Any]] = {}
 
     def resolve(self, ref: Any) -> Any:
         if not isinstance(ref, str):
@@ -36,14 +54,6 @@ class Document:
         if ref not in self._resolved:
             self._resolved[ref] = self._walk(ref)
         return self._resolved[ref]
-
-    def _walk(self, ref: str) -> Any:
-        if not ref.startswith("#"):
-            raise UnresolvedRef(f"$ref {ref[:200]} points outside the document")
-        node: Any = self.root
-        for token in ref[1:].split("/")[1:]:
-            node = step(node, unquote(token).replace("~1", "/").replace("~0", "~"), ref)
-        return node
 
     def follow(self, node: Any) -> Any:
         """What a chain of `$ref`s ends at."""
@@ -61,6 +71,70 @@ class Document:
         except UnresolvedRef:
             return node
 
+    def is_read_only(self, schema: Any) -> bool:
+        """Of a property: by its own word or that of what it refers to."""
+        try:
+            target = self.follow(schema)
+        except UnresolvedRef:
+            return False
+        return isinstance(target, dict) and (target.get("readOnly") is True or schema.get("readOnly") is True)
+
+    def _walk(self, ref: str) -> Any:
+        uri, _, fragment = ref.partition("#")
+        root = self._start(uri, ref)
+        if fragment and not fragment.startswith("/"):
+            return self._anchored(root, unquote(fragment), ref)
+        node = root
+        for hops, token in enumerate(fragment.split("/")[1:]):
+            if hops < MAX_HOPS and isinstance(node, dict) and isinstance(node.get("$ref"), str):
+                node = self._passed(node, token)
+            node = step(node, unquote(token).replace("~1", "/").replace("~0", "~"), ref)
+        return node
+
+    def _passed(self, node: dict[str, Any], token: str) -> Any:
+        """Some documents point through a reference, at a part of what it leads to."""
+        if unquote(token).replace("~1", "/").replace("~0", "~") in node or node["$ref"] in self._passing:
+            return node
+        self._passing.add(node["$ref"])
+        try:
+            return self.follow(node)
+        finally:
+            self._passing.discard(node["$ref"])
+
+    def _start(self, uri: str, ref: str) -> Any:
+        if not uri:
+            return self.root
+        if uri in self._others:
+            return self._others[uri]
+        reason = self._refused.get(uri, "points outside the document")
+        raise UnresolvedRef(f"$ref {ref[:200]} {reason}")
+
+    def _anchored(self, root: Any, name: str, ref: str) -> Any:
+        found = self._anchors.get(id(root))
+        if found is None:
+            found = self._anchors[id(root)] = anchors(root)
+        if name not in found:
+            raise UnresolvedRef(f"$ref {ref[:200]} points at nothing")
+        return found[name]
+
+
+def anchors(root: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            for key in ("$anchor", "$dynamicAnchor"):
+                if isinstance(node.get(key), str):
+                    found.setdefault(node[key], node)
+            identifier = node.get("$id", node.get("id"))
+            if isinstance(identifier, str) and identifier.startswith("#"):
+                found.setdefault(identifier[1:], node)
+            stack.extend(node.values())
+        elif isinstance(node, list):
+            stack.extend(node)
+    return found
+
 
 def step(node: Any, token: str, ref: str) -> Any:
     if isinstance(node, dict):
@@ -69,75 +143,24 @@ def step(node: Any, token: str, ref: str) -> Any:
         for key in node:  # YAML reads keys such as `200` and `true` as numbers and booleans
             if not isinstance(key, str) and key_text(key) == token:
                 return node[key]
-    elif isinstance(node, list) and token.isdigit() and int(token) < len(node):
-        return node[int(token)]
+    elif isinstance(node, list) and token.isdecimal() and token.isascii() and int(token[:9]) < len(node):
+        return node[int(token[:9])]
     raise UnresolvedRef(f"$ref {ref[:200]} points at nothing")
-
-
-def key_text(key: Any) -> str:
-    if isinstance(key, str):
-        return key
-    if isinstance(key, bool):
-        return "true" if key else "false"
-    return "null" if key is None else str(key)
 
 
 def read(data: bytes, where: str, visits: Visits | None = None) -> Document:
     """Raises DocumentInvalid, saying what was found instead and what to do."""
+    return Document(read_root(data, where), visits=visits or Visits(len(data)))
+
+
+def read_root(data: bytes, where: str) -> dict[str, Any]:
     root = parse(data, where)
     if not isinstance(root, dict):
         raise DocumentInvalid(
             f"{where} is not an OpenAPI document: it holds {described(root)}, not an object", hint=GIVE_DOCUMENT
         )
     check_version(root, where)
-    return Document(root, visits or Visits(len(data)))
-
-
-GIVE_DOCUMENT = "give the address of the OpenAPI document itself, often …/openapi.json or …/openapi.yaml"
-
-
-def parse(data: bytes, where: str) -> Any:
-    text = data.removeprefix(b"\xef\xbb\xbf").strip()
-    if len(text) > MAX_BYTES:
-        raise DocumentInvalid(f"{where} is larger than {MAX_BYTES:,} bytes", hint="split it, or remove what isn't used")
-    if not text:
-        raise DocumentInvalid(f"{where} is empty", hint=GIVE_DOCUMENT)
-    if text[:1] == b"<":
-        raise DocumentInvalid(f"{where} is an HTML or XML page, not an OpenAPI document", hint=GIVE_DOCUMENT)
-    if text[:1] in b"{[":
-        parsed, problem = parse_json(text)
-        if problem is None:
-            return parsed
-        return parse_yaml(text, where, problem)  # flow-style YAML also begins with a brace
-    return parse_yaml(text, where, None)
-
-
-def parse_json(text: bytes) -> tuple[Any, str | None]:
-    try:
-        return orjson.loads(text), None
-    except orjson.JSONDecodeError:
-        pass
-    try:  # orjson refuses integers beyond 64 bits, which real documents contain
-        return json.loads(text), None
-    except RecursionError:
-        return None, "it is nested too deeply"
-    except ValueError as error:
-        return None, str(error)
-
-
-def parse_yaml(text: bytes, where: str, json_problem: str | None) -> Any:
-    try:
-        loaded: Any = yaml_rs.loads(text.decode(), parse_datetime=False, duplicate_key_policy=LAST_WINS)
-    except (yaml_rs.YAMLDecodeError, UnicodeDecodeError, ValueError) as error:
-        problem = json_problem or " ".join(str(error).split())[:300]
-        kind = "JSON" if json_problem else "JSON or YAML"
-        raise DocumentInvalid(f"{where} is not valid {kind}: {problem}", hint=GIVE_DOCUMENT) from error
-    if isinstance(loaded, str) and json_problem is None:
-        raise DocumentInvalid(f"{where} is plain text, not an OpenAPI document", hint=GIVE_DOCUMENT)
-    return loaded
-
-
-LAST_WINS = yaml_rs.DuplicateKeyPolicy.LastWins
+    return root
 
 
 def version_of(root: dict[str, Any]) -> str:
@@ -147,23 +170,17 @@ def version_of(root: dict[str, Any]) -> str:
 
 def check_version(root: dict[str, Any], where: str) -> None:
     version = version_of(root)
-    if version.startswith("3."):
+    if version.startswith("3.") or version == "3":
         return
-    if "swagger" in root:
-        raise DocumentInvalid(
-            f"{where} is a Swagger {version[:20]} document; OpenAPI 3.0 and 3.1 can be read",
-            hint="convert it to OpenAPI 3 (for example with swagger2openapi) and add the result",
-        )
+    if "swagger" in root and version.startswith("2"):
+        return
     if version:
+        kind = "OpenAPI" if "openapi" in root else "Swagger"
         raise DocumentInvalid(
-            f"{where} says it is OpenAPI {version[:20]}; 3.0 and 3.1 can be read", hint="convert it to OpenAPI 3.1"
+            f"{where} says it is {kind} {version[:20]}; Swagger 2.0 and OpenAPI 3.0 to 3.2 can be read",
+            hint="convert it to OpenAPI 3.1",
         )
     found = ", ".join(key_text(key)[:40] for key in list(root)[:6]) or "nothing"
     raise DocumentInvalid(
         f"{where} is not an OpenAPI document: it has no `openapi` field (found: {found})", hint=GIVE_DOCUMENT
     )
-
-
-def described(value: Any) -> str:
-    names = {list: "a list", str: "text", int: "a number", float: "a number", bool: "a boolean", type(None): "nothing"}
-    return names.get(type(value), type(value).__name__)

@@ -2,67 +2,89 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-from executor.errors import DocumentInvalid, EgressRefused, SourceUnreachable
-from executor.model.digest import digest_text
+from executor.errors import EgressRefused, SourceUnreachable
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
-from executor.sources import grants
+from executor.sources import apart, grants
 from executor.sources.addresses import shown
-from executor.sources.digests import with_digests
-from executor.sources.egress import Bounds, Egress, Outgoing
-from executor.sources.kind import SourceRequest
+from executor.sources.egress import Answer, Bounds, Egress, Outgoing
+from executor.sources.kind import Probe, SourceRequest, Unchanged
 from executor.sources.loading import Loading, in_time
 from executor.sources.openapi import arguments as forms
-from executor.sources.openapi import document as documents
-from executor.sources.openapi import names, servers
-from executor.sources.openapi.loosen import loosen
-from executor.sources.openapi.operations import Reader
-from executor.sources.openapi.request import build
+from executor.sources.openapi import linked, listing, parsing, probing
+from executor.sources.openapi.catalog import READER, build_catalog, digest_of, without_collection
+from executor.sources.openapi.document import read_root
+from executor.sources.openapi.fetching import Fetcher, Read, address_of
+from executor.sources.openapi.request import build as build_request
 from executor.sources.openapi.results import result_text, transport_error
-from executor.sources.openapi.visits import Visits
+from executor.sources.openapi.servers import origin_of
 
-ACCEPT_DOCUMENT = "application/json, application/yaml;q=0.9, text/yaml;q=0.9, */*;q=0.5"
+__all__ = ["OpenApi", "build_catalog"]
 
 
 class OpenApi:
     name = "openapi"
 
     def __init__(
-        self, egress: Egress, *, load_seconds: float = 60.0, call_seconds: float = 60.0, answer_bytes: int = 10_000_000
+        self,
+        egress: Egress,
+        *,
+        load_seconds: float = 180.0,
+        call_seconds: float = 60.0,
+        stream_seconds: float = 30.0,
+        answer_bytes: int = 10_000_000,
     ) -> None:
         self._egress = egress
-        self._load_bounds = Bounds(load_seconds, documents.MAX_BYTES)
-        self._call_bounds = Bounds(call_seconds, answer_bytes)
+        self._load_seconds = load_seconds
         self._loading = Loading()
+        self._fetcher = Fetcher(egress, Bounds(min(load_seconds, 60.0), parsing.MAX_BYTES), self._loading)
+        self._prober = Fetcher(egress, Bounds(min(load_seconds, 10.0), parsing.MAX_BYTES), self._loading)
+        self._call_bounds = Bounds(call_seconds, answer_bytes, min(stream_seconds, call_seconds))
+
+    async def probe(self, request: SourceRequest) -> Probe | None:
+        return await probing.probe(self._prober, await grants.opened(request), self._loading)
 
     async def load(self, request: SourceRequest) -> Loaded:
-        async with in_time(self._load_bounds.seconds, request.location):
+        async with in_time(self._load_seconds, address_of(request)):
             request = await grants.opened(request)
-            data, location = await self._read(request)
-            loaded = await self._loading.run(
-                lambda stopped: build_catalog(request, data, location, Visits(len(data), stopped))
-            )
+            read = await self._fetcher.read(request)
+            others = await self._others(request, read)
+            if is_known(request, digest_of(read.data, others.contents)):
+                raise Unchanged
+            request.progress("indexing operations")
+            parts = (read.data, read.location, others.contents, others.refused)
+            loaded = await apart.build(build_catalog, request, *parts, loading=self._loading)
             server, anywhere = loaded.config["base_url"], self._egress.allow_private
             origins = await grants.settled(request, server, anywhere=anywhere)
-            return replace(loaded, config={**loaded.config, "origins": origins})
+            loaded = replace(loaded, config={**loaded.config, "origins": origins})
+            return with_validators(loaded, read, has_others=bool(others.contents))
+
+    async def _others(self, request: SourceRequest, read: Read) -> linked.Linked:
+        request.progress(f"reading {len(read.data):,} bytes")
+        if not linked.may_leave(read.data):
+            return linked.Linked()
+        where = shown(read.location) or "the document"
+        root = await self._loading.run(lambda stopped: parse_root(read.data, where))
+        return await self._fetcher.others(request, root, read.location)
 
     def reload_request(self, source: Source) -> SourceRequest:
         config = source.config
         return SourceRequest(
             kind=self.name,
             location=config["location"],
+            spec_url=config.get("spec_url", ""),
             namespace=source.namespace,
             name=source.name,
             base_url=config["given_base_url"],
+            headers=tuple((name, value) for name, value in config.get("headers", [])),
+            options=config.get("options", {}),
             allow_private=config["allow_private"],
             again=True,
             origins=tuple(config["origins"]),
+            validators=config.get("validators", {}),
         )
 
     def strict_schema(self, tool: Tool) -> Schema:
@@ -72,111 +94,52 @@ class OpenApi:
         return forms.arrange(tool, arguments)
 
     async def invoke(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
+        if "all" in tool.binding:
+            return await listing.collect(self, source, tool, arguments)
+        return result_text(tool, await self.send(source, tool, arguments, idempotency_key))
+
+    async def send(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str = "") -> Answer:
         base_url = tool.binding["server"] or source.config["base_url"]
-        outgoing = build(base_url, tool.binding, forms.arrange(tool, arguments), idempotency_key)
+        outgoing = build_request(base_url, tool.binding, forms.arrange(tool, arguments), idempotency_key)
+        return await self.dispatch(source, tool, outgoing)
+
+    async def dispatch(self, source: Source, tool: Tool, outgoing: Outgoing) -> Answer:
+        """Sends a request of the tool. The source's own headers go only to the origin of its base URL."""
+        headers = source.config.get("headers")
+        if headers and origin_of(outgoing.url) == origin_of(source.config["base_url"]):
+            outgoing = replace(outgoing, headers=with_static(outgoing.headers, headers))
         origins = frozenset(source.config["origins"])
         try:
-            answer = await self._egress.send(outgoing, origins=origins, bounds=self._call_bounds)
+            return await self._egress.send(outgoing, origins=origins, bounds=self._call_bounds)
         except (SourceUnreachable, EgressRefused) as error:
             raise transport_error(tool, error) from error
-        return result_text(tool, answer)
 
     async def close(self) -> None:
         await self._egress.close()
 
-    async def _read(self, request: SourceRequest) -> tuple[bytes, str]:
-        """The document and where it came from in the end: relative servers are relative to that."""
-        if request.document is not None:
-            return request.document, request.location
-        if not request.location:
-            raise SourceUnreachable(
-                "there is neither an address nor a document to read",
-                hint="give a URL or a file; a source added as text can only be added again",
-                reason="location",
-            )
-        if "://" in request.location:
-            return await self._download(request)
-        if not (request.again and request.allow_private):
-            raise EgressRefused(
-                f"{request.location[:200]!r} is no http:// or https:// address",
-                hint="give a full address, or send the file's content as `document` (`executor sources add FILE` does)",
-            )
-        return await asyncio.to_thread(read_file, request.location), request.location
 
-    async def _download(self, request: SourceRequest) -> tuple[bytes, str]:
-        origins = frozenset(request.origins)
-        outgoing = Outgoing("GET", request.location, {"Accept": ACCEPT_DOCUMENT})
-        answer = await self._egress.send(outgoing, origins=origins, bounds=self._load_bounds)
-        if answer.status != 200:
-            raise SourceUnreachable(
-                f"{shown(request.location)} answered {answer.status}",
-                hint=STATUS_HINTS.get(answer.status, "check the address, then try again"),
-                reason="status",
-                upstream_status=answer.status,
-            )
-        return answer.body, answer.url
+def parse_root(data: bytes, where: str) -> dict[str, Any]:
+    with without_collection():
+        return read_root(data, where)
 
 
-STATUS_HINTS = {
-    401: "the document needs a login: download it and add the file instead",
-    403: "the document needs a login: download it and add the file instead",
-    404: documents.GIVE_DOCUMENT,
-}
+def is_known(request: SourceRequest, digest: str) -> bool:
+    known = request.validators
+    return bool(known) and known.get("digest") == digest and known.get("reader") == READER
 
 
-def read_file(location: str) -> bytes:
-    path = Path(location)
-    if not path.is_absolute():
-        raise SourceUnreachable(
-            f"{location[:200]!r} was read from an unknown directory", hint="add the source again", reason="file"
-        )
-    try:
-        if path.stat().st_size > documents.MAX_BYTES:
-            raise DocumentInvalid(f"{path} is larger than {documents.MAX_BYTES:,} bytes", hint="remove what isn't used")
-        return path.read_bytes()
-    except OSError as error:
-        raise SourceUnreachable(
-            f"{path} can't be read: {error.strerror}", hint="check the path, or add the source again", reason="file"
-        ) from error
+def with_validators(loaded: Loaded, read: Read, *, has_others: bool) -> Loaded:
+    """An answer of `not modified` tells nothing about the other documents, so it is not asked for when there are."""
+    told = {} if has_others else read.validators
+    config = {**loaded.config, "validators": {**loaded.config["validators"], **told}}
+    return replace(loaded, config=config)
 
 
-def build_catalog(request: SourceRequest, data: bytes, location: str, visits: Visits | None = None) -> Loaded:
-    """CPU only: runs in a thread, beside running executions. Each tool keeps its server: it is approved with it."""
-    where = shown(location) or "the document"
-    document = documents.read(data, where, visits)
-    info = document.root.get("info")
-    title = str(info.get("title") or "") if isinstance(info, dict) else ""
-    server = servers.base_url(document.root.get("servers"), given=request.base_url, location=location)
-    namespace = request.namespace or names.namespace_from(title, urlsplit(server).hostname or "")
-    reader = Reader(document, namespace=namespace, location=location, given_base_url=request.base_url)
-    tools = [
-        replace(tool, binding={**tool.binding, "server": tool.binding["server"] or server}) for tool in reader.tools()
-    ]
-    if not tools:
-        raise no_operations(where, reader)
-    opened = loosen(tools, reader.schemas.definitions)
-    return Loaded(
-        name=request.name or title[:200] or namespace,
-        namespace=namespace,
-        tools=with_digests(tools, reader.schemas.definitions),
-        definitions=reader.schemas.definitions,
-        skipped=(*reader.skipped, *opened),
-        document_digest=digest_text(data),
-        config={
-            "location": request.location,
-            "base_url": server,
-            "given_base_url": request.base_url,
-            "allow_private": request.allow_private,
-            "origins": list(request.origins),
-        },
-    )
-
-
-def no_operations(where: str, reader: Reader) -> DocumentInvalid:
-    skipped = [{"where": one.where, "reason": one.reason} for one in reader.skipped[:20]]
-    if skipped:
-        message = f"none of the {len(reader.skipped)} operations of {where} can be used"
-        return DocumentInvalid(message, hint=f"first reason: {skipped[0]['reason']}", skipped=skipped)
-    return DocumentInvalid(
-        f"{where} has no operations", hint="its `paths` are empty; check that it is the right document"
-    )
+def with_static(headers: Any, static: list[list[str]]) -> dict[str, str]:
+    """The source's headers win over what arguments say; cookies of both are sent."""
+    fixed = {name.lower() for name, _ in static}
+    merged = {name: value for name, value in headers.items() if name.lower() not in fixed}
+    jar = [value for name, value in headers.items() if name.lower() == "cookie"]
+    for name, value in static:
+        merged[name] = "; ".join([value, *jar]) if name.lower() == "cookie" else value
+    return merged

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from executor.model.references import PREFIX, components
 from executor.model.tool import Schema, Skipped, Tool
-from executor.sources.digests import components
 from executor.sources.openapi.schemas import LISTS, MAPS, SINGLES
-from executor.sources.references import PREFIX
 
 MAX_ALTERNATIVES = 2_000
 # Words whose schemas are held against the same value as the schema they stand in.
@@ -32,11 +31,15 @@ def loosen(tools: Iterable[Tool], definitions: dict[str, Schema]) -> list[Skippe
         if open_children(schema, counts):
             opened.append(note(f"#/components/schemas/{name}"))
     for tool in tools:
-        whole: Schema = {"items": tool.input_schema, "contains": (tool.binding["body"] or {}).get("schema", {})}
+        body = tool.binding.get("body") or {}
+        whole: Schema = {"items": tool.input_schema, "contains": body.get("schema", {})}
         if open_children(whole, counts):
             opened.append(note(tool.path))
-        if tool.binding["body"]:
-            tool.binding["body"]["schema"] = whole["contains"]
+        if whole["items"] is not tool.input_schema:
+            tool.input_schema.clear()
+            tool.input_schema["type"] = "object"
+        if "schema" in body:
+            body["schema"] = whole["contains"]
     return opened
 
 

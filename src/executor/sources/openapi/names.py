@@ -7,7 +7,8 @@ import keyword
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from executor.sources.kind import RESERVED
 
@@ -51,6 +52,7 @@ def camel(text: str) -> str:
     return first.lower() + joined[len(first) :]
 
 
+@lru_cache(5_000)
 def identifier(text: str, fallback: str) -> str:
     """A name of `[A-Za-z0-9_]` that starts with a letter and means nothing else to the languages that call it."""
     ascii_text, lost = to_ascii(text)
@@ -92,13 +94,24 @@ def group_name(tags: Sequence[str], path: str) -> str:
     return identifier((telling or fixed or ["default"])[0], "group")
 
 
-def unique(wanted: Sequence[tuple[str, str]]) -> list[str]:
-    """Names for (name, key) pairs. All that would clash get a suffix from their key: none can take another's name."""
-    clashing = {name for name, count in Counter(name.lower() for name, _ in wanted).items() if count > 1}
-    taken = {name.lower() for name, _ in wanted}
+NONE: Mapping[str, str] = {}
+_KEPT = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,80}\.[A-Za-z][A-Za-z0-9_]{0,80}\Z")
+
+
+def unique(wanted: Sequence[tuple[str, str]], kept: Mapping[str, str] = NONE) -> list[str]:
+    """Names for (name, key) pairs. All that would clash get a suffix from their key: none can take another's name.
+
+    Keys that have a name already keep it, also when a newcomer wants the same.
+    """
+    held = {kept[key].lower() for _, key in wanted if key in kept}
+    counts = Counter(name.lower() for name, key in wanted if key not in kept)
+    clashing = {name for name, count in counts.items() if count > 1} | held
+    taken = set(counts) | held
     result = []
     for name, key in wanted:
-        if name.lower() in clashing:
+        if key in kept:
+            name = kept[key]
+        elif name.lower() in clashing:
             name = next(
                 candidate
                 for length in range(4, 65)
@@ -107,6 +120,18 @@ def unique(wanted: Sequence[tuple[str, str]]) -> list[str]:
             taken.add(name.lower())
         result.append(name)
     return result
+
+
+def kept(known: Mapping[str, str], namespace: str) -> dict[str, str]:
+    """Names given before, by `METHOD /path`, without their namespace; none that is not safe, none twice."""
+    found: dict[str, str] = {}
+    seen: set[str] = set()
+    for key, path in known.items():
+        name = path.removeprefix(f"{namespace}.").removesuffix(".all")
+        if _KEPT.match(name) and name.lower() not in seen and not TAKEN & set(name.split(".")):
+            seen.add(name.lower())
+            found[key] = name
+    return found
 
 
 NOISE = frozenset({"api", "apis", "rest", "restful", "openapi", "swagger", "the", "spec", "specification", "http", "v"})

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from executor.errors import DocumentInvalid, EgressRefused
-from executor.model.tool import Effect, Schema, Skipped, Tool
-from executor.sources.openapi import answers, names
-from executor.sources.openapi.bodies import Body, body_of
+from executor.model.tool import Effect, Skipped, Tool
+from executor.sources.openapi import answers, names, pages, security, swagger
+from executor.sources.openapi.bodies import body_of
 from executor.sources.openapi.document import Document, UnresolvedRef, key_text
-from executor.sources.openapi.parameters import Parameter, Unusable, collect, described
+from executor.sources.openapi.parameters import Parameter, Unusable, collect
 from executor.sources.openapi.schemas import Schemas
 from executor.sources.openapi.servers import base_url
+from executor.sources.openapi.shapes import body_binding, flat_fields, input_schema, output_schema
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 READS = frozenset({"get", "head", "options", "query"})
 MAX_DESCRIPTION = 2_000
 _UNPRINTABLE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_METHOD = re.compile(r"[A-Za-z][A-Za-z-]{0,30}\Z")
+NOTHING: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,22 +52,34 @@ class Operation:
 class Reader:
     """Reads every operation of one document."""
 
-    def __init__(self, document: Document, *, namespace: str, location: str, given_base_url: str) -> None:
+    def __init__(
+        self,
+        document: Document,
+        *,
+        namespace: str,
+        location: str,
+        given_base_url: str,
+        options: Mapping[str, Any] = NOTHING,
+        known: Mapping[str, str] = NOTHING,
+    ) -> None:
         self.document = document
         self.schemas = Schemas(document)
         self.skipped: list[Skipped] = []
         self._namespace = namespace
         self._location = location
         self._given_base_url = given_base_url
+        self._options = options
+        self._known = known
 
     def tools(self) -> list[Tool]:
         operations = list(self._operations())
-        paths = names.unique([(operation.wanted_name, operation.where) for operation in operations])
-        found = []
+        wanted = [(operation.wanted_name, operation.where) for operation in operations]
+        paths = names.unique(wanted, names.kept(self._known, self._namespace))
+        found: list[Tool] = []
         for operation, path in zip(operations, paths, strict=True):
             self.document.visits.begin()
             try:
-                found.append(self._tool(operation, f"{self._namespace}.{path}"))
+                found.extend(self._tools(operation, f"{self._namespace}.{path}"))
             except (Unusable, UnresolvedRef, DocumentInvalid, EgressRefused) as error:
                 self.skipped.append(Skipped(operation.where, str(error)))
             except RecursionError:
@@ -79,7 +94,7 @@ class Reader:
             if path.startswith("x-"):
                 continue
             try:
-                item = self.document.follow(raw)
+                item = self._item(raw)
             except UnresolvedRef as error:
                 self.skipped.append(Skipped(path, str(error)))
                 continue
@@ -88,146 +103,120 @@ class Reader:
                 continue
             yield from self._of_item(path, item)
 
+    def _item(self, raw: Any) -> Any:
+        """A path item may refer to another and add to it; what stands beside the reference wins."""
+        item = self.document.follow(raw)
+        if item is raw or not isinstance(item, dict):
+            return item
+        self.document.visits.spend(len(item) + len(raw))
+        return {**item, **{key: part for key, part in raw.items() if key != "$ref"}}
+
     def _of_item(self, path: str, item: dict[str, Any]) -> Iterator[Operation]:
-        for method in METHODS:
-            if method not in item:
-                continue
+        self.document.visits.spend(len(item))
+        more = item.get("additionalOperations")
+        named = {key_text(key): one for key, one in more.items()} if isinstance(more, dict) else {}
+        listed = {key_text(key).lower(): one for key, one in item.items() if key_text(key).lower() in METHODS}
+        for method, raw in [*((method, listed[method]) for method in METHODS if method in listed), *named.items()]:
+            where = f"{method.upper()} {path}"
             try:
-                raw = self.document.follow(item[method])
+                raw = self.document.follow(raw)
             except UnresolvedRef as error:
-                self.skipped.append(Skipped(f"{method.upper()} {path}", str(error)))
+                self.skipped.append(Skipped(where, str(error)))
                 continue
             if not isinstance(raw, dict):
-                self.skipped.append(Skipped(f"{method.upper()} {path}", "it is not an object"))
+                self.skipped.append(Skipped(where, "it is not an object"))
+            elif not _METHOD.match(method) or method.upper() == "CONNECT":
+                self.skipped.append(Skipped(where[:200], "its method can't be sent"))
             else:
                 yield Operation(method, path, raw, item)
 
-    def _tool(self, operation: Operation, path: str) -> Tool:
+    def _tools(self, operation: Operation, path: str) -> Iterator[Tool]:
         raw = operation.raw
         check_path(operation.path)
-        parameters = collect(self.document, operation.path, operation.item.get("parameters"), raw.get("parameters"))
-        body = body_of(self.document, raw, operation.method)
+        if self.document.is_swagger:
+            raw = swagger.operation(self.document, operation.item, raw)
+            parameters = collect(self.document, operation.path, raw["parameters"])
+        else:
+            parameters = collect(self.document, operation.path, operation.item.get("parameters"), raw.get("parameters"))
         responses = answers.successes(self.document, raw)
+        tool = self._tool(operation, raw, path, parameters, responses)
+        yield tool
+        if operation.method in ("get", "query") and tool.binding["body"] is None:
+            paging = pages.pages_of(self.document, responses, parameters)
+            companion = self._all(tool, paging, responses) if paging else None
+            if companion is not None:
+                yield companion
+
+    def _tool(
+        self,
+        operation: Operation,
+        raw: dict[str, Any],
+        path: str,
+        parameters: list[Parameter],
+        responses: dict[str, dict[str, Any]],
+    ) -> Tool:
+        body = body_of(self.document, raw)
         key = next((one for one in parameters if one.place == "header" and one.name.lower() == "idempotency-key"), None)
         flat = flat_fields(parameters, body)
+        shown = input_schema(self.schemas, parameters, body, flat)
+        accept = answers.accepted(responses)
         return Tool(
             path=path,
             source_id="",
             description=description(raw, operation.where),
             effect=effect(operation.method),
-            input_schema=self._input_schema(parameters, body, flat),
-            output_schema=self._output_schema(responses),
+            input_schema=shown,
+            output_schema=output_schema(self.schemas, responses),
             binding={
+                "operation": operation.where,
                 "method": operation.method.upper(),
                 "path": operation.path,
                 "server": self._server(operation),
                 "parameters": [parameter.binding() for parameter in parameters],
-                "body": self._body_binding(body, flat),
+                "body": body_binding(self.schemas, body, flat),
                 "answers": {status: answers.promise(self.document, one) for status, one in responses.items()},
                 "idempotencyArgument": key.argument if key else "",
+                "security": security.required(raw, self.document.root),
+                **({"accept": accept} if accept else {}),
             },
             tags=operation.tags[:8],
             deprecated=raw.get("deprecated") is True,
             idempotent=key is not None,
         )
 
+    def _all(self, tool: Tool, paging: dict[str, Any], responses: dict[str, dict[str, Any]]) -> Tool | None:
+        shown = pages.all_input(tool.input_schema, paging)
+        if shown is None:
+            return None
+        items = self.schemas.convert(pages.item_schema(self.document, responses, paging["items"]))
+        return replace(
+            tool,
+            path=f"{tool.path}.all",
+            description=f"All pages of {tool.path}: {tool.description}"[:MAX_DESCRIPTION],
+            input_schema=shown,
+            output_schema=pages.all_output(items),
+            binding={**tool.binding, "all": paging},
+        )
+
     def _server(self, operation: Operation) -> str:
         """Empty unless the operation has servers of its own."""
         servers = operation.raw.get("servers") or operation.item.get("servers")
-        if not servers or self._given_base_url:
+        if not servers or self._given_base_url or self.document.is_swagger:
             return ""
-        return base_url(servers, given="", location=self._location)
-
-    def _input_schema(self, parameters: list[Parameter], body: Body | None, flat: list[str]) -> Schema:
-        properties: dict[str, Schema] = {}
-        required = []
-        for parameter in parameters:
-            properties[parameter.argument] = described(self.schemas.convert(parameter.schema), parameter.description)
-            if parameter.required and parameter.name.lower() != "idempotency-key":
-                required.append(parameter.argument)
-        is_open = False
-        if body is not None:
-            whole = self.schemas.convert(body.schema)
-            properties |= {name: self.schemas.convert(field_of(body, name)) for name in flat}
-            is_flat = body.fields is not None
-            properties.setdefault("body", described(whole, WHOLE_BODY) if is_flat else whole)
-            if body.fields is not None:
-                is_open = body.fields.open
-                required += [name for name in flat if name in body.fields.required and body.required]
-                if body.required and body.fields.required - set(flat):
-                    required.append("body")
-            elif body.required:
-                required.append("body")
-        schema: Schema = {"type": "object", "properties": properties, "additionalProperties": is_open}
-        return {**schema, "required": required} if required else schema
-
-    def _body_binding(self, body: Body | None, flat: list[str]) -> dict[str, Any] | None:
-        if body is None:
-            return None
-        return {
-            "mediaType": body.media_type,
-            "required": body.required,
-            "schema": self.schemas.convert(body.schema),
-            "object": body.fields is not None,
-            "open": body.fields is not None and body.fields.open,
-            "flat": flat,
-        }
-
-    def _output_schema(self, responses: dict[str, dict[str, Any]]) -> Schema | None:
-        found: list[Schema] = []
-        for response in responses.values():
-            form, schema = answers.content_schema(response)
-            if form == "json" and schema is None:
-                return None
-            converted = {"json": self.schemas.convert(schema), "text": {"type": "string"}, "empty": {"type": "null"}}
-            one = converted.get(form)
-            if one is None:
-                return None
-            if one not in found:
-                found.append(one)
-        if not found:
-            return None
-        return found[0] if len(found) == 1 else {"anyOf": found}
-
-
-WHOLE_BODY = "The whole request body; fields may stand beside it instead"
-
-
-def flat_fields(parameters: list[Parameter], body: Body | None) -> list[str]:
-    """Body fields that are arguments of their own: all but those whose name a parameter has.
-
-    A field called `body` is one only if it can't be an object: an object under `body` is always the whole body.
-    """
-    if body is None or body.fields is None:
-        return []
-    taken = {parameter.argument for parameter in parameters}
-    return [
-        name
-        for name, schema in body.fields.properties.items()
-        if name not in taken and (name != "body" or never_object(schema))
-    ]
-
-
-def never_object(schema: Any) -> bool:
-    types = schema.get("type") if isinstance(schema, dict) else None
-    named = types if isinstance(types, list) else [types]
-    return types is not None and "object" not in named
-
-
-def field_of(body: Body, name: str) -> Any:
-    assert body.fields is not None  # noqa: S101 - only flat bodies have fields
-    return body.fields.properties[name]
+        variables = self._options.get("variables")
+        return base_url(servers, given="", location=self._location, options={"variables": variables})
 
 
 def effect(method: str) -> Effect:
+    method = method.lower()
     if method in READS:
         return "read"
-    return "destructive" if method == "delete" else "write"
+    return "destructive" if method in ("delete", "purge") else "write"
 
 
 def check_path(path: str) -> None:
-    if not path.startswith("/"):
-        raise Unusable("its path does not start with `/`")
+    if "://" in path.partition("?")[0].partition("{")[0]:
+        raise Unusable("its path is a whole address")
     segments = re.split(r"[/?#]", re.sub(r"%2e", ".", path, flags=re.IGNORECASE))
     if "." in segments or ".." in segments:
         raise Unusable("its path contains `.` or `..` segments")

@@ -9,12 +9,17 @@ from typing import Any
 
 from executor.model.tool import Schema
 from executor.sources.openapi.document import Document, UnresolvedRef, key_text
+from executor.sources.openapi.media import is_json
 
-PLACES = ("path", "query", "header", "cookie")
+PLACES = ("path", "query", "querystring", "header", "cookie")
+DELIMITED = ("spaceDelimited", "pipeDelimited", "tabDelimited")
+# The first of each place is what a parameter has that names none, or one that does not exist there.
 STYLES = {
-    "path": ("simple",),
-    "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
-    "header": ("simple",),
+    "path": ("simple", "label", "matrix", *DELIMITED),
+    "query": ("form", "deepObject", *DELIMITED),
+    "querystring": ("form",),
+    "header": ("simple", *DELIMITED),
+    "cookie": ("form", "cookie"),
 }
 # Set by the client or by a connection, never by arguments. The OpenAPI standard ignores the first three as well.
 OWN_HEADERS = frozenset(
@@ -26,7 +31,7 @@ OWN_HEADERS = frozenset(
         "referer", "set-cookie", "date", "http2-settings",
     }
 )  # fmt: skip
-_TEMPLATE = re.compile(r"\{([^{}]+)\}")
+TEMPLATE = re.compile(r"\{([^{}/]+)\}")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 
 
@@ -36,7 +41,8 @@ class Unusable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """`argument` is its name in calls: its own, unless another place uses that too."""
+    """`argument` is its name in calls: its own, unless another place uses that too. `content` is the form of a value
+    that is written as a whole: `json`, `text` or `form`."""
 
     name: str
     place: str
@@ -44,24 +50,29 @@ class Parameter:
     style: str
     explode: bool
     required: bool
-    json: bool
+    content: str
     schema: Any
     description: str = ""
+    reserved: bool = False
 
     def binding(self) -> dict[str, Any]:
-        return {
+        bound: dict[str, Any] = {
             "name": self.name,
             "in": self.place,
             "argument": self.argument,
             "style": self.style,
             "explode": self.explode,
-            "json": self.json,
         }
+        if self.content:
+            bound["content"] = self.content
+        if self.reserved:
+            bound["reserved"] = True
+        return bound
 
 
 def collect(document: Document, path: str, *lists: Any) -> list[Parameter]:
     """Parameters of the path item and the operation; the operation's replace the path item's."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    found: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {}
     for raw in (item for group in lists if isinstance(group, list) for item in group):
         try:
             parameter = document.follow(raw)
@@ -69,43 +80,86 @@ def collect(document: Document, path: str, *lists: Any) -> list[Parameter]:
             raise Unusable(f"a parameter can't be read: {error}") from error
         if not isinstance(parameter, dict) or not isinstance(parameter.get("name"), str | int | float):
             raise Unusable("a parameter has no name")
-        found[(str(parameter.get("in")), key_text(parameter["name"]))] = parameter
-    for name in _TEMPLATE.findall(path):
-        found.setdefault(("path", name), {"required": True, "schema": {"type": "string"}})
-    kept = [(place, name, raw) for (place, name), raw in found.items() if keep(place, name, raw, path)]
-    return name_arguments([build(place, name, raw) for place, name, raw in kept])
+        place, name = place_and_name(parameter, path)
+        same = name.lower() if place == "header" else name
+        found[(place, same)] = (name, parameter)
+    for name in TEMPLATE.findall(path):
+        found.setdefault(("path", name), (name, {"required": True, "schema": {"type": "string"}}))
+    kept = [(place, name, raw) for (place, _), (name, raw) in found.items() if keep(place, name, path)]
+    return name_arguments([built(document, place, name, raw) for place, name, raw in kept])
 
 
-def keep(place: str, name: str, raw: dict[str, Any], path: str) -> bool:
+def built(document: Document, place: str, name: str, raw: dict[str, Any]) -> Parameter:
+    """Made once for a parameter that many operations refer to."""
+    known = document.made.get((id(raw), name))
+    if known is None:
+        known = document.made[(id(raw), name)] = (raw, build(document, place, name, raw))
+    made: Parameter = known[1]
+    return made
+
+
+def place_and_name(parameter: dict[str, Any], path: str) -> tuple[str, str]:
+    """A path parameter is called as the path writes it: some write `{name}`, `{+name}` or `{name*}` for `name`."""
+    place, name = key_text(parameter.get("in")).strip(), key_text(parameter["name"])
+    if place.lower() in PLACES:
+        place = place.lower()
+    if place == "path" and f"{{{name}}}" not in path:
+        for written in TEMPLATE.findall(path):
+            if bare(written) == bare(name):
+                return place, written
+    return place, name
+
+
+def bare(name: str) -> str:
+    return name.strip(" {}+*?;&/.").partition(":")[0].lower()
+
+
+def keep(place: str, name: str, path: str) -> bool:
     if place not in PLACES:
-        raise Unusable(f"the parameter {name!r} is in {place!r}, which does not exist in OpenAPI 3")
-    if place == "cookie":
-        if raw.get("required") is True:
-            raise Unusable(f"it requires the cookie {name!r}; cookie parameters can't be sent yet")
-        return False
-    if place == "header":
-        return name.lower() not in OWN_HEADERS and _TOKEN.match(name) is not None
+        raise Unusable(f"the parameter {name[:80]!r} is in {place[:40]!r}, which does not exist in OpenAPI")
+    if place in ("header", "cookie"):
+        is_free = place == "cookie" or name.lower() not in OWN_HEADERS
+        return is_free and _TOKEN.match(name) is not None
     return place != "path" or f"{{{name}}}" in path
 
 
-def build(place: str, name: str, raw: dict[str, Any]) -> Parameter:
-    content = raw.get("content")
-    media = next(iter(content.values()), None) if isinstance(content, dict) else None
-    schema = media.get("schema") if isinstance(media, dict) else raw.get("schema")
-    style = raw.get("style") if isinstance(raw.get("style"), str) else STYLES[place][0]
-    if style not in STYLES[place] and media is None:
-        raise Unusable(f"the parameter {name!r} uses the style {style!r}, which can't be written yet")
+def build(document: Document, place: str, name: str, raw: dict[str, Any]) -> Parameter:
+    media_type, media = content_of(document, raw)
+    schema = media.get("schema", media.get("itemSchema")) if media is not None else raw.get("schema")
+    style = raw.get("style")
+    if style not in STYLES[place]:
+        style = STYLES[place][0]
+    explode = raw.get("explode")
     return Parameter(
         name=name,
         place=place,
         argument=name,
-        style=str(style),
-        explode=raw["explode"] if isinstance(raw.get("explode"), bool) else style == "form",
+        style=style,
+        explode=explode if isinstance(explode, bool) else style in ("form", "cookie", "deepObject"),
         required=place == "path" or raw.get("required") is True,
-        json=media is not None,
+        content=content_form(media_type) if media is not None else "",
         schema={} if schema is None else schema,
         description=raw["description"] if isinstance(raw.get("description"), str) else "",
+        reserved=raw.get("allowReserved") is True,
     )
+
+
+def content_of(document: Document, raw: dict[str, Any]) -> tuple[str, dict[str, Any] | None]:
+    content = raw.get("content")
+    if not isinstance(content, dict) or not content:
+        return "", None
+    media_type, media = next(iter(content.items()))
+    try:
+        media = document.follow(media)
+    except UnresolvedRef:
+        media = {}
+    return key_text(media_type), media if isinstance(media, dict) else {}
+
+
+def content_form(media_type: str) -> str:
+    if media_type.startswith("application/x-www-form-urlencoded"):
+        return "form"
+    return "json" if is_json(media_type) or not media_type.startswith("text/") else "text"
 
 
 def name_arguments(parameters: Iterable[Parameter]) -> list[Parameter]:
@@ -113,7 +167,8 @@ def name_arguments(parameters: Iterable[Parameter]) -> list[Parameter]:
     named: list[Parameter] = []
     taken = {"body"}
     for parameter in sorted(parameters, key=lambda parameter: PLACES.index(parameter.place)):
-        argument = parameter.name if parameter.name not in taken else f"{parameter.name}_{parameter.place}"
+        plain = (parameter.name.strip("+*") if parameter.place == "path" else "") or parameter.name
+        argument = plain if plain not in taken else f"{plain}_{parameter.place}"
         while argument in taken:
             argument += "_"
         taken.add(argument)

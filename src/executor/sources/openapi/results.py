@@ -14,7 +14,8 @@ from executor.model.tool import Tool
 from executor.sources.addresses import shown
 from executor.sources.egress import Answer
 from executor.sources.openapi.answers import broken_promise, promised
-from executor.sources.openapi.bodies import is_json
+from executor.sources.openapi.media import is_json, is_stream, is_text
+from executor.sources.openapi.streams import stream_items
 
 SNIPPET = 500
 MAX_ERROR_BODY = 64_000
@@ -39,6 +40,8 @@ def result_text(tool: Tool, answer: Answer) -> str:
         raise upstream_error(tool, answer)
     if not answer.body or tool.binding["method"] == "HEAD":
         return empty_result(tool, answer)
+    if is_stream(answer.media_type):
+        return orjson.dumps(stream_items(answer)).decode()
     promise = promised(tool.binding["answers"], answer.status)
     wants_json = promise is not None and promise["form"] == "json"
     if is_json(answer.media_type) or (wants_json and not answer.media_type):
@@ -46,7 +49,7 @@ def result_text(tool: Tool, answer: Answer) -> str:
     if wants_json:
         what = answer.media_type or "no content type"
         raise unexpected(tool, answer, f"the document promises JSON, the answer is {what}", {"body": snippet(answer)})
-    return other_result(answer)
+    return other_result(answer, promise["form"] if promise is not None else "any")
 
 
 def empty_result(tool: Tool, answer: Answer) -> str:
@@ -99,12 +102,16 @@ def no_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
 
 
-def other_result(answer: Answer) -> str:
-    try:
-        return orjson.dumps(answer.body.decode(charset(answer))).decode()
-    except (UnicodeDecodeError, LookupError):
-        encoded = base64.b64encode(answer.body).decode()
-        return orjson.dumps({"contentType": answer.media_type, "base64": encoded}).decode()
+def other_result(answer: Answer, form: str) -> str:
+    """Text where it is meant to be text; everything else is `{contentType, base64}`."""
+    media_type = answer.media_type
+    if form == "text" or is_text(media_type) or not media_type:
+        try:
+            return orjson.dumps(answer.body.decode(charset(answer))).decode()
+        except (UnicodeDecodeError, LookupError):
+            pass
+    encoded = base64.b64encode(answer.body).decode()
+    return orjson.dumps({"contentType": media_type, "base64": encoded}).decode()
 
 
 def charset(answer: Answer) -> str:

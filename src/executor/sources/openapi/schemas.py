@@ -6,6 +6,9 @@ import re
 from typing import Any
 from urllib.parse import unquote
 
+import orjson
+
+from executor.model.references import PREFIX
 from executor.model.tool import Schema, Skipped
 from executor.sources.openapi.document import Document, UnresolvedRef, key_text
 
@@ -23,6 +26,14 @@ DROPPED = frozenset(
         "$dynamicRef", "$dynamicAnchor", "$comment", "$vocabulary", "nullable",
     }
 )  # fmt: skip
+MAP, LIST, SINGLE, DROP = "map", "list", "single", "drop"
+KEYWORDS = {
+    **dict.fromkeys(MAPS, MAP),
+    **dict.fromkeys(LISTS, LIST),
+    **dict.fromkeys(SINGLES, SINGLE),
+    **dict.fromkeys(DROPPED, DROP),
+    "$ref": DROP,  # one that is text never gets this far
+}
 TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
 MAX_DEPTH = 64
 INT64 = 2**63
@@ -38,20 +49,32 @@ class Schemas:
         self._names: dict[str, str] = {}
         self._taken: set[str] = set()
         self._counts: dict[str, int] = {}
-        self._shared = False
+        # Definitions that others inherit from, found since the last conversion.
+        self._opened: set[str] = set()
         self._pending: list[tuple[str, str]] = []
+        # By identity, kept with what it was made of so that no other object can take its place, and how large it is:
+        # every tool that uses it is stored with a copy.
+        self._converted: dict[int, tuple[Any, Schema, int]] = {}
 
     def convert(self, raw: Any) -> Schema:
         """Anything that is no schema at all accepts everything: a sloppy document must not block a correct call."""
+        known = self._converted.get(id(raw))
+        if known is not None:
+            self.document.visits.spend(known[2])
+            return known[1]
+        before = self.document.visits.spent
         schema = self._schema(raw, 0)
-        self._shared = True
-        try:
+        size = self.document.visits.spent - before
+        with self.document.visits.shared():
             while self._pending:
                 name, ref = self._pending.pop()
                 self.definitions[name] = self._definition(ref)
-        finally:
-            self._shared = False
-        return schema if isinstance(schema, dict) else ({} if schema else {"not": {}})
+        while self._opened:  # all they name were converted just now or before
+            open_up(self.definitions.get(self._opened.pop(), {}))
+        converted = schema if isinstance(schema, dict) else ({} if schema else {"not": {}})
+        if isinstance(raw, dict):
+            self._converted[id(raw)] = (raw, converted, size)
+        return converted
 
     def _definition(self, ref: str) -> Schema:
         try:
@@ -78,76 +101,159 @@ class Schemas:
         return name
 
     def _schema(self, raw: Any, depth: int) -> Schema | bool:
-        self.document.visits.spend(shared=self._shared)
+        self.document.visits.spend()
         if isinstance(raw, bool):
             return raw
         if not isinstance(raw, dict) or depth > MAX_DEPTH:
             return {}
         ref = raw.get("$ref")
         if isinstance(ref, str):
-            pointer: Schema = {"$ref": f"#/$defs/{self._name(ref)}"}
+            pointer: Schema = {"$ref": f"{PREFIX}{self._name(ref)}"}
             if isinstance(raw.get("description"), str):
                 pointer["description"] = raw["description"]
             return pointer
         schema: Schema = {}
+        inner = depth + 1
         for key, value in raw.items():
-            self._keyword(schema, key_text(key), value, depth + 1)
+            name = key if type(key) is str else key_text(key)
+            how = KEYWORDS.get(name)
+            if how is None:
+                if not name.startswith("x-"):
+                    schema[name] = value if type(value) is str else plain(value)
+            elif how != DROP:
+                self._nested(schema, name, how, value, inner)
+        if "required" in schema:
+            self._required(schema, raw)
+        if "allOf" in schema:
+            self._inherit(schema)
+        if "oneOf" in schema and "anyOf" not in schema:
+            # Choices overlap in most documents; a value that fits two of them is not wrong for the service.
+            schema["anyOf"] = schema.pop("oneOf")
         return tidy(schema, raw)
 
-    def _keyword(self, schema: Schema, key: str, value: Any, depth: int) -> None:
-        if key in DROPPED or key.startswith("x-"):
+    def _inherit(self, schema: Schema) -> None:
+        """Documents use `allOf` to inherit: a part that allows nothing but its own would refuse what the others add."""
+        for part in schema["allOf"]:
+            if isinstance(part, dict) and "$ref" in part:
+                self._opened.add(part["$ref"][len(PREFIX) :])
+            elif isinstance(part, dict):
+                open_up(part)
+        if schema.get("additionalProperties") is False:
+            del schema["additionalProperties"]
+            schema["unevaluatedProperties"] = False
+
+    def _required(self, schema: Schema, raw: Schema) -> None:
+        """A read-only property is required of answers only, so that it can't be demanded where definitions are shared.
+
+        One that is required but not allowed at all would make every value wrong: then others are allowed too.
+        """
+        wanted, properties = schema.pop("required"), raw.get("properties")
+        properties = properties if isinstance(properties, dict) else {}
+        if not isinstance(wanted, list):
             return
-        if key in MAPS:
+        named = list(dict.fromkeys(map(key_text, wanted)))
+        names = [name for name in named if not self.document.is_read_only(properties.get(name))]
+        if names:
+            schema["required"] = names
+        if schema.get("additionalProperties") is False and "patternProperties" not in schema:
+            known = schema.get("properties", {})
+            if any(name not in known for name in names):
+                del schema["additionalProperties"]
+
+    def _nested(self, schema: Schema, name: str, how: str, value: Any, depth: int) -> None:
+        if how == MAP:
             if isinstance(value, dict):
-                schema[key] = {key_text(name): self._schema(part, depth) for name, part in value.items()}
-        elif key in LISTS:
+                schema[name] = {
+                    key if type(key) is str else key_text(key): self._schema(part, depth) for key, part in value.items()
+                }
+        elif how == LIST:
             if isinstance(value, list) and value:
-                schema[key] = [self._schema(part, depth) for part in value]
-        elif key in SINGLES:
-            if isinstance(value, dict | bool):
-                schema[key] = self._schema(value, depth)
-        else:
-            schema[key] = plain(value)
+                schema[name] = [self._schema(part, depth) for part in value]
+        elif isinstance(value, dict | bool):
+            schema[name] = self._schema(value, depth)
+
+
+def open_up(schema: Schema) -> None:
+    for word in ("additionalProperties", "unevaluatedProperties"):
+        if schema.get(word) is False:
+            del schema[word]
 
 
 def tidy(schema: Schema, raw: Schema) -> Schema:
     """OpenAPI 3.0's own dialect, and the slips that occur in real documents, made valid 2020-12."""
-    for exclusive, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
-        flag = schema.get(exclusive)
-        if isinstance(flag, bool):
-            del schema[exclusive]
-            if flag and bound in schema:
-                schema[exclusive] = schema.pop(bound)
     types = schema.get("type")
-    if types is not None:
-        known = [
-            one for one in (types if isinstance(types, list) else [types]) if isinstance(one, str) and one in TYPES
-        ]
-        if types == "file":
-            schema.update(type="string", format="binary")
-        elif not known:
-            del schema["type"]
-        elif isinstance(types, list):
-            schema["type"] = list(dict.fromkeys(known))
-    tidy_required(schema)
-    if not isinstance(schema.get("enum", []), list) or schema.get("enum") == []:
+    if types is not None and not (type(types) is str and types in TYPES):
+        tidy_type(schema, types)
+    for exclusive, bound in EXCLUSIVE:
+        is_flag = exclusive in schema and isinstance(schema[exclusive], bool)
+        if is_flag and schema.pop(exclusive) and bound in schema:
+            schema[exclusive] = schema.pop(bound)
+    if "enum" in schema:
+        tidy_enum(schema)
+    if raw.get("nullable") is True or raw.get("x-nullable") is True:
+        return with_null(schema)
+    return schema
+
+
+EXCLUSIVE = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
+
+
+def tidy_type(schema: Schema, types: Any) -> None:
+    named = [
+        TYPE_SLIPS.get(one, one) for one in (types if isinstance(types, list) else [types]) if isinstance(one, str)
+    ]
+    known = [one for one in dict.fromkeys(named) if one in TYPES]
+    if types == "file":
+        schema.update(type="string", format="binary")
+    elif not known:
+        del schema["type"]
+    else:
+        schema["type"] = known if isinstance(types, list) else known[0]
+
+
+TYPE_SLIPS = {
+    "String": "string", "int": "integer", "Integer": "integer", "float": "number", "double": "number",
+    "long": "integer",
+    "bool": "boolean", "Boolean": "boolean", "Object": "object", "Array": "array", "list": "array",
+    "date": "string", "datetime": "string", "date-time": "string", "uuid": "string", "Number": "number",
+}  # fmt: skip
+
+
+def tidy_enum(schema: Schema) -> None:
+    """Values that their own type rules out are read as what they were meant to be: YAML makes numbers of `[1, 2]`."""
+    values, types = schema["enum"], schema.get("type")
+    if not isinstance(values, list) or not values:
         del schema["enum"]
-    return with_null(schema) if raw.get("nullable") is True else schema
+    elif types == "string":
+        schema["enum"] = [one if isinstance(one, str) or one is None else scalar_text(one) for one in values]
+    elif types in ("integer", "number", "boolean") and all(isinstance(one, str) for one in values):
+        schema["enum"] = read = [as_json(one) for one in values]
+        if not any(fits_type(one, types) for one in read):
+            del schema["type"]
+            schema["enum"] = values
+    elif types == "array" and not any(isinstance(one, list) for one in values):
+        del schema["enum"]
+        items = schema.get("items")
+        if isinstance(items, dict) and "enum" not in items and "$ref" not in items:
+            items["enum"] = values
+            tidy_enum(items)
 
 
-def tidy_required(schema: Schema) -> None:
-    """A read-only property is required of answers only, so that it can't be demanded where definitions are shared."""
-    if "required" not in schema:
-        return
-    wanted, properties = schema.pop("required"), schema.get("properties", {})
-    if isinstance(wanted, list):
-        names = [name for name in dict.fromkeys(map(key_text, wanted)) if not read_only(properties.get(name))]
-        if names:
-            schema["required"] = names
+def scalar_text(value: Any) -> str:
+    return key_text(value) if isinstance(value, bool | int | float) else orjson.dumps(value).decode()
 
 
-def read_only(schema: Any) -> bool:
-    return isinstance(schema, dict) and schema.get("readOnly") is True
+def as_json(text: str) -> Any:
+    try:
+        return orjson.loads(text.strip().lower())
+    except orjson.JSONDecodeError:
+        return text
+
+
+def fits_type(value: Any, type: str) -> bool:
+    if type == "boolean":
+        return isinstance(value, bool)
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def with_null(schema: Schema) -> Schema:

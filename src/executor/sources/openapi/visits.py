@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -32,15 +33,27 @@ class Visits:
         self._stopped = stopped
         self._document = PER_DOCUMENT + size // 4
         self._operation: float = float("inf")
+        self._is_shared = False
+        self.spent = 0
 
     def begin(self) -> None:
         """What follows is for another operation."""
         self._operation = PER_OPERATION
 
-    def spend(self, steps: int = 1, *, shared: bool = False) -> None:
-        """`shared` steps are made once for all operations. Raises DocumentInvalid when there have been too many."""
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        """The steps made meanwhile are made once for all operations."""
+        before, self._is_shared = self._is_shared, True
+        try:
+            yield
+        finally:
+            self._is_shared = before
+
+    def spend(self, steps: int = 1) -> None:
+        """Raises DocumentInvalid when there have been too many."""
+        self.spent += steps
         self._document -= steps
-        if not shared:
+        if not self._is_shared:
             self._operation -= steps
         if self._operation < 0:
             raise DocumentInvalid(f"it is too complex: reading it takes over {PER_OPERATION:,} steps", hint=SIMPLIFY)

@@ -22,6 +22,7 @@ from executor.surfaces.api import (
     problems,
     sources,
     status,
+    templates,
     tools,
 )
 from executor.surfaces.api.answers import answer
@@ -29,7 +30,7 @@ from executor.surfaces.api.context import contexts
 from executor.surfaces.api.guard import Edge
 from executor.surfaces.waiting import Held
 
-NOUNS = (executions, interactions, sources, tools, policies, events, status, approvals)
+NOUNS = (executions, interactions, sources, templates, tools, policies, events, status, approvals)
 
 
 def create_app(executor: Executor, held: Held) -> FastAPI:

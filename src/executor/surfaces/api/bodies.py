@@ -41,10 +41,15 @@ class Deny(Body):
 class NewSource(Body):
     location: Annotated[str, Field(max_length=4096)] = ""
     document: str | None = None
-    kind: str = "openapi"
+    command: Annotated[list[str], Field(max_length=200)] = []
+    consent: bool = False
+    kind: Annotated[str, Field(max_length=64)] = ""
     namespace: Annotated[str, Field(max_length=64)] = ""
     name: Annotated[str, Field(max_length=200)] = ""
     base_url: Annotated[str, Field(max_length=4096)] = ""
+    spec_url: Annotated[str, Field(max_length=4096)] = ""
+    headers: dict[str, str] = {}
+    options: dict[str, Any] = {}
 
 
 class NewPolicy(Body):

@@ -146,7 +146,8 @@ class Guard:
     def _limit(self, path: str) -> int:
         if path == "/v1/executions":
             return self._execution_body
-        return {"/v1/sources": DOCUMENT_BODY, "/mcp": MCP_BODY}.get(path, SMALL_BODY)
+        large = {"/v1/sources": DOCUMENT_BODY, "/v1/sources/probe": DOCUMENT_BODY, "/mcp": MCP_BODY}
+        return large.get(path, SMALL_BODY)
 
     def _too_large(self, path: str, limit: int) -> ExecutorError:
         if path == "/v1/executions":

@@ -1,19 +1,23 @@
-"""/v1/sources: what is connected."""
+"""/v1/sources: what is connected, and how something gets connected."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
 from executor.errors import InvalidRequest, NotFound
-from executor.sources.kind import SourceRequest
+from executor.sources.egress import check_headers
+from executor.sources.kind import Progress, SourceRequest
 from executor.storage import sources
 from executor.surfaces import views
 from executor.surfaces.api import shapes
 from executor.surfaces.api.answers import PROBLEMS, answer
 from executor.surfaces.api.bodies import NewSource
 from executor.surfaces.api.context import EdgeRoute, context, operator_only
+from executor.surfaces.api.progress import wants_progress, with_progress
 
 router = APIRouter(prefix="/v1/sources", route_class=EdgeRoute, tags=["sources"], responses=PROBLEMS)
 
@@ -22,27 +26,31 @@ router = APIRouter(prefix="/v1/sources", route_class=EdgeRoute, tags=["sources"]
 async def listing(request: Request) -> Response:
     here = context(request)
     found = await here.executor.database.read(lambda c: sources.listing(c, here.workspace_id))
-    return answer({"items": [views.source_view(source) for source in found]})
+    return answer({"items": [views.source_view(source, secrets=here.actor.may_decide) for source in found]})
 
 
 @router.post("", status_code=201, response_model=shapes.SourceView)
 @operator_only
 async def add(request: Request, body: NewSource) -> Response:
-    """Connect a source: by the address of its document, or with the document itself."""
+    """Connect a source. With `Accept: text/event-stream`, the answer tells of the progress first."""
     here = context(request)
-    if not body.location and body.document is None:
-        raise InvalidRequest("a source needs a location or a document", hint="give the address of its OpenAPI document")
-    wanted = SourceRequest(
-        kind=body.kind,
-        location=body.location,
-        document=None if body.document is None else body.document.encode(),
-        namespace=body.namespace,
-        name=body.name,
-        base_url=body.base_url,
-        allow_private=True,
-    )
-    added = await here.executor.catalog.add_source(here.workspace_id, wanted)
-    return answer(views.source_view(added), 201, {"Location": f"/v1/sources/{added.id}"})
+    wanted = wish(body)
+
+    async def work(progress: Progress) -> views.View:
+        added = await here.executor.catalog.add_source(here.workspace_id, replace(wanted, progress=progress))
+        return views.source_view(added, secrets=True)
+
+    if wants_progress(request):
+        return with_progress(work)
+    view = await work(wanted.progress)
+    return answer(view, 201, {"Location": f"/v1/sources/{view['id']}"})
+
+
+@router.post("/probe", response_model=shapes.ProbeView)
+@operator_only
+async def probe(request: Request, body: NewSource) -> Response:
+    """What is at an address, without connecting it."""
+    return answer(views.probe_view(await context(request).executor.catalog.probe(wish(body))))
 
 
 @router.get("/{source}", response_model=shapes.SourceView)
@@ -52,7 +60,7 @@ async def show(request: Request, source: str) -> Response:
     found = await here.executor.database.read(lambda c: sources.get(c, here.workspace_id, source))
     if found is None:
         raise NotFound(f"no source {source!r} here", hint="`executor sources list` shows what there is")
-    return answer(views.source_view(found))
+    return answer(views.source_view(found, secrets=here.actor.may_decide))
 
 
 @router.delete("/{source}", response_model=shapes.SourceView)
@@ -62,9 +70,33 @@ async def remove(request: Request, source: str) -> Response:
     return answer(views.source_view(await here.executor.catalog.remove_source(here.workspace_id, source)))
 
 
-@router.post("/{source}/refresh", response_model=shapes.SourceView)
+@router.post("/{source}/refresh", response_model=shapes.RefreshedView)
 @operator_only
 async def refresh(request: Request, source: str) -> Response:
-    """Read the document again. When that fails the tools stay as they were."""
+    """Read the source again, and tell what has changed. When that fails the tools stay as they were."""
     here = context(request)
-    return answer(views.source_view(await here.executor.catalog.refresh_source(here.workspace_id, source)))
+
+    async def work(progress: Progress) -> views.View:
+        return views.refreshed_view(await here.executor.catalog.refresh(here.workspace_id, source, progress))
+
+    return with_progress(work) if wants_progress(request) else answer(await work(lambda text: None))
+
+
+def wish(body: NewSource) -> SourceRequest:
+    check_headers(body.headers)
+    if body.command and (body.location or body.document is not None):
+        raise InvalidRequest("a source has a command or a location, not both", hint="leave one out")
+    return SourceRequest(
+        kind=body.kind,
+        location=body.location,
+        document=None if body.document is None else body.document.encode(),
+        command=tuple(body.command),
+        consent=body.consent,
+        namespace=body.namespace,
+        name=body.name,
+        base_url=body.base_url,
+        spec_url=body.spec_url,
+        headers=tuple(body.headers.items()),
+        options=body.options,
+        allow_private=True,
+    )

@@ -44,6 +44,13 @@ async def search(
     return answer(found)
 
 
+@router.get("/versions/{digest}")
+async def version(request: Request, digest: str) -> Response:
+    """A tool as it was when a call was made to it: `digest` is the call's `schemaDigest`."""
+    here = context(request)
+    return answer(await here.executor.catalog.version(here.workspace_id, digest))
+
+
 @router.get("/{path}")
 async def describe(
     request: Request, path: str, include_schemas: Annotated[bool, Query(alias="includeSchemas")] = False

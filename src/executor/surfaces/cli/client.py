@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -63,6 +63,20 @@ class Client:
             self.close()
             raise self._lost(error) from error
         return _value(answer)
+
+    def follow(
+        self, path: str, body: Mapping[str, Any], *, progress: Callable[[str], None], seconds: float = ANSWER_SECONDS
+    ) -> Any:
+        """POST something that takes long and tells how far it is; `seconds` are for each silence."""
+        headers = {"Authorization": f"Bearer {self._token}", "Accept": "text/event-stream"}
+        headers["Content-Type"] = "application/json"
+        try:
+            answer = self._connected(seconds).follow("POST", path, headers, _encoded(body), seconds=seconds)
+            return _value(answer) if isinstance(answer, Answer) else _followed(answer, progress)
+        except (OSError, WireError) as error:
+            raise self._lost(error) from error
+        finally:
+            self.close()
 
     def close(self) -> None:
         if self._connection:
@@ -133,6 +147,22 @@ def _encoded(body: Mapping[str, Any]) -> bytes:
         return json.dumps(body, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         return json.dumps(body).encode()  # a lone surrogate has no UTF-8 form; escaped, the daemon can judge it
+
+
+def _followed(lines: Iterator[bytes], progress: Callable[[str], None]) -> Any:
+    kind = ""
+    for line in lines:
+        name, _, value = line.decode().partition(": ")
+        if name == "event":
+            kind = value
+        elif name == "data" and kind == "progress":
+            progress(json.loads(value)["text"])
+        elif name == "data" and kind == "done":
+            return json.loads(value)
+        elif name == "data":
+            problem = json.loads(value)
+            raise Refused(problem, int(problem.get("status") or 500))
+    raise WireError("the answer ended early")
 
 
 def _value(answer: Answer) -> Any:

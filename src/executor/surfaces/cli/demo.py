@@ -65,7 +65,7 @@ def _write(follower: Follower, as_json: bool) -> int:
 def _connected(client: Client, url: str) -> dict[str, Any]:
     """Connected by an earlier run, it may have had another port; somebody else's `demo` is left alone."""
     location = f"{url}/openapi.json"
-    request = {"location": location, "namespace": NAMESPACE}
+    request = {"location": location, "kind": "openapi", "namespace": NAMESPACE}
     known = _known(client)
     if known and known.get("location") == location:
         return _view(client.post(f"/v1/sources/{NAMESPACE}/refresh", seconds=LOAD_SECONDS))

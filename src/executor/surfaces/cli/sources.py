@@ -1,39 +1,108 @@
 from __future__ import annotations
 
-from pathlib import Path
+import shlex
 from typing import Any
 
 import click
 
-from executor.errors import InvalidRequest
+from executor.errors import ExecutorError
 from executor.settings import Settings
-from executor.surfaces.cli.client import connect, segment
+from executor.surfaces.cli import connecting, exits
+from executor.surfaces.cli.client import Client, connect, segment
 from executor.surfaces.cli.groups import SuggestingGroup
 from executor.surfaces.cli.main import COMMANDS
 from executor.surfaces.cli.options import json_option
-from executor.surfaces.cli.output import clean, emit, emit_json, facts, program, say, table
+from executor.surfaces.cli.output import clean, emit, emit_json, facts, program, say, show_error, table
 
-LOAD_SECONDS = 180.0
-DOCUMENT_BYTES = 64 * 1024 * 1024
+LOAD_SECONDS = 300.0
+SHOWN = 10
 
 
 @click.group("sources", cls=SuggestingGroup, help=COMMANDS["sources"])
 def command() -> None: ...
 
 
-@command.command("add")
-@click.argument("location")
-@click.option("--kind", default="openapi", show_default=True, help="What the location is.")
-@click.option("--namespace", help="First part of every tool's path; from the document if not given.")
-@click.option("--name", help="A name for people; from the document if not given.")
+@command.command("add", context_settings={"ignore_unknown_options": False})
+@click.argument("location", nargs=-1, required=True, metavar="URL|FILE|NAME|[--] COMMAND…")
+@click.option("--kind", help="What the location is (openapi, graphql, mcp …); found out if not given.")
+@click.option("--namespace", help="First part of every tool's path; from the source if not given.")
+@click.option("--name", help="A name for people; from the source if not given.")
+@click.option("--spec-url", metavar="URL", help="Where the document is, when the location is the service itself.")
 @click.option("--base-url", metavar="URL", help="Where calls are sent; from the document if not given.")
+@click.option("--header", "headers", multiple=True, metavar="NAME:VALUE", help="Sent with every request; repeatable.")
+@click.option("--env", "variables", multiple=True, metavar="NAME[=VALUE]", help="For a command; repeatable.")
+@click.option("--yes", is_flag=True, help="Agree to run the command, or import the module, that is shown.")
 @json_option
-def add(location: str, kind: str, namespace: str | None, name: str | None, base_url: str | None, as_json: bool) -> None:
-    """Connect an API from the URL or the file of its document."""
-    body: dict[str, Any] = {"kind": kind, "namespace": namespace, "name": name, "baseUrl": base_url}
-    body = {field: value for field, value in body.items() if value} | _located(location)
-    source = connect(Settings.load()).post("/v1/sources", body, seconds=LOAD_SECONDS)
-    _changed("added", source, as_json)
+def add(location: tuple[str, ...], yes: bool, as_json: bool, **given: Any) -> None:
+    """Connect an API, a GraphQL or MCP server, or a module of Python functions.
+
+    LOCATION is the URL of a document, page or endpoint, the file of a document, the name of a template, python:MODULE,
+    or the command of an MCP server: `sources add -- npx -y @modelcontextprotocol/server-everything`.
+    """
+    client = connect(Settings.load())
+    templates = {one["id"]: one for one in client.get("/v1/templates")["items"]} if len(location) == 1 else {}
+    body = {**_options(given), **connecting.located(location, templates)}
+    if names := connecting.variables(given["variables"]):
+        body["options"] = {**body.get("options", {}), "env": names}
+    if template := templates.get(str(body.get("location"))):
+        say(f"{clean(template['name'])}: {clean(template['kind'])} at {clean(template['location'])}")
+    if note := (template or {}).get("note"):
+        say(f"note: {clean(note)}")
+    body |= _agreed(body, yes=yes)
+    if not (body.get("kind") or body.get("command") or template):
+        body |= _found(client, body)
+    source = client.follow("/v1/sources", body, progress=_progress, seconds=LOAD_SECONDS)
+    _added(source, as_json)
+
+
+def _options(given: dict[str, Any]) -> dict[str, Any]:
+    fields = {"kind": "kind", "namespace": "namespace", "name": "name", "spec_url": "specUrl", "base_url": "baseUrl"}
+    body = {field: given[option] for option, field in fields.items() if given[option]}
+    return body | ({"headers": found} if (found := connecting.headers(given["headers"])) else {})
+
+
+def _agreed(body: dict[str, Any], *, yes: bool) -> dict[str, Any]:
+    location = str(body.get("location", ""))
+    if "command" in body:
+        connecting.consent("this command would run on this machine", shlex.join(body["command"]), yes=yes)
+    elif body.get("kind") == "python" or location.startswith("python:"):
+        connecting.consent("this module would be imported into the daemon, and its code run there", location, yes=yes)
+    elif not yes:
+        return {}
+    return {"consent": True}
+
+
+def _found(client: Client, body: dict[str, Any]) -> dict[str, Any]:
+    """Ask what is there, show it, and connect exactly that."""
+    say("looking at what it is …")
+    found = client.post("/v1/sources/probe", body, seconds=LOAD_SECONDS)
+    labels = {
+        "kind": "kind",
+        "name": "name",
+        "location": "location",
+        "calls go to": "baseUrl",
+        "transport": "transport",
+    }
+    say(facts([("found", "")] + [(label, found.get(field)) for label, field in labels.items()]))
+    for auth in found.get("auth") or ():
+        say(f"asks for {_auth(auth)}")
+    if found.get("note"):
+        say(f"note: {clean(found['note'])}")
+    kept = {"kind": found["kind"]}
+    if "document" not in body and found.get("location"):
+        kept["location"] = found["location"]
+    return kept | ({"namespace": found["namespace"]} if found.get("namespace") and not body.get("namespace") else {})
+
+
+@command.command("templates")
+@json_option
+def templates(as_json: bool) -> None:
+    """List well-known sources whose name is enough to add them."""
+    page = connect(Settings.load()).get("/v1/templates")
+    if as_json:
+        emit_json(page)
+    else:
+        emit(table(page["items"], {"id": "NAME", "kind": "KIND", "name": "PROVIDER", "auth": "CREDENTIAL"}))
 
 
 @command.command("list")
@@ -47,19 +116,26 @@ def listing(as_json: bool) -> None:
         columns = {"namespace": "NAMESPACE", "kind": "KIND", "status": "STATUS", "toolCount": "TOOLS", "name": "NAME"}
         emit(table(page["items"], columns))
     else:
-        say(f"no sources yet; connect one:\n  {program()} sources add https://…/openapi.json")
+        say(f"no sources yet; connect one:\n  {program()} sources add https://…")
 
 
 @command.command("show")
 @click.argument("source", metavar="NAMESPACE")
 @json_option
 def show(source: str, as_json: bool) -> None:
-    """Show one source, and what of its document could not be used."""
+    """Show one source, and what of it could not be used."""
     found = connect(Settings.load()).get(f"/v1/sources/{segment(source)}")
     if as_json:
         emit_json(found)
         return
-    emit(facts([(label, found.get(field)) for label, field in _FACTS.items()]))
+    shown = {
+        **found,
+        "command": shlex.join(found.get("command") or ()),
+        "headers": ", ".join(found.get("headers") or ()),
+    }
+    emit(facts([(label, shown.get(field)) for label, field in _FACTS.items()]))
+    for auth in found.get("auth") or ():
+        emit(f"asks for  {_auth(auth)}")
     for skipped in found.get("skipped") or ():
         emit(f"left out  {clean(skipped.get('where'))}: {clean(skipped.get('reason'))}")
 
@@ -71,7 +147,10 @@ _FACTS = {
     "status": "status",
     "error": "error",
     "location": "location",
+    "command": "command",
+    "transport": "transport",
     "calls go to": "baseUrl",
+    "headers": "headers",
     "tools": "toolCount",
     "added": "createdAt",
     "refreshed": "refreshedAt",
@@ -80,12 +159,42 @@ _FACTS = {
 
 
 @command.command("refresh")
-@click.argument("source", metavar="NAMESPACE")
+@click.argument("source", metavar="[NAMESPACE]", required=False)
 @json_option
-def refresh(source: str, as_json: bool) -> None:
-    """Read the source's document again."""
-    path = f"/v1/sources/{segment(source)}/refresh"
-    _changed("refreshed", connect(Settings.load()).post(path, seconds=LOAD_SECONDS), as_json)
+def refresh(source: str | None, as_json: bool) -> int:
+    """Read a source again, or all of them, and show what has changed."""
+    client = connect(Settings.load())
+    names = [source] if source else [one["namespace"] for one in client.get("/v1/sources")["items"]]
+    if not source:
+        return _refresh_all(client, names, as_json)
+    refreshed = _refreshed(client, names[0])
+    if as_json:
+        emit_json(refreshed)
+    else:
+        _show_differences(refreshed)
+    return exits.COMPLETED
+
+
+def _refresh_all(client: Client, names: list[str], as_json: bool) -> int:
+    """One that can't be read does not keep the others from being read."""
+    items, failures = [], 0
+    for name in names:
+        try:
+            items.append(_refreshed(client, name))
+            if not as_json:
+                _show_differences(items[-1])
+        except ExecutorError as error:
+            failures += 1
+            say(f"{clean(name)} can't be refreshed; its tools stay as they were")
+            show_error(error)
+    if as_json:
+        emit_json({"items": items, "failed": failures})
+    return exits.FAILED if failures else exits.COMPLETED
+
+
+def _refreshed(client: Client, name: str) -> dict[str, Any]:
+    path = f"/v1/sources/{segment(name)}/refresh"
+    return dict(client.follow(path, {}, progress=_progress, seconds=LOAD_SECONDS))
 
 
 @command.command("remove")
@@ -100,29 +209,48 @@ def remove(source: str, as_json: bool) -> None:
         emit(f"removed {clean(source)}")
 
 
-def _located(location: str) -> dict[str, str]:
-    """A file is read here, as the user who named it; the daemon gets its text."""
-    if "://" in location:
-        return {"location": location}
-    path = Path(location).expanduser()
-    try:
-        if path.stat().st_size > DOCUMENT_BYTES:
-            raise InvalidRequest(f"the file {location} is larger than {DOCUMENT_BYTES:,} bytes", hint="split it")
-        return {"location": str(path.absolute()), "document": path.read_text(encoding="utf-8-sig")}
-    except OSError as error:
-        raise InvalidRequest(
-            f"the file {location} can't be read: {error.strerror}",
-            hint="give a file, or a URL that starts with http:// or https://",
-        ) from error
-    except UnicodeDecodeError as error:
-        raise InvalidRequest(f"the file {location} is not UTF-8", hint="save it as UTF-8") from error
-
-
-def _changed(what: str, source: dict[str, Any], as_json: bool) -> None:
+def _added(source: dict[str, Any], as_json: bool) -> None:
     if as_json:
         emit_json(source)
         return
-    emit(f"{what} {clean(source['namespace'])}: {source.get('toolCount', 0)} tools")
-    if skipped := source.get("skipped"):
-        say(f"{len(skipped)} parts of the document were left out:")
-        say(f"  {program()} sources show {clean(source['namespace'])}")
+    emit(f"added {clean(source['namespace'])}: {source.get('toolCount', 0)} tools")
+    _show_skipped(source)
+    for auth in source.get("auth") or () if not source.get("headers") else ():
+        say(f"calls will need {_auth(auth)}")
+
+
+def _show_differences(source: dict[str, Any]) -> None:
+    news = "nothing new" if source.get("unchanged") else _counted(source)
+    emit(f"refreshed {clean(source['namespace'])}: {source.get('toolCount', 0)} tools, {news}")
+    for sign, field in (("+", "added"), ("-", "removed"), ("~", "changed")):
+        paths = source.get(field) or ()
+        for path in paths[: 2 * SHOWN]:
+            emit(f"{sign} {clean(path)}")
+        if len(paths) > 2 * SHOWN:
+            emit(f"{sign} … and {len(paths) - 2 * SHOWN} more")
+    _show_skipped(source)
+
+
+def _counted(source: dict[str, Any]) -> str:
+    counts = [f"{len(source.get(field) or ())} {field}" for field in ("added", "removed", "changed")]
+    return ", ".join(counts) if any(source.get(field) for field in ("added", "removed", "changed")) else "nothing new"
+
+
+def _show_skipped(source: dict[str, Any]) -> None:
+    skipped = source.get("skipped") or ()
+    if not skipped:
+        return
+    say(f"{len(skipped)} parts were left out:")
+    for one in skipped[:SHOWN]:
+        say(f"  {clean(one.get('where'))}: {clean(one.get('reason'))}")
+    if len(skipped) > SHOWN:
+        say(f"  … all of them: {program()} sources show {clean(source['namespace'])}")
+
+
+def _auth(auth: dict[str, Any]) -> str:
+    told = f": {auth['description']}" if auth.get("description") else ""
+    return clean(f"{auth.get('name')} ({auth.get('type')}){told}")[:300]
+
+
+def _progress(text: str) -> None:
+    say(f"{clean(text)} …")

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import BinaryIO, NamedTuple
 
 _STATUS = re.compile(rb"HTTP/1\.1 ([2-5][0-9]{2}) [^\r\n]*\r\n")
 _HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n]*?)[ \t]*\r\n")
+_CHUNK = re.compile(rb"([0-9A-Fa-f]{1,7})\r\n")
 _PATH = re.compile(r"/[!-~]*")
 _VALUE = re.compile(r"[ -~]*")
 _LONGEST_LINE = 65536
@@ -41,17 +42,63 @@ class Connection:
     def request(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None, *, seconds: float
     ) -> Answer:
-        self._socket.settimeout(seconds)
-        self._socket.sendall(encoded(method, path, {"Host": self._host, **headers}, body))
-        status, received = self._head()
-        if received.get(b"connection", b"").lower() == b"close":
-            self.is_open = False
-        return Answer(status, self._body(status, received.get(b"content-length")))
+        status, received = self._exchange(method, path, headers, body, seconds)
+        return self._whole(status, received)
+
+    def follow(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes | None, *, seconds: float
+    ) -> Answer | Iterator[bytes]:
+        """The lines of a stream of events as they come, after which the connection is of no use; else the answer.
+
+        `seconds` are for each silence.
+        """
+        status, received = self._exchange(method, path, headers, body, seconds)
+        if received.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"text/event-stream":
+            return self._whole(status, received)
+        self.is_open = False
+        if received.get(b"transfer-encoding", b"").lower() != b"chunked" or b"content-length" in received:
+            raise WireError("the stream is not sent in chunks")
+        return self._lines()
 
     def close(self) -> None:
         self.is_open = False
         self._input.close()
         self._socket.close()
+
+    def _exchange(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes | None, seconds: float
+    ) -> tuple[int, dict[bytes, bytes]]:
+        self._socket.settimeout(seconds)
+        self._socket.sendall(encoded(method, path, {"Host": self._host, **headers}, body))
+        status, received = self._head()
+        if received.get(b"connection", b"").lower() == b"close":
+            self.is_open = False
+        return status, received
+
+    def _whole(self, status: int, received: Mapping[bytes, bytes]) -> Answer:
+        if b"transfer-encoding" in received:
+            raise WireError("the answer has no length")
+        return Answer(status, self._body(status, received.get(b"content-length")))
+
+    def _lines(self) -> Iterator[bytes]:
+        rest = b""
+        for chunk in self._chunks():
+            *lines, rest = (rest + chunk).split(b"\n")
+            yield from lines
+
+    def _chunks(self) -> Iterator[bytes]:
+        """Until the empty one. What may follow that is not read: the connection is closed."""
+        while True:
+            size = _CHUNK.fullmatch(self._line())
+            if size is None:
+                raise WireError("the stream has a malformed chunk")
+            length = int(size[1], 16)
+            if not length:
+                return
+            chunk = self._input.read(length + 2)
+            if len(chunk) < length + 2 or not chunk.endswith(b"\r\n"):
+                raise WireError("the answer ended early")
+            yield chunk[:-2]
 
     def _head(self) -> tuple[int, dict[bytes, bytes]]:
         status = _STATUS.fullmatch(self._line())
@@ -66,8 +113,6 @@ class Connection:
             if name == b"content-length" and name in headers:
                 raise WireError("the answer has two lengths")
             headers[name] = header[2]
-        if b"transfer-encoding" in headers:
-            raise WireError("the answer has no length")
         return int(status[1]), headers
 
     def _line(self) -> bytes:

@@ -1,0 +1,199 @@
+"""One document: loaded, every operation shown, called and compared."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from executor.catalog.references import with_definitions
+from executor.catalog.signatures import signature
+from executor.catalog.validation import compile_schema
+from executor.catalog.validation import problems as invalid
+from executor.errors import DocumentInvalid, ExecutorError, ToolError
+from executor.model.source import Loaded, Source
+from executor.model.tool import Tool
+from executor.sources import packing
+from executor.sources.egress import Egress
+from executor.sources.kind import SourceRequest
+from executor.sources.openapi.kind import OpenApi
+
+from . import arrivals
+from .calls import Impossible, make
+from .documents import Document, keys, read
+from .server import Server
+from .values import Maker
+
+BASE = "/base"
+# Ways to make up a call, from the plainest to the fullest; all that are accepted are sent.
+WAYS = [
+    {"full": False, "choice": 0, "odd": True, "examples": False},
+    {"full": True, "choice": 0, "odd": False, "examples": False},
+    {"full": False, "choice": 0, "odd": False, "examples": True},
+    {"full": False, "choice": 1, "odd": False, "examples": False},
+    {"full": True, "choice": 1, "odd": False, "examples": True},
+    {"full": False, "choice": 2, "odd": False, "examples": True},
+]
+
+
+@dataclass
+class Result:
+    document: str
+    version: str = ""
+    loaded: bool = False
+    error: str = ""
+    operations: int = 0
+    tools: int = 0
+    usable: int = 0
+    seconds: float = 0.0
+    peak_mb: int = 0
+    reasons: dict[str, int] = field(default_factory=dict)
+    named: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+async def check(path: Path, name: str) -> Result:
+    result = Result(name)
+    egress = Egress()
+    kind = OpenApi(egress, load_seconds=300)
+    server = Server()
+    await server.start()
+    try:
+        started = cpu_seconds()
+        loaded = await load(kind, path)
+        result.seconds = round(cpu_seconds() - started, 3)
+        result.loaded = True
+        await check_operations(kind, server, path, loaded, result)
+    except ExecutorError as error:
+        result.error = f"{error.message} ({error.hint})"[:500]
+    finally:
+        await server.stop()
+        await egress.close()
+    return result
+
+
+async def load(kind: OpenApi, path: Path) -> Loaded:
+    """As a file that an operator adds; with a base URL only if the document names no server that could be used."""
+    request = SourceRequest(kind="openapi", location=str(path), document=content(path), allow_private=True)
+    try:
+        return await kind.load(request)
+    except ExecutorError as error:
+        if isinstance(error, DocumentInvalid) and "--base-url" not in error.hint:
+            raise
+        return await kind.load(replace(request, base_url="https://api.example.com"))
+
+
+def cpu_seconds() -> float:
+    """Of this process and those it waited for: large documents are read in one of their own."""
+    return sum(os.times()[:4])
+
+
+def content(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+def unpacked(loaded: Loaded) -> tuple[list[Tool], dict[str, Any]]:
+    if loaded.packed is None:
+        return list(loaded.tools), dict(loaded.definitions)
+    definitions = {
+        row.name: orjson.loads(row.schema)
+        for piece in loaded.packed.definitions
+        for row in packing.definition_rows_of(piece)
+    }
+    tools = [
+        Tool(
+            path=row.path,
+            source_id="",
+            description=row.description,
+            effect=row.effect,  # type: ignore[arg-type]
+            input_schema=orjson.loads(row.input_schema),
+            output_schema=None if row.output_schema is None else orjson.loads(row.output_schema),
+            binding=orjson.loads(row.binding),
+        )
+        for piece in loaded.packed.tools
+        for row in packing.tool_rows(piece)
+    ]
+    return tools, definitions
+
+
+async def check_operations(kind: OpenApi, server: Server, path: Path, loaded: Loaded, result: Result) -> None:
+    document = Document(path, keys(read(path)))
+    result.version = str(document.root.get("openapi", document.root.get("swagger")))
+    tools, definitions = unpacked(loaded)
+    result.tools = len(tools)
+    by_operation = {(tool.binding["method"], tool.binding["path"]): tool for tool in tools if "all" not in tool.binding}
+    skipped = {one.where: one.reason for one in loaded.skipped}
+    source = Source(
+        "s", "w", "openapi", loaded.namespace, loaded.name, {"base_url": server.url + BASE, "origins": [server.url]}
+    )
+    reasons: Counter[str] = Counter()
+    for method, template, operation, item in document.operations():
+        result.operations += 1
+        tool = by_operation.get((method, template))
+        if tool is None:
+            problem = skipped.get(f"{method} {template}") or skipped.get(template) or "it is missing without a reason"
+        else:
+            tool = replace(tool, binding={**tool.binding, "server": ""})
+            problem = await called(
+                kind, server, document, (method, template, operation, item), tool, definitions, source
+            )
+        if problem:
+            reasons[general(problem)] += 1
+            result.named.append(f"{method} {template}: {problem}"[:400])
+        else:
+            result.usable += 1
+    result.reasons = dict(reasons.most_common())
+
+
+async def called(
+    kind: OpenApi,
+    server: Server,
+    document: Document,
+    where: Any,
+    tool: Tool,
+    definitions: dict[str, Any],
+    source: Source,
+) -> str:
+    """Empty if every call that could be made up arrived as the document says, and at least one could."""
+    if not signature(tool, definitions):
+        return "it has no signature"
+    validator = compile_schema(with_definitions(kind.strict_schema(tool), definitions))
+    refusal, sent = "", 0
+    for way in WAYS:
+        if sent >= 2:
+            break
+        try:
+            call = make(document, *where, tool, Maker(document, **way))
+            arranged = kind.arrange(tool, call.arguments)
+        except Impossible as error:
+            return str(error)
+        except ToolError as error:
+            refusal = refusal or error.message
+            continue
+        wrong = invalid(validator, arranged, call.arguments, tool)
+        if wrong:
+            refusal = refusal or f"no call was accepted: {wrong[0]['at']}: {wrong[0]['message']}"
+            continue
+        server.last = None
+        try:
+            await kind.invoke(source, tool, call.arguments, "key")
+        except ToolError as error:
+            return f"the call failed: {error.tool_code} {error.message}"
+        found = arrivals.problems(call, server.last, BASE) if server.last else ["nothing arrived"]
+        if found:
+            return found[0]
+        sent += 1
+    return "" if sent else refusal
+
+
+def general(reason: str) -> str:
+    """Without names and values, so that equal reasons can be counted together."""
+    reason = re.sub(r"'[^']*'|\"[^\"]*\"|\[.*\]|\{.*\}", "…", reason)
+    return re.sub(r"(\$ref|the path|parameter|header|field|part|: /)\s?\S+", r"\1 …", reason)[:120]

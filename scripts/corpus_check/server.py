@@ -1,0 +1,40 @@
+"""A local HTTP server that remembers the last request to the byte and answers that there is nothing to say."""
+
+from __future__ import annotations
+
+import asyncio
+
+from .arrivals import Arrived
+
+
+class Server:
+    def __init__(self) -> None:
+        self.last: Arrived | None = None
+        self._server: asyncio.Server | None = None
+        self.url = ""
+
+    async def start(self) -> None:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=16_000_000)
+        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    async def stop(self) -> None:
+        if self._server is not None:
+            self._server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                lines = head.decode("latin-1").split("\r\n")
+                method, target, _ = lines[0].split(" ")
+                headers = {
+                    name.lower(): value.strip() for name, _, value in (one.partition(":") for one in lines[1:] if one)
+                }
+                body = await reader.readexactly(int(headers.get("content-length", "0")))
+                self.last = Arrived(method, target, headers, body)
+                writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError, ValueError, asyncio.LimitOverrunError):
+            pass
+        finally:
+            writer.close()

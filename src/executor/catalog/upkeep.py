@@ -1,0 +1,130 @@
+"""How sources come, stay fresh and go: probing, adding, refreshing when asked, told or due, removing."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from executor.catalog import changes
+from executor.catalog.changes import Refreshed
+from executor.errors import ExecutorError
+from executor.model.ids import now_ms
+from executor.model.source import Source
+from executor.sources import probing, templates
+from executor.sources.kind import Probe, Progress, SourceRequest, silent
+from executor.sources.registry import Kinds
+from executor.storage import sources
+from executor.storage.database import Database
+
+TICK_SECONDS = 60.0
+logger = logging.getLogger(__name__)
+
+
+class Upkeep:
+    """`forget` is told of each source that has changed, so that nothing old is remembered of it."""
+
+    def __init__(self, database: Database, kinds: Kinds, forget: Callable[[Source], None]) -> None:
+        self._database = database
+        self._kinds = kinds
+        self._forget = forget
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._told: set[str] = set()
+        self._tried: dict[str, int] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        kinds.on_changed = self.source_changed
+
+    async def probe(self, request: SourceRequest) -> Probe:
+        probing.check_shape(request)
+        request = templates.applied(request)
+        kind = await probing.with_kind(self._kinds, request)
+        if kind.kind:
+            probing.check_consent(await self._kinds.get(kind.kind), kind)
+        return await probing.probe(self._kinds, request)
+
+    async def add(self, workspace_id: str, request: SourceRequest) -> Source:
+        probing.check_shape(request)
+        request = await probing.with_kind(self._kinds, templates.applied(request))
+        if request.kind:
+            probing.check_consent(await self._kinds.get(request.kind), request)
+        await changes.check_namespace(self._database, workspace_id, request.namespace)
+        request = await probing.resolve(self._kinds, request)
+        kind = await self._kinds.get(request.kind)
+        probing.check_consent(kind, request)
+        source = await changes.add(self._database, kind, workspace_id, request)
+        self._forget(source)
+        return source
+
+    async def refresh(self, workspace_id: str, id_or_namespace: str, progress: Progress = silent) -> Refreshed:
+        """One at a time for each source, so that an older document never follows a newer one."""
+        source = await changes.present(self._database, workspace_id, id_or_namespace)
+        async with self._locks.setdefault(source.id, asyncio.Lock()):
+            source = await changes.present(self._database, workspace_id, source.id)
+            kind = await self._kinds.get(source.kind)
+            self._tried[source.id] = now_ms()
+            try:
+                return await changes.refresh(self._database, kind, source, progress)
+            finally:
+                self._forget(source)
+
+    async def remove(self, workspace_id: str, id_or_namespace: str) -> Source:
+        source = await changes.remove(self._database, workspace_id, id_or_namespace)
+        self._locks.pop(source.id, None)
+        self._forget(source)
+        return source
+
+    def source_changed(self, source_id: str) -> None:
+        """A kind noticed it. However often it is told meanwhile, the source is read once more after this."""
+        if source_id not in self._told:
+            self._told.add(source_id)
+            self._start(self._read_again(source_id))
+
+    async def refresh_due(self, seconds: int, now: int) -> list[str]:
+        """Read those again that were last read, or tried, more than `seconds` ago; one after the other."""
+        due = [one for one in await self._database.read(sources.everywhere) if self._is_due(one, seconds, now)]
+        for source in due:
+            await self._quietly(source)
+        return [source.id for source in due]
+
+    def start(self, seconds: int) -> None:
+        """Refresh by itself from now on. What a daemon that was killed left half written is removed."""
+        self._start(changes.sweep(self._database))
+        if seconds:
+            self._start(self._keep_fresh(seconds))
+
+    async def close(self) -> None:
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _is_due(self, source: Source, seconds: int, now: int) -> bool:
+        last = max(source.refreshed_at, self._tried.get(source.id, 0))
+        readable = bool(source.config.get("location") or source.config.get("command"))
+        return readable and now - last >= seconds * 1000
+
+    async def _keep_fresh(self, seconds: int) -> None:
+        while True:
+            await asyncio.sleep(min(TICK_SECONDS, seconds))
+            await self.refresh_due(seconds, now_ms())
+
+    async def _read_again(self, source_id: str) -> None:
+        self._told.discard(source_id)
+        source = await self._database.read(lambda c: sources.by_id(c, source_id))
+        if source is not None:
+            await self._quietly(source)
+
+    async def _quietly(self, source: Source) -> None:
+        """Nobody waits for this: a failure is shown in the source's own status, and in the log."""
+        try:
+            await self.refresh(source.workspace_id, source.id)
+        except ExecutorError as error:
+            logger.warning("source.refresh_failed", extra={"source": source.namespace, "reason": error.message})
+        except Exception:
+            logger.exception("source.refresh_failed", extra={"source": source.namespace})
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,1 @@
+"""GraphQL services as sources."""

@@ -1,0 +1,133 @@
+"""The `graphql` kind: schemas by introspection or from a file, calls by HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from typing import Any
+
+import orjson
+from graphql import GraphQLSchema
+
+from executor.errors import EgressRefused, SourceUnreachable
+from executor.model.source import Loaded, Source
+from executor.model.tool import Schema, Tool
+from executor.sources import grants
+from executor.sources.egress import Bounds, Egress, Outgoing
+from executor.sources.graphql import documents, probing, reading
+from executor.sources.graphql.calls import Body, call_of
+from executor.sources.graphql.results import result_text
+from executor.sources.kind import Probe, SourceRequest
+from executor.sources.loading import Loading
+from executor.sources.openapi.results import transport_error
+
+MAX_SCHEMAS = 8
+
+
+class GraphQL:
+    """Schemas that documents are checked against are built when first needed, and the last few kept."""
+
+    name = "graphql"
+
+    def __init__(
+        self, egress: Egress, *, load_seconds: float = 60.0, call_seconds: float = 60.0, answer_bytes: int = 10_000_000
+    ) -> None:
+        self._egress = egress
+        self._load_bounds = Bounds(load_seconds, reading.MAX_BYTES)
+        self._call_bounds = Bounds(call_seconds, answer_bytes)
+        self._loading = Loading()
+        self._schemas: OrderedDict[str, asyncio.Future[GraphQLSchema]] = OrderedDict()
+
+    async def probe(self, request: SourceRequest) -> Probe | None:
+        request = await grants.opened(request)
+        return await probing.probe(self._egress, request, frozenset(request.origins))
+
+    async def load(self, request: SourceRequest) -> Loaded:
+        return await reading.load(self._egress, request, self._load_bounds, self._loading)
+
+    def reload_request(self, source: Source) -> SourceRequest:
+        config = source.config
+        return SourceRequest(
+            kind=self.name,
+            location=config["location"],
+            namespace=source.namespace,
+            name=source.name,
+            base_url=config["given_base_url"],
+            spec_url=config["spec_url"],
+            headers=tuple((name, value) for name, value in config["headers"]),
+            options=config["options"],
+            allow_private=config["allow_private"],
+            again=True,
+            origins=tuple(config["origins"]),
+            validators=config["validators"],
+        )
+
+    def strict_schema(self, tool: Tool) -> Schema:
+        return tool.input_schema
+
+    def arrange(self, tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Nothing is rearranged; but what can't be sent, whatever the schema says, is refused already here."""
+        name = document_argument(tool, arguments)
+        if isinstance(arguments.get(name), str):
+            if tool.binding["type"] == "raw":
+                documents.classified(tool, arguments)
+            else:
+                documents.selection_of(tool, arguments[name])
+        return arguments
+
+    async def check(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> None:
+        """Raises ToolError if the schema refuses the document that these arguments make. Sends nothing."""
+        if document_argument(tool, arguments):
+            await self._body(source, tool, arguments)
+
+    async def invoke(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
+        if tool.binding["type"] == "describe":
+            return await self._describe(source, tool, arguments["name"])
+        body = await self._body(source, tool, arguments)
+        headers = probing.headers_of(tuple((name, value) for name, value in source.config["headers"]))
+        outgoing = Outgoing("POST", source.config["base_url"], headers, body.encode())
+        origins = frozenset(source.config["origins"])
+        try:
+            answer = await self._egress.send(outgoing, origins=origins, bounds=self._call_bounds)
+        except (SourceUnreachable, EgressRefused) as error:
+            raise transport_error(tool, error) from error
+        return result_text(tool, answer)
+
+    async def close(self) -> None:
+        self._schemas.clear()
+        await self._egress.close()
+
+    async def _body(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> Body:
+        """What callers write is parsed and checked in a thread: it may be long."""
+        if not document_argument(tool, arguments):
+            return call_of(tool, arguments, tool.binding["selection"])
+        schema = await self._schema(source)
+        make = documents.raw if tool.binding["type"] == "raw" else documents.selected
+        return await asyncio.to_thread(make, tool, arguments, schema)
+
+    async def _describe(self, source: Source, tool: Tool, name: str) -> str:
+        schema = await self._schema(source)
+        return orjson.dumps(documents.description_of(tool, schema, name)).decode()
+
+    async def _schema(self, source: Source) -> GraphQLSchema:
+        """Made in a thread, once for all who wait."""
+        key = source.document_digest or source.id
+        if key not in self._schemas or failed(self._schemas[key]):
+            making = asyncio.to_thread(reading.stored_schema, source.config["schema"])
+            self._schemas[key] = asyncio.ensure_future(making)
+        self._schemas.move_to_end(key)
+        while len(self._schemas) > MAX_SCHEMAS:
+            self._schemas.popitem(last=False)
+        return await asyncio.shield(self._schemas[key])
+
+
+def document_argument(tool: Tool, arguments: dict[str, Any]) -> str:
+    """Which argument holds GraphQL that the caller wrote, if any does."""
+    if tool.binding["type"] == "raw":
+        return "query"
+    choosing = str(tool.binding.get("select", ""))
+    return choosing if choosing in arguments else ""
+
+
+def failed(future: asyncio.Future[Any]) -> bool:
+    return future.done() and (future.cancelled() or future.exception() is not None)

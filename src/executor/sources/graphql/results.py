@@ -1,0 +1,102 @@
+"""From a GraphQL answer to the JSON text that submitted code gets, or the error that says what came instead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from executor.errors import ToolError
+from executor.model.tool import Tool
+from executor.sources.egress import Answer
+from executor.sources.openapi.results import HINTS, RETRYABLE, read_json, snippet, unexpected, upstream_error
+
+MAX_ERRORS = 50
+CODE_HINTS = {
+    "UNAUTHENTICATED": HINTS[401],
+    "UNAUTHORIZED": HINTS[401],
+    "FORBIDDEN": HINTS[403],
+    "INSUFFICIENT_SCOPES": "the credential of this source may not see all of this; choose other fields with `select`",
+    "NOT_FOUND": HINTS[404],
+    "RATE_LIMITED": HINTS[429],
+    "GRAPHQL_VALIDATION_FAILED": "the service has another schema than this source: refresh the source",
+}
+AGAIN = frozenset({"RATE_LIMITED", "THROTTLED", "TIMEOUT", "SERVICE_UNAVAILABLE", "INTERNAL_SERVER_ERROR"})
+
+
+def result_text(tool: Tool, answer: Answer) -> str:
+    """The value of the tool's field; of a document of one's own, all data. Any error in the answer is an error here."""
+    value = json_of(answer)
+    if isinstance(value, dict) and value.get("errors"):
+        raise answered_errors(tool, answer, value)
+    if answer.status >= 300:
+        raise upstream_error(tool, answer)
+    data = value.get("data") if isinstance(value, dict) else None
+    if not isinstance(data, dict):
+        what = "holds no data" if isinstance(value, dict) else "is not JSON"
+        raise unexpected(tool, answer, f"the answer {what}, so it is none of GraphQL", {"body": snippet(answer)})
+    field = tool.binding.get("field")
+    if field is None:
+        return orjson.dumps(data).decode()
+    if field not in data:
+        raise unexpected(tool, answer, f"the answer has no {field!r}", {"data": data})
+    return orjson.dumps(data[field]).decode()
+
+
+def json_of(answer: Answer) -> Any:
+    """None if it can't be read: some services name the wrong content type, so that isn't asked."""
+    try:
+        return read_json(answer.body)[1]
+    except (ValueError, RecursionError):
+        return None
+
+
+def answered_errors(tool: Tool, answer: Answer, value: dict[str, Any]) -> ToolError:
+    """`details.errors` are the service's own; `details.data` is what came beside them, so that nothing is lost."""
+    errors = value["errors"] if isinstance(value["errors"], list) else [value["errors"]]
+    data = value.get("data")
+    field = tool.binding.get("field")
+    if field is not None and isinstance(data, dict):
+        data = data.get(field)
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    return ToolError(
+        "upstream_error",
+        f"{tool.path}: {said(errors[0])}{more}",
+        status=answer.status,
+        details={"errors": errors[:MAX_ERRORS], "data": data},
+        hint=hint_for(tool, answer, errors, data),
+        retryable=tool.effect == "read" and (answer.status in RETRYABLE or bool(codes(errors) & AGAIN)),
+    )
+
+
+def said(error: Any) -> str:
+    """The service's own words, and which field they are about."""
+    message = error.get("message") if isinstance(error, dict) else error
+    text = message if isinstance(message, str) and message.strip() else "the service reports an error without a message"
+    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())[:300]
+    path = error.get("path") if isinstance(error, dict) else None
+    steps = [str(step)[:60] for step in path[:20]] if isinstance(path, list) else []
+    return f"{text} (at {'.'.join(steps)})" if len(steps) > 1 and all(step.isprintable() for step in steps) else text
+
+
+def codes(errors: list[Any]) -> set[str]:
+    """Where services put them: `extensions.code`, or `type` beside the message."""
+    found: set[str] = set()
+    for error in errors[:MAX_ERRORS]:
+        extensions = error.get("extensions") if isinstance(error, dict) else None
+        given = [error.get("type")] if isinstance(error, dict) else []
+        given += [extensions.get("code"), extensions.get("type")] if isinstance(extensions, dict) else []
+        found |= {code.upper() for code in given if isinstance(code, str)}
+    return found
+
+
+def hint_for(tool: Tool, answer: Answer, errors: list[Any], data: Any) -> str:
+    found = codes(errors)
+    hint = next((text for code, text in CODE_HINTS.items() if code in found), "")
+    hint = hint or (HINTS.get(answer.status, "") if answer.status >= 400 else "")
+    parts = [hint or "`details.errors` says what the service rejects"]
+    if data is not None:
+        parts.append("`details.data` holds what came all the same")
+        if tool.effect != "read":
+            parts.append("it may have taken effect, so don't repeat it blindly")
+    return "; ".join(parts)

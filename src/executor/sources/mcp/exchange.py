@@ -1,0 +1,58 @@
+"""One request under way, known to the transport that carries it.
+
+The SDK hands a failure of one HTTP request to nobody, or to everyone on the connection. Its tasks do run in the context
+of whoever sent the message, so the transport finds the request here, and tells it what became of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
+
+from executor.errors import SourceError, SourceUnreachable
+
+CURRENT: ContextVar[Exchange | None] = ContextVar("executor_mcp_exchange", default=None)
+
+
+class Exchange:
+    """`sent` is true as soon as the server may have read the request, `broken` when its answer stopped midway."""
+
+    def __init__(self, seconds: float) -> None:
+        self.sent = False
+        self.broken = False
+        self.failure: SourceError | None = None
+        self.deadline = asyncio.get_running_loop().time() + seconds
+        self._seconds = seconds
+        self._timeout: asyncio.Timeout | None = None
+
+    def fail(self, error: SourceError) -> None:
+        """Whoever waits in `running` gets this error now."""
+        if self.failure is None:
+            self.failure = error
+            if self._timeout is not None:
+                with suppress(RuntimeError):  # it is over already
+                    self._timeout.reschedule(asyncio.get_running_loop().time())
+
+    @asynccontextmanager
+    async def running(self, where: str) -> AsyncIterator[None]:
+        """Raises `failure` if there is one, and SourceUnreachable when time is up."""
+        token = CURRENT.set(self)
+        try:
+            async with asyncio.timeout_at(self.deadline) as self._timeout:
+                yield
+        except TimeoutError as error:
+            raise self.failure or self._too_late(where) from error
+        finally:
+            CURRENT.reset(token)
+        if self.failure is not None:
+            raise self.failure
+
+    def _too_late(self, where: str) -> SourceUnreachable:
+        return SourceUnreachable(
+            f"{where} did not answer within {self._seconds:g} seconds",
+            hint="check that the server is up, then try again",
+            reason="timeout",
+            sent=self.sent,
+        )

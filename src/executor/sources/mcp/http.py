@@ -1,0 +1,271 @@
+"""HTTP for the SDK, under the same rules as every other request of Executor.
+
+The SDK speaks through httpx2. This client reaches one origin only, at addresses that were checked, reads bounded
+answers, and tells a request (see `exchange`) exactly why it failed, where the SDK would only log it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpcore2
+import httpx2
+import orjson
+
+from executor import __version__
+from executor.errors import EgressRefused, SourceError, SourceUnreachable
+from executor.sources.addresses import parse, shown
+from executor.sources.egress import REDIRECTS, Outgoing, check_headers, redirected
+from executor.sources.mcp.backend import GuardedBackend
+from executor.sources.mcp.challenge import challenge
+from executor.sources.mcp.endpoint import Endpoint
+from executor.sources.mcp.exchange import CURRENT, Exchange
+from executor.sources.reach import Reach
+
+KEEP_ALIVE_SECONDS = 4.0
+CONNECT_SECONDS = 10.0
+STREAM_SECONDS = 600.0
+SESSION = "mcp-session-id"
+FORBIDDEN = frozenset({"host", "content-length", "transfer-encoding", "connection", "content-type", "accept",
+                       "accept-encoding", SESSION, "mcp-protocol-version"})  # fmt: skip
+NOT_SENT = (httpcore2.ConnectError, httpcore2.ConnectTimeout, httpcore2.PoolTimeout)
+
+
+class GuardedTransport(httpx2.AsyncBaseTransport):
+    def __init__(self, endpoint: Endpoint, *, reach: Reach, limit: int, ssl_context: ssl.SSLContext | None) -> None:
+        self._origin = parse(endpoint.url).origin
+        self._is_sse = endpoint.transport == "sse"
+        self._limit = limit
+        self._pool = httpcore2.AsyncConnectionPool(
+            ssl_context=ssl_context,
+            max_connections=100,
+            max_keepalive_connections=20,
+            keepalive_expiry=KEEP_ALIVE_SECONDS,
+            network_backend=GuardedBackend(reach),
+        )
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        exchange = CURRENT.get() if request.method == "POST" and is_request(request) else None
+        try:
+            return await self._exchange(request, exchange)
+        except SourceError as error:
+            if request.method != "POST":
+                raise
+            # An exception here would end the connection for every other call on it: tell only the one concerned.
+            if exchange is not None:
+                exchange.fail(error)
+            return httpx2.Response(202, request=request)
+
+    async def aclose(self) -> None:
+        await self._pool.aclose()
+
+    async def _exchange(self, request: httpx2.Request, exchange: Exchange | None) -> httpx2.Response:
+        target = parse(str(request.url))
+        if target.origin != self._origin:
+            raise EgressRefused(
+                f"{shown(str(request.url))} is not where this source was added",
+                hint="add the source again with that address, if it is the right one",
+            )
+        if exchange is not None:
+            exchange.sent = True
+        response = await self._send(request, exchange)
+        try:
+            self._check_redirect(request, response)
+            return await self._read(request, response, exchange)
+        except BaseException:
+            await response.aclose()
+            raise
+
+    async def _send(self, request: httpx2.Request, exchange: Exchange | None) -> httpx2.Response:
+        content = request.stream
+        assert isinstance(content, httpx2.AsyncByteStream)  # noqa: S101 - tells the type
+        url = httpcore2.URL(
+            scheme=request.url.raw_scheme, host=request.url.raw_host, port=request.url.port, target=request.url.raw_path
+        )
+        core = httpcore2.Request(
+            request.method, url, headers=request.headers.raw, content=content, extensions=request.extensions
+        )
+        try:
+            answer = await self._pool.handle_async_request(core)
+        except NOT_SENT as error:
+            if exchange is not None:
+                exchange.sent = False
+            raise unreachable(self._origin, error, sent=False) from error
+        except (httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError, OSError) as error:
+            raise unreachable(self._origin, error, sent=True) from error
+        assert not isinstance(answer.stream, bytes)  # noqa: S101 - tells the type
+        stream = Body(answer.stream, self._origin, exchange, self._limit)
+        return httpx2.Response(answer.status, headers=answer.headers, stream=stream, request=request)
+
+    def _check_redirect(self, request: httpx2.Request, response: httpx2.Response) -> None:
+        location = response.headers.get("location")
+        if response.status_code in REDIRECTS and location is not None:
+            url = str(request.url)
+            after = redirected(Outgoing(request.method, url), parse(url), response.status_code, location)
+            if parse(after.url).origin != self._origin:
+                raise EgressRefused(
+                    f"{shown(url)} redirects to {shown(after.url)}, which was not followed",
+                    hint="add the source again with the new address, if it is the right one",
+                    sent=True,
+                )
+
+    async def _read(
+        self, request: httpx2.Request, response: httpx2.Response, exchange: Exchange | None
+    ) -> httpx2.Response:
+        if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+            raise SourceUnreachable(
+                f"{self._origin} answers compressed, which was not asked for",
+                hint="check what stands before the server",
+                reason="protocol",
+                sent=True,
+            )
+        if response.status_code >= 400:
+            return await self._refused(request, response)
+        media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if exchange is None or self._is_sse or response.status_code != 200:
+            return response
+        if media_type == "text/event-stream":
+            assert isinstance(response.stream, Body)  # noqa: S101 - tells the type
+            response.stream.is_events = True
+            return response
+        if media_type != "application/json":
+            raise SourceUnreachable(
+                f"{shown(str(request.url))} answers with {media_type or 'no content type'}, which is not MCP",
+                hint="check the address; servers are often found at /mcp or /sse",
+                reason="protocol",
+                sent=True,
+            )
+        body = b"".join([part async for part in response.aiter_raw()])
+        return httpx2.Response(
+            200, headers={"content-type": media_type, **kept(response)}, content=body, request=request
+        )
+
+    async def _refused(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        status = response.status_code
+        body = b"".join([part async for part in response.aiter_raw()])
+        await response.aclose()
+        where = shown(str(request.url))
+        if status in (401, 403) and (found := challenge(status, response.headers.get("www-authenticate", ""), where)):
+            raise found
+        if SESSION in request.headers and (status == 404 or (status == 400 and b"session" in body[:2_000].lower())):
+            raise SourceUnreachable(
+                f"{where} has ended the session", hint="try again", reason="session", sent=False, upstream_status=status
+            )
+        if request.method == "POST" and not self._is_sse and (error := rpc_error(body)):
+            return httpx2.Response(status, json=error, request=request)
+        if request.method == "GET" and not self._is_sse:
+            return httpx2.Response(status, request=request)  # a server need not offer a stream of its own
+        raise SourceUnreachable(
+            f"{where} answered {status}",
+            hint="check the address and that the server is up, then try again",
+            reason="status",
+            sent=True,
+            upstream_status=status,
+        )
+
+
+class Body(httpx2.AsyncByteStream):
+    """An answer as it arrives: bounded in size for one request, and in time by that request's own deadline.
+
+    The SDK closes a stream of events once it has the answer; to come to its end means that there was none in it.
+    """
+
+    is_events = False
+
+    def __init__(self, stream: Any, origin: str, exchange: Exchange | None, limit: int) -> None:
+        self._stream = stream
+        self._origin = origin
+        self._exchange = exchange
+        self._limit = limit
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        parts = aiter(self._stream)
+        deadline = None if self._exchange is None else self._exchange.deadline + 1.0
+        while True:
+            try:
+                async with asyncio.timeout_at(deadline):
+                    part = await anext(parts)
+            except StopAsyncIteration:
+                self._mark_broken()
+                return
+            except (httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError, OSError) as error:
+                self._mark_broken()
+                raise unreachable(self._origin, error, sent=True) from error
+            size += len(part)
+            if size > self._limit and self._exchange is not None:
+                raise self._too_large(self._exchange)
+            yield part
+
+    def _mark_broken(self) -> None:
+        if self.is_events and self._exchange is not None:
+            self._exchange.broken = True
+
+    def _too_large(self, exchange: Exchange) -> SourceUnreachable:
+        error = SourceUnreachable(
+            f"{self._origin} answered with more than {self._limit:,} bytes",
+            hint="ask for less: a page, a filter or a smaller range",
+            reason="too_large",
+            sent=True,
+        )
+        exchange.fail(error)
+        return error
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+def open_client(
+    endpoint: Endpoint, *, reach: Reach, limit: int, ssl_context: ssl.SSLContext | None = None
+) -> httpx2.AsyncClient:
+    transport = GuardedTransport(endpoint, reach=reach, limit=limit, ssl_context=ssl_context)
+    headers = {"User-Agent": f"executor/{__version__}", "Accept-Encoding": "identity", **checked_headers(endpoint)}
+    timeout = httpx2.Timeout(CONNECT_SECONDS, read=STREAM_SECONDS)
+    return httpx2.AsyncClient(transport=transport, headers=headers, timeout=timeout, trust_env=False)
+
+
+def checked_headers(endpoint: Endpoint) -> dict[str, str]:
+    headers = dict(endpoint.headers)
+    check_headers(headers)
+    for name in headers:
+        if name.lower() in FORBIDDEN:
+            raise EgressRefused(f"the header {name} is set by the protocol itself", hint="remove it from the source")
+    return headers
+
+
+def is_request(request: httpx2.Request) -> bool:
+    """A message that will be answered; what becomes of a notification is nobody's concern."""
+    return b'"method":"notifications/' not in request.content
+
+
+def rpc_error(body: bytes) -> dict[str, Any]:
+    """The server's own words, in a form that the SDK accepts: many servers forget the id. Empty if there are none."""
+    try:
+        message = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return {}
+    error = message.get("error") if isinstance(message, dict) else None
+    if not isinstance(error, dict) or type(error.get("code")) is not int:
+        return {}
+    told = {"code": error["code"], "message": str(error.get("message", "")), "data": error.get("data")}
+    return {"jsonrpc": "2.0", "id": None, "error": told}
+
+
+def kept(response: httpx2.Response) -> dict[str, str]:
+    return {SESSION: response.headers[SESSION]} if SESSION in response.headers else {}
+
+
+def unreachable(origin: str, error: Exception, *, sent: bool) -> SourceUnreachable:
+    if isinstance(error.__cause__, ssl.SSLError) or isinstance(error.__context__, ssl.SSLError):
+        reason, message = "tls", f"{origin} has no certificate that can be trusted"
+    elif isinstance(error, httpcore2.TimeoutException | TimeoutError):
+        reason, message = "timeout", f"{origin} did not answer in time"
+    elif not sent:
+        reason, message = "connect", f"{origin} could not be reached: {error}"
+    else:
+        reason, message = "closed", f"{origin} closed the connection before it answered in full"
+    hint = "check the address and that the server is running, then try again"
+    return SourceUnreachable(message, hint=hint, reason=reason, sent=sent)

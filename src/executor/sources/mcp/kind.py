@@ -1,0 +1,287 @@
+"""The `mcp` kind: tools listed by a server that speaks the Model Context Protocol, called over a session kept open."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from executor.errors import ConsentRequired, ExecutorError, SourceError, SourceUnreachable, ToolError
+from executor.model.source import Loaded, Source
+from executor.model.tool import Schema, Tool
+from executor.sources import grants
+from executor.sources.addresses import parse
+from executor.sources.egress import Egress
+from executor.sources.kind import Probe, SourceRequest
+from executor.sources.loading import Loading
+from executor.sources.mcp import endpoint as endpoints
+from executor.sources.mcp import names, probing, results
+from executor.sources.mcp.changes import Changes
+from executor.sources.mcp.endpoint import Endpoint
+from executor.sources.mcp.link import Link
+from executor.sources.mcp.listing import list_tools
+from executor.sources.mcp.loading import build_catalog
+from executor.sources.mcp.rpc import HEADER_MISMATCH, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+from executor.sources.reach import PUBLIC, Reach
+
+
+@dataclass(frozen=True, slots=True)
+class Reading(SourceRequest):
+    """A request to read a source again: over the session it has, because what a server lists may depend on that."""
+
+    source_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    call_seconds: float = 60.0
+    list_seconds: float = 30.0
+    open_seconds: float = 20.0
+    start_seconds: float = 120.0  # a command may first download what it runs
+    idle_seconds: float = 300.0
+    answer_bytes: int = 10_000_000
+
+
+class Mcp:
+    """`on_changed` is called with a source's id, on the event loop, when its tools seem to be others now."""
+
+    name = "mcp"
+
+    def __init__(
+        self,
+        egress: Egress,
+        state_dir: Path | None = None,
+        on_changed: Callable[[str], None] | None = None,
+        *,
+        limits: Limits | None = None,
+    ) -> None:
+        self._egress = egress
+        self._state_dir = state_dir
+        self._limits = limits or Limits()
+        self._links: dict[str, Link] = {}
+        self._unclaimed: dict[str, Link] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+        self._changes = Changes(on_changed)
+        self._loading = Loading()
+        self._ssl: ssl.SSLContext | None = None
+
+    @property
+    def on_changed(self) -> Callable[[str], None] | None:
+        return self._changes.hook
+
+    @on_changed.setter
+    def on_changed(self, hook: Callable[[str], None] | None) -> None:
+        self._changes.hook = hook
+
+    async def probe(self, request: SourceRequest) -> Probe | None:
+        """A command is never started here, only named."""
+        if request.command:
+            line = endpoints.command_line(request.command)
+            return Probe("mcp", line, name=names.telling_word(request.command), transport="stdio",
+                         namespace=names.namespace_from("", "", request.command))  # fmt: skip
+        if not request.location.startswith(("http://", "https://")):
+            return None
+        return await probing.probe(await grants.opened(request), self._reach)
+
+    async def load(self, request: SourceRequest) -> Loaded:
+        """Raises SourceUnreachable, DocumentInvalid or EgressRefused; ConsentRequired if nobody agreed to a command."""
+        endpoint = await self._endpoint(request)
+        link = self._link_to_load(request, endpoint)
+        request.progress(f"connecting to {endpoint.shown}")
+        try:
+            connection = await link.connected(now=True)
+            listed = await list_tools(
+                lambda method, params: link.request(method, params, self._limits.list_seconds),
+                endpoint.shown,
+                request.progress,
+            )
+        except SourceError as error:
+            if not request.again:
+                self._unclaimed.pop(endpoint.digest, None)
+                await link.close()
+            raise with_last_words(error) from error
+        return await self._loading.run(lambda stopped: build_catalog(request, endpoint, connection.server, listed))
+
+    def reload_request(self, source: Source) -> SourceRequest:
+        config = source.config
+        return Reading(
+            kind=self.name,
+            location=config["location"],
+            command=tuple(config["command"]),
+            namespace=source.namespace,
+            name=source.name,
+            headers=tuple((name, value) for name, value in config["headers"]),
+            options={"transport": config["transport"], "env": dict(config["environment"]), "cwd": config["directory"]},
+            allow_private=config["allow_private"],
+            consent=True,
+            again=True,
+            origins=tuple(config["origins"]),
+            source_id=source.id,
+        )
+
+    def strict_schema(self, tool: Tool) -> Schema:
+        return tool.input_schema
+
+    def arrange(self, tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
+        return arguments
+
+    async def invoke(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
+        """The protocol has no idempotency keys: a call that may have arrived is never sent again."""
+        link = self._link_of(source)
+        params = {"name": tool.binding["operation"], "arguments": arguments}
+        try:
+            result = await self._call(link, params)
+        except RpcError as error:
+            if error.code in (INVALID_PARAMS, METHOD_NOT_FOUND) and await self._has_vanished(link, source, tool):
+                raise results.vanished(tool) from error
+            raise results.rpc_failed(tool, error.code, error.message, error.data) from error
+        except SourceError as error:
+            raise results.transport_error(tool, error) from error
+        try:
+            return results.result_text(tool, result)
+        except ToolError as error:
+            if speaks_of_no_tool(error, tool) and await self._has_vanished(link, source, tool):
+                raise results.vanished(tool) from error
+            raise
+
+    async def forget(self, source_id: str) -> None:
+        """Close what was kept open for a source that is gone."""
+        link = self._links.pop(source_id, None)
+        self._changes.forget(source_id)
+        if link is not None:
+            await link.close()
+
+    async def close(self) -> None:
+        links = [*self._links.values(), *self._unclaimed.values()]
+        self._links, self._unclaimed = {}, {}
+        self._changes.close()
+        await asyncio.gather(*(link.close() for link in links), *self._closing)
+
+    async def _call(self, link: Link, params: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return await link.request("tools/call", params, self._limits.call_seconds)
+        except RpcError as error:
+            if error.code != HEADER_MISMATCH:
+                raise
+        # Refused before it was carried out, because this session has not seen the tool's schema.
+        await (await link.connected()).relist()
+        return await link.request("tools/call", params, self._limits.call_seconds)
+
+    async def _has_vanished(self, link: Link, source: Source, tool: Tool) -> bool:
+        """Servers refuse an unknown tool in many ways; what they list is certain."""
+        try:
+            listed = await list_tools(
+                lambda method, params: link.request(method, params, self._limits.list_seconds), "", lambda text: None
+            )
+        except ExecutorError:
+            return False
+        gone = all(not isinstance(one, dict) or one.get("name") != tool.binding["operation"] for one in listed)
+        if gone:
+            self._changes.tell(source.id)
+        return gone
+
+    async def _endpoint(self, request: SourceRequest) -> Endpoint:
+        if request.command:
+            if not (request.consent or request.again):
+                raise ConsentRequired(
+                    "a command is started only after a human has seen it and agreed",
+                    hint="look at the command, then repeat with --yes (API: `consent: true`)",
+                    command=list(request.command),
+                )
+            return endpoints.of_command(request.command, request.options)
+        if not request.location:
+            raise SourceUnreachable(
+                "there is neither an address nor a command to connect to",
+                hint="give a URL or a command",
+                reason="location",
+            )
+        parse(request.location)
+        request = await grants.opened(request)
+        endpoint = await probing.find(request, self._reach)
+        origins = await grants.settled(request, endpoint.url, anywhere=self._egress.allow_private)
+        return replace(endpoint, origins=tuple(origins))
+
+    def _link_to_load(self, request: SourceRequest, endpoint: Endpoint) -> Link:
+        """A new source's connection waits, unclaimed, for its first call: then the source has an id."""
+        source_id = request.source_id if isinstance(request, Reading) else ""
+        if source_id:
+            return self._link_to(source_id, endpoint)
+        link = self._unclaimed.get(endpoint.digest)
+        if link is None:
+            link = self._unclaimed[endpoint.digest] = self._new_link(endpoint)
+        return link
+
+    def _link_of(self, source: Source) -> Link:
+        return self._link_to(source.id, endpoints.of_config(source.config))
+
+    def _link_to(self, source_id: str, endpoint: Endpoint) -> Link:
+        """Sessions are never shared between sources: what one workspace did in it is no other's business."""
+        link = self._links.get(source_id)
+        if link is not None and link.endpoint == endpoint:
+            return link
+        if link is not None:
+            self._close_later(link)
+        unclaimed = self._unclaimed.pop(endpoint.digest) if endpoint.digest in self._unclaimed else None
+        link = self._links[source_id] = unclaimed or self._new_link(endpoint)
+        link.watch(lambda: self._changes.tell(source_id))
+        return link
+
+    def _close_later(self, link: Link) -> None:
+        task = asyncio.create_task(link.close())
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+    def _new_link(self, endpoint: Endpoint) -> Link:
+        return Link(endpoint, self._dial, self._limits.idle_seconds)
+
+    async def _dial(self, endpoint: Endpoint, on_changed: Callable[[], None]) -> Any:
+        """The SDK takes a second to import, so it is imported in a thread when the first connection is made."""
+        module = await asyncio.to_thread(importlib.import_module, "executor.sources.mcp.connection")
+        is_stdio = endpoint.transport == "stdio"
+        if endpoint.url.startswith("https:") and self._ssl is None:
+            self._ssl = await asyncio.to_thread(ssl.create_default_context)
+        terms = module.Terms(
+            reach=PUBLIC if is_stdio else self._reach(endpoint.url, endpoint.origins),
+            limit=self._limits.answer_bytes,
+            open_seconds=self._limits.start_seconds if is_stdio else self._limits.open_seconds,
+            log_file=self._log_file(endpoint) if is_stdio else None,
+            ssl_context=self._ssl,
+        )
+        connection = module.Connection(endpoint, terms, on_changed)
+        try:
+            await connection.open()
+        except SourceUnreachable as error:
+            error.details["last_words"] = connection.last_words
+            raise
+        return connection
+
+    def _reach(self, url: str, origins: tuple[str, ...]) -> Reach:
+        return self._egress.reach(parse(url), frozenset(origins))
+
+    def _log_file(self, endpoint: Endpoint) -> Path | None:
+        if self._state_dir is None:
+            return None
+        word = names.identifier(names.telling_word(endpoint.command) or "command")
+        return self._state_dir / "mcp" / f"{word}-{endpoint.digest[:12]}.log"
+
+
+def with_last_words(error: SourceError) -> SourceError:
+    """An operator who adds a command wants to know what it complained about; code that calls a tool need not."""
+    details = dict(error.details)
+    last_words = details.pop("last_words", "")
+    hint = f"{error.hint}; its last words: {last_words}" if last_words else error.hint
+    return type(error)(error.message, hint=hint, **details)
+
+
+def speaks_of_no_tool(error: ToolError, tool: Tool) -> bool:
+    said = error.message.lower()
+    about_tool = tool.binding["operation"].lower() in said or "tool" in said.removeprefix(tool.path.lower())
+    return (
+        error.tool_code == "upstream_error"
+        and about_tool
+        and any(word in said for word in ("unknown", "not found", "no such", "does not exist", "disabled"))
+    )

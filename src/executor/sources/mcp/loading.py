@@ -1,0 +1,52 @@
+"""A source made of what a server said about itself and its tools."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from executor.errors import DocumentInvalid
+from executor.model.digest import digest
+from executor.model.source import Loaded
+from executor.sources.kind import SourceRequest
+from executor.sources.mcp import names, tools
+from executor.sources.mcp.endpoint import Endpoint, command_line
+
+MAX_INSTRUCTIONS = 2_000
+
+
+def build_catalog(request: SourceRequest, endpoint: Endpoint, server: dict[str, str], listed: list[Any]) -> Loaded:
+    """CPU only: runs in a thread, beside running executions."""
+    title = tools.clean(server.get("title") or server.get("name", ""), 200)
+    host = urlsplit(endpoint.url).hostname or ""
+    namespace = request.namespace or names.namespace_from(title, host, endpoint.command)
+    listing = tools.build(listed, namespace, request.names)
+    if not listing.tools:
+        raise no_tools(endpoint, listing)
+    return Loaded(
+        name=request.name or title or namespace,
+        namespace=namespace,
+        tools=listing.tools,
+        definitions=listing.definitions,
+        skipped=listing.skipped,
+        document_digest=digest([tool.schema_digest for tool in listing.tools]),
+        config={
+            "transport": endpoint.transport,
+            "location": endpoint.url or command_line(endpoint.command),
+            "command": list(endpoint.command),
+            "environment": [list(pair) for pair in endpoint.environment],
+            "directory": endpoint.directory,
+            "headers": [list(pair) for pair in endpoint.headers],
+            "origins": list(endpoint.origins),
+            "allow_private": request.allow_private,
+            "server": {key: tools.clean(value, MAX_INSTRUCTIONS) for key, value in server.items()},
+        },
+    )
+
+
+def no_tools(endpoint: Endpoint, listing: tools.Listing) -> DocumentInvalid:
+    skipped = [{"where": one.where, "reason": one.reason} for one in listing.skipped[:20]]
+    if skipped:
+        message = f"none of the {len(listing.skipped)} tools of {endpoint.shown} can be used"
+        return DocumentInvalid(message, hint=f"first reason: {skipped[0]['reason']}", skipped=skipped)
+    return DocumentInvalid(f"{endpoint.shown} offers no tools", hint="resources and prompts can't be used yet")

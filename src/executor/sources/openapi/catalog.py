@@ -1,0 +1,151 @@
+"""From a document to everything the catalog keeps of it. CPU only: runs in a thread, beside running executions."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlsplit
+
+from executor.errors import DocumentInvalid
+from executor.model.digest import digest_text
+from executor.model.source import Loaded
+from executor.model.tool import Skipped
+from executor.sources.addresses import shown
+from executor.sources.digests import with_digests
+from executor.sources.kind import SourceRequest
+from executor.sources.loading import Stopped
+from executor.sources.openapi import document as documents
+from executor.sources.openapi import names, security, servers, swagger
+from executor.sources.openapi.linked import Linked, absolute, base_of
+from executor.sources.openapi.loosen import loosen
+from executor.sources.openapi.operations import Reader
+from executor.sources.openapi.parsing import parse
+from executor.sources.openapi.visits import Visits, never
+
+# Raised when the same document gives other tools than before: then an unchanged document is read again all the same.
+READER = "2"
+NOTHING: Mapping[str, bytes] = {}
+NO_REASONS: Mapping[str, str] = {}
+_building = threading.Lock()
+_builds = 0
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """A build makes millions of objects and no cycles: looking for those would take a quarter of its time."""
+    global _builds
+    with _building:
+        _builds += 1
+        gc.disable()
+    try:
+        yield
+    finally:
+        with _building:
+            _builds -= 1
+            if _builds == 0:
+                gc.enable()
+
+
+def build_catalog(
+    request: SourceRequest,
+    data: bytes,
+    location: str,
+    others: Mapping[str, bytes] = NOTHING,
+    refused: Mapping[str, str] = NO_REASONS,
+    stopped: Stopped = never,
+) -> Loaded:
+    """`others` are the documents that this one refers to, by address; `refused` says why some are missing."""
+    with without_collection():
+        root = documents.read_root(data, shown(location) or "the document")
+        linked = Linked(refused=dict(refused), contents=dict(others))
+        if others or refused:
+            absolute(root, base_of(location), is_root=True)
+        for uri, content in others.items():
+            linked.documents[uri] = value = parse(content, shown(uri))
+            absolute(value, uri)
+        visits = Visits(len(data) + sum(map(len, others.values())), stopped)
+        document = documents.Document(root, linked.documents, linked.refused, visits)
+        return built(request, document, location, digest_of(data, others))
+
+
+def digest_of(data: bytes, others: Mapping[str, bytes]) -> str:
+    own = digest_text(data)
+    if not others:
+        return own
+    return digest_text("".join([own, *(f"{uri} {digest_text(others[uri])}" for uri in sorted(others))]))
+
+
+def built(request: SourceRequest, document: documents.Document, location: str, digest: str) -> Loaded:
+    """Each tool keeps its server: it is approved with it. Whether that may be reached is for whoever sends to it."""
+    root = document.root
+    where = shown(location) or "the document"
+    offered = swagger.servers(root) if document.is_swagger else root.get("servers")
+    server = servers.base_url(offered, given=request.base_url, location=location, options=request.options)
+    title = title_of(root)
+    namespace = request.namespace or names.namespace_from(title, urlsplit(server).hostname or "")
+    reader = Reader(
+        document,
+        namespace=namespace,
+        location=location,
+        given_base_url=request.base_url,
+        options=request.options,
+        known=request.names,
+    )
+    tools = [
+        replace(tool, binding={**tool.binding, "server": tool.binding["server"] or server}) for tool in reader.tools()
+    ]
+    if not tools and not reader.skipped:
+        reader.skipped.extend(hooks(root))
+    elif not tools:
+        raise no_operations(where, reader)
+    if not reader.skipped and not tools:
+        raise no_operations(where, reader)
+    opened = loosen(tools, reader.schemas.definitions)
+    return Loaded(
+        name=request.name or title[:200] or namespace,
+        namespace=namespace,
+        tools=with_digests(tools, reader.schemas.definitions),
+        definitions=reader.schemas.definitions,
+        skipped=(*reader.skipped, *opened),
+        document_digest=digest,
+        config={
+            "location": request.location,
+            "spec_url": request.spec_url,
+            "base_url": server,
+            "given_base_url": request.base_url,
+            "allow_private": request.allow_private,
+            "origins": list(request.origins),
+            "headers": [list(pair) for pair in request.headers],
+            "options": dict(request.options),
+            "servers": servers.listed(offered),
+            "auth": security.schemes(document),
+            "validators": {"digest": digest, "reader": READER},
+        },
+    )
+
+
+def title_of(root: dict[str, Any]) -> str:
+    info = root.get("info")
+    title = info.get("title") if isinstance(info, dict) else None
+    return " ".join(str(title).split()) if title is not None else ""
+
+
+def hooks(root: dict[str, Any]) -> Iterator[Skipped]:
+    """A document may describe only what the service sends; then there is nothing to call, and that is all right."""
+    found = root.get("webhooks")
+    for name in found if isinstance(found, dict) else ():
+        yield Skipped(f"webhook {documents.key_text(name)[:200]}", "webhooks are sent by the service, not called")
+
+
+def no_operations(where: str, reader: Reader) -> DocumentInvalid:
+    skipped = [{"where": one.where, "reason": one.reason} for one in reader.skipped[:20]]
+    if skipped:
+        message = f"none of the {len(reader.skipped)} operations of {where} can be used"
+        return DocumentInvalid(message, hint=f"first reason: {skipped[0]['reason']}", skipped=skipped)
+    return DocumentInvalid(
+        f"{where} has no operations", hint="its `paths` are empty; check that it is the right document"
+    )

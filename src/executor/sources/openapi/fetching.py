@@ -1,0 +1,143 @@
+"""Reading documents: from the request itself, from its address, or from a file that an operator added."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+
+from executor.errors import EgressRefused, SourceUnreachable
+from executor.sources.addresses import shown
+from executor.sources.egress import Answer, Bounds, Egress, Outgoing
+from executor.sources.kind import SourceRequest, Unchanged
+from executor.sources.loading import Loading
+from executor.sources.openapi import linked, parsing
+from executor.sources.openapi.catalog import READER
+from executor.sources.openapi.servers import origin_of
+
+ACCEPT_DOCUMENT = "application/json, application/yaml;q=0.9, text/yaml;q=0.9, */*;q=0.5"
+ALLOW_REFS = "remoteRefs"
+STATUS_HINTS = {
+    401: "the document needs a login: give it with --header, or download it and add the file instead",
+    403: "the document needs a login: give it with --header, or download it and add the file instead",
+    404: parsing.GIVE_DOCUMENT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """`location` is where it came from in the end: relative servers and references are relative to that."""
+
+    data: bytes
+    location: str
+    validators: dict[str, str]
+
+
+def address_of(request: SourceRequest) -> str:
+    return request.spec_url or request.location
+
+
+def own_headers(request: SourceRequest, url: str) -> dict[str, str]:
+    """The source's headers, if `url` is on an origin of the source: a document elsewhere does not get them."""
+    named = [request.base_url] if request.base_url else [address_of(request)]
+    if request.spec_url and not request.base_url:
+        named = [request.location or request.spec_url]
+    origin = origin_of(url)
+    return dict(request.headers) if origin and origin in {origin_of(one) for one in named} else {}
+
+
+class Fetcher:
+    """Of private addresses it reaches those that were granted (see `grants`): requests come here with their grants."""
+
+    def __init__(self, egress: Egress, bounds: Bounds, loading: Loading) -> None:
+        self._egress = egress
+        self._bounds = bounds
+        self._loading = loading
+
+    async def read(self, request: SourceRequest) -> Read:
+        """Raises Unchanged when the server says that nothing has changed since `validators`."""
+        address = address_of(request)
+        if request.document is not None:
+            return Read(request.document, address, {})
+        if not address:
+            raise SourceUnreachable(
+                "there is neither an address nor a document to read",
+                hint="give a URL or a file; a source added as text can only be added again",
+                reason="location",
+            )
+        if "://" in address:
+            return await self._download(request, address)
+        if not (request.again and request.allow_private):
+            raise EgressRefused(
+                f"{address[:200]!r} is no http:// or https:// address",
+                hint="give a full address, or send the file's content as `document` (`executor sources add FILE` does)",
+            )
+        return Read(await asyncio.to_thread(read_file, address), address, {})
+
+    async def _download(self, request: SourceRequest, address: str) -> Read:
+        known = request.validators if request.validators.get("reader") == READER else {}
+        asked = {"If-None-Match": known.get("etag", ""), "If-Modified-Since": known.get("last_modified", "")}
+        asked = {name: value for name, value in asked.items() if value}
+        answer = await self.get(request, address, asked)
+        if answer.status == 304 and asked:
+            raise Unchanged
+        if answer.status != 200:
+            raise wrong_status(address, answer)
+        validators = {"etag": answer.headers.get("ETag", ""), "last_modified": answer.headers.get("Last-Modified", "")}
+        return Read(answer.body, answer.url, {name: value[:500] for name, value in validators.items() if value})
+
+    async def get(self, request: SourceRequest, url: str, headers: dict[str, str] | None = None) -> Answer:
+        sent = {"Accept": ACCEPT_DOCUMENT, **own_headers(request, url), **(headers or {})}
+        outgoing = Outgoing("GET", url, sent)
+        return await self._egress.send(outgoing, origins=frozenset(request.origins), bounds=self._bounds)
+
+    async def others(self, request: SourceRequest, root: dict[str, object], location: str) -> linked.Linked:
+        """The documents that this one refers to."""
+        is_url = location.startswith(("http://", "https://"))
+        path = Path(location)
+        folder = path.parent if not is_url and path.is_absolute() and request.allow_private else None
+
+        async def fetch(uri: str) -> bytes:
+            if uri.startswith("file:") or "://" not in uri:
+                if folder is None:
+                    raise EgressRefused("files are read only for a document that an operator added as a file")
+                return await asyncio.to_thread(lambda: read_file(str(linked.file_path(uri, folder))))
+            if not linked.allowed(uri, location if is_url else uri_of(request), request.options.get(ALLOW_REFS)):
+                raise EgressRefused(f"it is on another origin, and the option `{ALLOW_REFS}` does not name that")
+            request.progress(f"reading {shown(uri)}")
+            answer = await self.get(request, uri)
+            if answer.status != 200:
+                raise wrong_status(uri, answer)
+            return answer.body
+
+        return await linked.gather(root, linked.base_of(location), fetch, self._loading)
+
+
+def uri_of(request: SourceRequest) -> str:
+    """A file has no origin of its own; the reserved name matches none."""
+    return request.base_url or "https://file.invalid"
+
+
+def wrong_status(address: str, answer: Answer) -> SourceUnreachable:
+    return SourceUnreachable(
+        f"{shown(address)} answered {answer.status}",
+        hint=STATUS_HINTS.get(answer.status, "check the address, then try again"),
+        reason="status",
+        upstream_status=answer.status,
+    )
+
+
+def read_file(location: str) -> bytes:
+    path = Path(location)
+    if not path.is_absolute():
+        raise SourceUnreachable(
+            f"{location[:200]!r} was read from an unknown directory", hint="add the source again", reason="file"
+        )
+    try:
+        if path.stat().st_size > parsing.MAX_BYTES:
+            raise parsing.too_large(str(path))
+        return path.read_bytes()
+    except OSError as error:
+        raise SourceUnreachable(
+            f"{path} can't be read: {error.strerror}", hint="check the path, or add the source again", reason="file"
+        ) from error

@@ -1,0 +1,127 @@
+"""Bodies as bytes: JSON, forms, multipart with files, lines, text and binary."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import secrets
+from typing import Any
+
+import orjson
+
+from executor.sources.openapi.encode import PLAIN_SEPARATORS, pieces, query_pairs, refused, text
+from executor.sources.openapi.media import is_json
+
+MAX_FILES = 10_000
+
+
+def payload(body: dict[str, Any], value: Any) -> tuple[bytes, str]:
+    """The bytes and their content type."""
+    form, media_type = body.get("form", "json"), body["mediaType"]
+    if form == "json":
+        return dumped(value), media_type
+    if form == "form":
+        return urlencoded(body, value), media_type
+    if form == "multipart":
+        return multipart(body, value)
+    if form == "lines":
+        return b"".join(dumped(one) + b"\n" for one in (value if isinstance(value, list) else [value])), media_type
+    data, own_type = file_content(value, "/body")
+    if "*" in media_type:
+        return data, own_type or "application/octet-stream"
+    if form in ("text", "xml") and not data.isascii() and "charset" not in media_type:
+        media_type += "; charset=utf-8"
+    return data, media_type
+
+
+def dumped(value: Any) -> bytes:
+    try:
+        return orjson.dumps(value)
+    except orjson.JSONEncodeError as error:
+        raise refused(f"an argument can't be written as JSON: {error}", "/body") from error
+
+
+def urlencoded(body: dict[str, Any], value: Any) -> bytes:
+    pairs: list[str] = []
+    for name, part in value.items() if isinstance(value, dict) else ():
+        if part is not None:
+            pairs.extend(query_pairs(field(name, part, body["encoding"].get(name, {})), part))
+    return "&".join(pairs).encode()
+
+
+def field(name: str, value: Any, encoding: dict[str, Any]) -> dict[str, Any]:
+    """How a form field is written. Objects without a style of their own are JSON, also inside lists."""
+    style = encoding.get("style", "form")
+    is_told = "style" in encoding or "explode" in encoding
+    told = encoding.get("contentType", "")
+    content = "json" if (isinstance(value, dict) and not is_told) or (told and is_json(told)) else ""
+    explode = encoding.get("explode", style in ("form", "deepObject"))
+    return {"name": name, "style": style, "explode": explode, "content": content, "reserved": encoding.get("reserved")}
+
+
+def multipart(body: dict[str, Any], value: Any) -> tuple[bytes, str]:
+    boundary = secrets.token_hex(16)
+    found: list[bytes] = []
+    for name, given in value.items() if isinstance(value, dict) else ():
+        encoding = body["encoding"].get(name, {})
+        for part in parts_of(given, encoding):
+            found.append(f"--{boundary}\r\n".encode() + part_of(name, part, encoding) + b"\r\n")
+            if len(found) > MAX_FILES:
+                raise refused(f"more than {MAX_FILES:,} parts can't be sent at once", f"/{name}")
+    media_type = body["mediaType"].partition(";")[0].strip()
+    return b"".join(found) + f"--{boundary}--\r\n".encode(), f"{media_type}; boundary={boundary}"
+
+
+def parts_of(value: Any, encoding: dict[str, Any]) -> list[Any]:
+    if value is None:
+        return []
+    if isinstance(value, list) and not is_json(encoding.get("contentType", "")):
+        if encoding.get("explode") is False and not encoding.get("file"):
+            separator = PLAIN_SEPARATORS.get(encoding.get("style", "form"), ",")
+            return [separator.join(pieces({"explode": False}, value))]
+        return [one for one in value if one is not None]
+    return [value]
+
+
+def part_of(name: str, value: Any, encoding: dict[str, Any]) -> bytes:
+    told = encoding.get("contentType", "")
+    told = "" if "*" in told else told
+    head = f'Content-Disposition: form-data; name="{quoted(name)}"'
+    is_upload = isinstance(value, dict) and "base64" in value and set(value) <= {"base64", "filename", "contentType"}
+    if encoding.get("file") or is_upload:
+        data, own_type = file_content(value, f"/{name}")
+        filename = value.get("filename") if isinstance(value, dict) else None
+        head += f'; filename="{quoted(filename or name)}"'
+        content_type = own_type or told or "application/octet-stream"
+    elif isinstance(value, dict | list) or (told and is_json(told)):
+        data, content_type = dumped(value), told or "application/json"
+    else:
+        data, content_type = text(value).encode("utf-8", "replace"), told
+    if content_type:
+        head += f"\r\nContent-Type: {safe_type(content_type, name)}"
+    return head.encode() + b"\r\n\r\n" + data
+
+
+def file_content(value: Any, at: str) -> tuple[bytes, str]:
+    """Bytes and content type of a file: `{base64, contentType?}`, or text as it is."""
+    if isinstance(value, dict) and isinstance(value.get("base64"), str):
+        encoded = value["base64"].replace("-", "+").replace("_", "/")
+        encoded = "".join(encoded.partition(",")[2].split() if encoded.startswith("data:") else encoded.split())
+        try:
+            data = base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise refused(f"`base64` can't be decoded: {error}", f"{at}/base64") from error
+        return data, value.get("contentType") or ""
+    if isinstance(value, dict | list):
+        return dumped(value), "application/json"
+    return text(value).encode("utf-8", "replace"), ""
+
+
+def quoted(name: str) -> str:
+    return name.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A").encode("utf-8", "replace").decode()
+
+
+def safe_type(content_type: str, name: str) -> str:
+    if not content_type.isascii() or not content_type.isprintable():
+        raise refused("`contentType` can only hold plain characters", f"/{name}/contentType")
+    return content_type

@@ -1,0 +1,138 @@
+"""The input and output schemas of a tool, made of its parameters, its body and its answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from executor.model.tool import Schema
+from executor.sources.openapi import answers
+from executor.sources.openapi.bodies import FILE, Body, Fields, array_items
+from executor.sources.openapi.parameters import Parameter, described
+from executor.sources.openapi.schemas import Schemas
+
+WHOLE_BODY = "The whole request body; fields may stand beside it instead"
+BODIES = {
+    "text": {"type": "string", "description": "The request body as text"},
+    "xml": {"type": "string", "description": "The request body as XML text"},
+    "binary": {**FILE, "description": "The request body: {base64, contentType?}, or its text"},
+}
+BINARY: Schema = {
+    "type": "object",
+    "properties": {"contentType": {"type": "string"}, "base64": {"type": "string"}},
+    "required": ["contentType", "base64"],
+}
+
+
+def flat_fields(parameters: list[Parameter], body: Body | None) -> list[str]:
+    """Body fields that are arguments of their own: all but those whose name a parameter has.
+
+    A field called `body` is one only if it can't be an object: an object under `body` is always the whole body.
+    """
+    if body is None or body.fields is None:
+        return []
+    taken = {parameter.argument for parameter in parameters}
+    return [
+        name
+        for name, schema in body.fields.properties.items()
+        if name not in taken and (name != "body" or never_object(schema))
+    ]
+
+
+def never_object(schema: Any) -> bool:
+    types = schema.get("type") if isinstance(schema, dict) else None
+    named = types if isinstance(types, list) else [types]
+    return types is not None and "object" not in named and "file" not in named and schema.get("format") != "binary"
+
+
+def input_schema(schemas: Schemas, parameters: list[Parameter], body: Body | None, flat: list[str]) -> Schema:
+    properties: dict[str, Schema] = {}
+    required = []
+    for parameter in parameters:
+        properties[parameter.argument] = described(schemas.convert(parameter.schema), parameter.description)
+        if parameter.required and parameter.name.lower() != "idempotency-key":
+            required.append(parameter.argument)
+    is_open = False
+    if body is not None:
+        whole = whole_schema(schemas, body)
+        properties |= {name: field_schema(schemas, body, name) for name in flat}
+        properties.setdefault("body", described(whole, WHOLE_BODY) if body.fields is not None else whole)
+        is_open = body.fields is not None and body.fields.open
+        required += required_of(body, flat)
+    schema: Schema = {"type": "object", "properties": properties, "additionalProperties": is_open}
+    return {**schema, "required": required} if required else schema
+
+
+def required_of(body: Body, flat: list[str]) -> list[str]:
+    if not body.required:
+        return []
+    if body.fields is None:
+        return ["body"]
+    found = [name for name in flat if name in body.fields.required]
+    return [*found, "body"] if body.fields.required - set(flat) else found
+
+
+def whole_schema(schemas: Schemas, body: Body) -> Schema:
+    if body.form in BODIES:
+        return BODIES[body.form]
+    if body.form != "multipart":
+        return schemas.convert(body.schema)
+    fields = body.fields or Fields(open=True)
+    properties = {name: field_schema(schemas, body, name) for name in fields.properties}
+    schema: Schema = {"type": "object", "properties": properties, "additionalProperties": fields.open or not properties}
+    return {**schema, "required": sorted(fields.required)} if fields.required else schema
+
+
+def field_schema(schemas: Schemas, body: Body, name: str) -> Schema:
+    assert body.fields is not None  # noqa: S101 - only bodies made of fields are asked for one
+    raw = body.fields.properties[name]
+    if not body.encoding.get(name, {}).get("file"):
+        return schemas.convert(raw)
+    text = raw.get("description") if isinstance(raw, dict) else None
+    file = {**FILE, "description": text} if isinstance(text, str) else FILE
+    items = array_items(schemas.document, raw)
+    is_list = isinstance(raw, dict) and raw.get("type") == "array" and items is not raw
+    return {"anyOf": [{"type": "array", "items": FILE}, file]} if is_list else file
+
+
+def body_binding(schemas: Schemas, body: Body | None, flat: list[str]) -> dict[str, Any] | None:
+    """With the schema only where the input schema has something else under `body`."""
+    if body is None:
+        return None
+    bound: dict[str, Any] = {
+        "mediaType": body.media_type,
+        "form": body.form,
+        "required": body.required,
+        "object": body.fields is not None,
+        "open": body.fields is not None and body.fields.open,
+        "flat": flat,
+    }
+    if body.form in ("form", "multipart"):
+        bound["encoding"] = body.encoding
+    if "body" in flat:
+        bound["schema"] = whole_schema(schemas, body)
+    return bound
+
+
+def output_schema(schemas: Schemas, responses: dict[str, dict[str, Any]]) -> Schema | None:
+    found: list[Schema] = []
+    for response in responses.values():
+        one = answer_schema(schemas, *answers.content_schema(response))
+        if one is None:
+            return None
+        if one not in found:
+            found.append(one)
+    if not found:
+        return None
+    return found[0] if len(found) == 1 else {"anyOf": found}
+
+
+def answer_schema(schemas: Schemas, form: str, schema: Any) -> Schema | None:
+    if form == "json":
+        return None if schema is None else schemas.convert(schema)
+    if form == "events":
+        data = schemas.convert(schema) if schema is not None else {}
+        event = {"event": {"type": "string"}, "data": data, "id": {"type": "string"}}
+        return {"type": "array", "items": {"type": "object", "properties": event, "required": ["event", "data"]}}
+    if form == "lines":
+        return {"type": "array", "items": schemas.convert(schema if schema is not None else {})}
+    return {"text": {"type": "string"}, "empty": {"type": "null"}, "binary": BINARY}.get(form)

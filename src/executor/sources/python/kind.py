@@ -1,0 +1,136 @@
+"""The `python` kind: the functions of an importable module, called inside the daemon.
+
+The module's code runs with everything the daemon may do, so it is imported only after a human has agreed to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import inspect
+import re
+import sys
+from types import ModuleType
+from typing import Any
+
+import orjson
+from pydantic import ValidationError
+
+from executor.errors import DocumentInvalid, SourceUnreachable, ToolError
+from executor.model.source import Loaded, Source
+from executor.model.tool import Schema, Tool
+from executor.sources.kind import Probe, SourceRequest
+from executor.sources.python.functions import arguments_model, build, namespace_from, result_adapter
+from executor.sources.registry import Surroundings
+
+PREFIX = "python:"
+CALL_SECONDS = 60.0
+_MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*\Z", re.ASCII)
+
+
+class PythonFunctions:
+    name = "python"
+    runs_code = True
+
+    def __init__(self, surroundings: Surroundings | None = None, *, call_seconds: float = CALL_SECONDS) -> None:
+        self._call_seconds = call_seconds
+
+    async def probe(self, request: SourceRequest) -> Probe | None:
+        """Nothing is imported: even looking for a module runs the code of the package around it."""
+        if not request.location.startswith(PREFIX):
+            return None
+        module = module_name(request.location)
+        note = f"connecting imports {module} into the daemon and runs its code there"
+        return Probe(self.name, request.location, module, namespace_from(module), transport="in-process", note=note)
+
+    async def load(self, request: SourceRequest) -> Loaded:
+        module = await asyncio.to_thread(imported, module_name(request.location), again=request.again)
+        return await asyncio.to_thread(build, request, module)
+
+    def reload_request(self, source: Source) -> SourceRequest:
+        return SourceRequest(
+            kind=self.name,
+            location=source.config["location"],
+            namespace=source.namespace,
+            name=source.name,
+            consent=True,
+            again=True,
+        )
+
+    def strict_schema(self, tool: Tool) -> Schema:
+        return tool.input_schema
+
+    def arrange(self, tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
+        return arguments
+
+    async def invoke(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
+        name = tool.binding["function"]
+        module = await asyncio.to_thread(imported, module_name(source.config["location"]), again=False)
+        function = getattr(module, name, None)
+        if function is None:
+            raise ToolError("unknown_tool", f"{module.__name__} has no function {name}", hint="refresh the source")
+        given = converted(tool, name, function, arguments)
+        try:
+            async with asyncio.timeout(self._call_seconds):
+                result = await called(function, given)
+        except TimeoutError as error:
+            message = f"{tool.path} did not return within {self._call_seconds:g} seconds"
+            raise ToolError("upstream_timeout", message, hint="let it do less at a time", retryable=True) from error
+        except ToolError:
+            raise
+        except Exception as error:
+            raised = f"{type(error).__name__}: {error}"[:2_000]
+            raise ToolError("upstream_error", f"{tool.path} raised {raised}", hint="act on its message") from error
+        return await asyncio.to_thread(as_json, tool, function, result)
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+async def called(function: Any, given: dict[str, Any]) -> Any:
+    if inspect.iscoroutinefunction(function):
+        return await function(**given)
+    result = await asyncio.to_thread(function, **given)
+    return await result if inspect.isawaitable(result) else result
+
+
+def module_name(location: str) -> str:
+    name = location.removeprefix(PREFIX)
+    if not _MODULE.match(name):
+        raise DocumentInvalid(f"{name[:100]!r} is no name of a module", hint="write python:package.module")
+    return name
+
+
+def imported(name: str, *, again: bool) -> ModuleType:
+    try:
+        if again and name in sys.modules:
+            return importlib.reload(sys.modules[name])
+        return sys.modules.get(name) or importlib.import_module(name)
+    except Exception as error:
+        raise SourceUnreachable(
+            f"the module {name} can't be imported: {type(error).__name__}: {str(error)[:300]}",
+            hint="install it where Executor is installed, then try again",
+            reason="import",
+        ) from error
+
+
+def converted(tool: Tool, name: str, function: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+    model = arguments_model(name, function)
+    try:
+        checked = model.model_validate_json(orjson.dumps(arguments))
+    except ValidationError as error:
+        problems = [{"at": "/" + "/".join(map(str, one["loc"])), "message": one["msg"]} for one in error.errors()]
+        message = f"{tool.path} can't be called with these arguments: {problems[0]['at']}: {problems[0]['message']}"
+        raise ToolError("invalid_arguments", message, details={"problems": problems[:20]}) from error
+    return {field: getattr(checked, field) for field in checked.model_fields_set}
+
+
+def as_json(tool: Tool, function: Any, result: Any) -> str:
+    try:
+        return result_adapter(function).dump_json(result, by_alias=True).decode()
+    except Exception as error:
+        raise ToolError(
+            "unexpected_response",
+            f"{tool.path} returned what has no JSON form: {str(error).splitlines()[0][:200]}",
+            hint="let it return plain data",
+        ) from error

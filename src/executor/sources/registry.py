@@ -1,0 +1,122 @@
+"""Which kinds of sources there are: the built-in ones, and those that installed packages register by entry point.
+
+A kind is made when it is first needed, in a thread: the libraries behind some take long to import.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from executor.errors import InvalidRequest
+from executor.sources.egress import Egress
+from executor.sources.kind import Kind
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+GROUP = "executor.kinds"
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a kind is given: the one way out, a place for files of its own, and whom to tell that a source changed."""
+
+    egress: Egress
+    state_dir: Path
+    on_changed: Callable[[str], None]
+
+
+Make = Callable[[Surroundings], Kind]
+# In the order in which they are asked what an address is.
+BUILT_IN: dict[str, str] = {
+    "openapi": "executor.sources.openapi.kind:OpenApi",
+    "graphql": "executor.sources.graphql.kind:GraphQL",
+    "mcp": "executor.sources.mcp.kind:Mcp",
+}
+
+
+class Kinds:
+    """Made of nothing but names; `get` makes the kind itself. `on_changed` may be set until the first one is made."""
+
+    def __init__(self, egress: Egress, state_dir: Path, made: Mapping[str, Kind] | None = None) -> None:
+        self.on_changed: Callable[[str], None] = lambda source_id: None
+        self._surroundings = Surroundings(egress, state_dir, self._changed)
+        self._made: dict[str, Kind] = dict(made or {})
+        self._only = made is not None
+        self._makers: dict[str, Make] | None = None
+        self._making = asyncio.Lock()
+
+    @classmethod
+    def of(cls, made: Mapping[str, Kind]) -> Kinds:
+        """Exactly these."""
+        return cls(Egress(), Path(), made)
+
+    def ready(self, name: str) -> Kind | None:
+        return self._made.get(name)
+
+    async def names(self) -> list[str]:
+        return list(self._made if self._only else await self._known())
+
+    async def get(self, name: str) -> Kind:
+        kind = self._made.get(name)
+        if kind is not None:
+            return kind
+        makers = {} if self._only else await self._known()
+        if name not in makers:
+            known = ", ".join(await self.names())
+            raise InvalidRequest(f"{name[:80]!r} is no kind of source", hint=f"known kinds: {known}")
+        async with self._making:
+            if name not in self._made:
+                self._made[name] = await asyncio.to_thread(makers[name], self._surroundings)
+        return self._made[name]
+
+    async def close(self) -> None:
+        for kind in self._made.values():
+            await kind.close()
+
+    async def _known(self) -> dict[str, Make]:
+        if self._makers is None:
+            self._makers = await asyncio.to_thread(makers)
+        return self._makers
+
+    def _changed(self, source_id: str) -> None:
+        self.on_changed(source_id)
+
+
+def makers() -> dict[str, Make]:
+    """A package can add kinds, but not replace a built-in one."""
+    from importlib.metadata import entry_points  # slow to import, and not needed to start
+
+    found: dict[str, Make] = {name: built_in(where) for name, where in BUILT_IN.items()}
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        found.setdefault(point.name, registered(point))
+    return found
+
+
+def built_in(where: str) -> Make:
+    module, _, name = where.partition(":")
+
+    def make(surroundings: Surroundings) -> Kind:
+        kind: Kind = getattr(import_module(module), name)(*arguments(name, surroundings))
+        return kind
+
+    return make
+
+
+def arguments(name: str, surroundings: Surroundings) -> tuple[Any, ...]:
+    if name == "Mcp":
+        return surroundings.egress, surroundings.state_dir, surroundings.on_changed
+    return (surroundings.egress,)
+
+
+def registered(point: EntryPoint) -> Make:
+    def make(surroundings: Surroundings) -> Kind:
+        kind: Kind = point.load()(surroundings)
+        return kind
+
+    return make

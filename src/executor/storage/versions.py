@@ -1,0 +1,99 @@
+"""Versions of tools and of the definitions they share: stored once by digest, never changed, never removed.
+
+A call records the digest of the tool it was made to, so what was called can be read long after its source has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import Connection
+
+from executor.model.ids import now_ms
+from executor.model.packed import DefinitionRow, ToolRow
+from executor.model.tool import Schema, Tool
+from executor.storage.rows import load
+from executor.storage.tables import definitions as definitions_table
+from executor.storage.tables import tool_versions
+
+BATCH = 400
+Links = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    name: str
+    schema: Schema
+    links: Links
+
+
+def add_definitions(c: Connection, workspace_id: str, rows: Sequence[DefinitionRow]) -> None:
+    names = ("digest", "name", "schema", "links")
+    _insert_new(
+        c, definitions_table, [{"workspace_id": workspace_id, **dict(zip(names, row, strict=True))} for row in rows]
+    )
+
+
+def add_tools(c: Connection, workspace_id: str, rows: Sequence[ToolRow]) -> None:
+    common = {"workspace_id": workspace_id, "created_at": now_ms()}
+    _insert_new(c, tool_versions, [{**common, **_values(row)} for row in rows])
+
+
+def get(c: Connection, workspace_id: str, digest: str) -> Tool | None:
+    """The tool as it was, without a source: that may be gone."""
+    t = tool_versions.c
+    if not digest.isascii():
+        return None
+    row = c.execute(sa.select(tool_versions).where(t.workspace_id == workspace_id, t.digest == digest)).first()
+    if row is None:
+        return None
+    return Tool(
+        path=row.path,
+        source_id="",
+        description=row.description,
+        effect=row.effect,
+        input_schema=load(row.input_schema),
+        output_schema=load(row.output_schema),
+        binding=load(row.binding),
+        idempotent=bool(row.idempotent),
+        schema_digest=row.digest,
+    )
+
+
+def links(c: Connection, workspace_id: str, digest: str) -> Links:
+    t = tool_versions.c
+    found = c.execute(sa.select(t.links).where(t.workspace_id == workspace_id, t.digest == digest)).scalar()
+    return load(found) if found is not None else {}
+
+
+def definitions(c: Connection, workspace_id: str, digests: Iterable[str]) -> list[Definition]:
+    wanted, t, found = sorted(set(digests)), definitions_table.c, []
+    for start in range(0, len(wanted), BATCH):
+        named = t.digest.in_(wanted[start : start + BATCH])
+        query = sa.select(t.name, t.schema, t.links).where(t.workspace_id == workspace_id, named)
+        found += [Definition(row.name, load(row.schema), load(row.links)) for row in c.execute(query)]
+    return found
+
+
+def _values(row: ToolRow) -> dict[str, Any]:
+    return {
+        "digest": row.schema_digest,
+        "path": row.path,
+        "description": row.description,
+        "effect": row.effect,
+        "idempotent": row.idempotent,
+        "input_schema": row.input_schema,
+        "output_schema": row.output_schema,
+        "binding": row.binding,
+        "links": row.links,
+    }
+
+
+def _insert_new(c: Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    if rows:
+        dialect = postgresql if c.dialect.name == "postgresql" else sqlite
+        c.execute(dialect.insert(table).on_conflict_do_nothing(), rows)

@@ -1,0 +1,118 @@
+"""What the words after `sources add` mean: an address, a file, a template, a module or a command."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from executor.errors import ConsentRequired, InvalidRequest
+from executor.surfaces.cli.output import clean, interactive, program, say
+
+DOCUMENT_BYTES = 64 * 1024 * 1024
+DOCUMENT_ENDINGS = (".json", ".yaml", ".yml", ".graphql", ".graphqls", ".gql", ".txt")
+_HOST = re.compile(r"(localhost|[\w-]+(\.[\w-]+)+|\[[0-9a-fA-F:]+\])(:\d+)?(/\S*)?\Z", re.ASCII)
+_MODULE = re.compile(r"[a-z_]+:(?!//)\S+\Z", re.ASCII)
+_LOCAL = re.compile(r"(localhost|127\.|\[::1\])")
+
+
+def located(words: Sequence[str], templates: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a request that says where the source is."""
+    if len(words) > 1:
+        return command(list(words))
+    [word] = words
+    if "://" in word:
+        return {"location": word}
+    path = Path(word).expanduser()
+    if path.exists() and not path.is_dir() and not (path.suffix == "" and os.access(path, os.X_OK)):
+        return uploaded(path)
+    if word in templates or (_MODULE.match(word) and not _HOST.match(word)):
+        return {"location": word}
+    if " " in word.strip():
+        return command(split(word))
+    if word.lower().endswith(DOCUMENT_ENDINGS):
+        return uploaded(path)
+    if shutil.which(word):
+        return command([word])
+    if _HOST.match(word):
+        return {"location": f"{'http' if _LOCAL.match(word) else 'https'}://{word}"}
+    raise InvalidRequest(
+        f"{word!r} is no address, file, template or command",
+        hint=f"give a URL, a file, a command after `--`, or a name that `{program()} sources templates` lists",
+    )
+
+
+def command(words: list[str]) -> dict[str, Any]:
+    """Run where the user is now: the words may name files here."""
+    if shutil.which(words[0]) is None:
+        raise InvalidRequest(
+            f"the command {words[0]!r} was not found", hint="install it, or give the full path of the program"
+        )
+    return {"command": words, "options": {"cwd": str(Path.cwd())}}
+
+
+def split(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError as error:
+        raise InvalidRequest(f"the command line can't be read: {error}", hint="check the quotes") from error
+
+
+def uploaded(path: Path) -> dict[str, str]:
+    """A file is read here, as the user who named it; the daemon gets its text."""
+    try:
+        if path.stat().st_size > DOCUMENT_BYTES:
+            raise InvalidRequest(f"the file {path} is larger than {DOCUMENT_BYTES:,} bytes", hint="split it")
+        return {"location": str(path.absolute()), "document": path.read_text(encoding="utf-8-sig")}
+    except OSError as error:
+        raise InvalidRequest(
+            f"the file {path} can't be read: {error.strerror}",
+            hint="give a file, or a URL that starts with http:// or https://",
+        ) from error
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(f"the file {path} is not UTF-8", hint="save it as UTF-8") from error
+
+
+def headers(given: Sequence[str]) -> dict[str, str]:
+    """`NAME:VALUE`, or `NAME` alone: then the value is asked for, or read as a line of standard input."""
+    found: dict[str, str] = {}
+    for text in given:
+        name, colon, value = text.partition(":")
+        if not name.strip():
+            raise InvalidRequest("a header needs a name", hint="write --header 'Authorization: Bearer …'")
+        found[name.strip()] = value.strip() if colon and value.strip() else asked(name.strip())
+    return found
+
+
+def asked(name: str) -> str:
+    if interactive():
+        return str(click.prompt(f"value of the header {clean(name)}", hide_input=True, err=True))
+    value = sys.stdin.readline().strip()
+    if not value:
+        raise InvalidRequest(
+            f"the header {name} has no value", hint=f"write --header '{name}: VALUE', or give it on standard input"
+        )
+    return value
+
+
+def variables(given: Sequence[str]) -> dict[str, str | None]:
+    """`NAME=VALUE`, or `NAME` alone: then the daemon's own variable is passed on."""
+    return {name: value if equals else None for name, equals, value in (text.partition("=") for text in given)}
+
+
+def consent(what: str, exact: str, *, yes: bool) -> None:
+    """Asked before anything of it runs. Anything but a clear yes means no."""
+    say(f"{what}:\n  {clean(exact)}")
+    if yes:
+        return
+    if not interactive():
+        raise ConsentRequired(f"{what}, and nobody is here to agree", hint="look at it, then repeat with --yes")
+    if not click.confirm("run it on this machine?", default=False, err=True):
+        raise ConsentRequired("nothing was connected", hint="")

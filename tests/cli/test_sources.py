@@ -1,0 +1,130 @@
+"""`executor sources` as a user runs it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from executor.errors import InvalidRequest
+from executor.surfaces.cli import connecting, exits
+from tests.cli.conftest import Cli
+from tests.sources.openapi.documents import document
+from tests.sources.upstream import Upstream, as_json, serving
+
+LIST = {"/things": {"get": {"operationId": "listThings", "tags": ["things"]}}}
+SERVER = Path(__file__).parents[1] / "sources" / "mcp" / "servers" / "real.py"
+TEMPLATES = {"github": {}}
+
+
+@pytest.fixture
+def upstream() -> Iterator[Upstream]:
+    with serving() as server:
+        server.routes["/openapi.json"] = as_json(document({**LIST, "/odd": {"get": {"$ref": "#/nowhere"}}}))
+        yield server
+
+
+def test_a_url_is_looked_at_shown_and_connected(shared: Cli, upstream: Upstream) -> None:
+    added = shared("sources", "add", f"{upstream.url}/openapi.json", "--namespace", "looked")
+    assert added.code == exits.COMPLETED, added.err
+    assert added.out == "added looked: 1 tools\n"
+    assert "openapi" in added.err and "storing 1 tools" in added.err and "/odd" in added.err
+    upstream.routes["/openapi.json"] = as_json(document({"/new": {"get": {"operationId": "a", "tags": ["n"]}}, **LIST}))
+    refreshed = shared("sources", "refresh", "looked")
+    assert refreshed.out.splitlines() == ["refreshed looked: 2 tools, 1 added, 0 removed, 0 changed", "+ looked.n.a"]
+    assert "nothing new" in shared("sources", "refresh", "looked").out
+    everything = shared("sources", "refresh", "--json").json
+    assert everything["failed"] == 0 and "looked" in [one["namespace"] for one in everything["items"]]
+    assert shared("sources", "remove", "looked").code == exits.COMPLETED
+
+
+def test_a_header_can_come_from_standard_input_and_is_never_printed(shared: Cli, upstream: Upstream) -> None:
+    location = f"{upstream.url}/openapi.json"
+    added = shared("sources", "add", location, "--namespace", "kept", "--header", "X-Key", stdin="s3cret\n")
+    assert added.code == exits.COMPLETED, added.err
+    assert upstream.requests[-1].headers["x-key"] == "s3cret"
+    shown = shared("sources", "show", "kept")
+    assert "X-Key" in shown.out and "s3cret" not in shown.out + added.out + added.err
+    assert shared("sources", "remove", "kept").code == exits.COMPLETED
+
+
+def test_a_command_needs_a_yes_and_then_its_tools_can_be_called(shared: Cli) -> None:
+    command = (sys.executable, str(SERVER), "stdio")
+    refused = shared("sources", "add", "--namespace", "local", "--", *command)
+    assert refused.code == exits.FAILED
+    assert str(SERVER) in refused.err and "--yes" in refused.err
+    added = shared("sources", "add", "--namespace", "local", "--yes", "--json", "--", *command)
+    assert added.code == exits.COMPLETED, added.err
+    assert added.json["toolCount"] > 0 and added.json["command"] == list(command)
+    assert shared("sources", "remove", "local").code == exits.COMPLETED
+
+
+def test_functions_of_a_module_can_be_connected_and_called(own: Cli, tmp_path: Path) -> None:
+    home = tmp_path / "modules"
+    info = home / "mathematics-1.dist-info"
+    info.mkdir(parents=True)
+    (home / "mathematics.py").write_text(
+        "from executor.sources.python import tool\n"
+        "@tool(effect='read')\ndef double(number: int) -> int:\n    return 2 * number\n"
+    )
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mathematics\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[executor.kinds]\npython = executor.sources.python.kind:PythonFunctions\n")
+    path = os.pathsep.join(filter(None, [str(home), os.environ.get("PYTHONPATH", "")]))
+    refused = own("sources", "add", "python:mathematics", PYTHONPATH=path)
+    assert refused.code == exits.FAILED and "imported into the daemon" in refused.err
+    added = own("sources", "add", "python:mathematics", "--yes", PYTHONPATH=path)
+    assert added.code == exits.COMPLETED, added.err
+    called = own("call", "return await tools.mathematics.double({number: 21})", PYTHONPATH=path)
+    assert called.out == "42\n"
+
+
+def test_templates_are_listed(shared: Cli) -> None:
+    assert "github" in shared("sources", "templates").out
+    assert len(shared("sources", "templates", "--json").json["items"]) >= 15
+
+
+def test_what_is_nothing_at_all_is_a_usage_error(shared: Cli) -> None:
+    refused = shared("sources", "add", "no-such-thing")
+    assert refused.code == exits.USAGE and "templates" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("word", "location"),
+    [
+        ("https://x.example/y", "https://x.example/y"),
+        ("github", "github"),
+        ("api.example.com", "https://api.example.com"),
+        ("api.example.com:8443/v1", "https://api.example.com:8443/v1"),
+        ("localhost:3000/mcp", "http://localhost:3000/mcp"),
+        ("127.0.0.1:3000", "http://127.0.0.1:3000"),
+        ("python:a.b", "python:a.b"),
+    ],
+)
+def test_one_word_can_be_an_address_a_template_or_a_module(word: str, location: str) -> None:
+    assert connecting.located([word], TEMPLATES) == {"location": location}
+
+
+def test_a_file_of_that_name_comes_before_a_template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("github").write_text("{}")
+    assert connecting.located(["github"], TEMPLATES)["document"] == "{}"
+
+
+def test_several_words_or_a_quoted_line_are_a_command_run_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for words in (["sh", "-c", "a b"], ["sh -c 'a b'"]):
+        found = connecting.located(words, TEMPLATES)
+        assert found == {"command": ["sh", "-c", "a b"], "options": {"cwd": str(tmp_path)}}
+    assert connecting.located(["sh"], TEMPLATES)["command"] == ["sh"]
+    for words in (["no-such-program", "x"], ["none.json"], ["sh 'unclosed"]):
+        with pytest.raises(InvalidRequest):
+            connecting.located(words, TEMPLATES)
+
+
+def test_headers_and_variables_are_taken_apart() -> None:
+    given = ["Authorization: Bearer a:b", "X-Empty-Is-Asked:x"]
+    assert connecting.headers(given) == {"Authorization": "Bearer a:b", "X-Empty-Is-Asked": "x"}
+    assert connecting.variables(["A=b=c", "TOKEN"]) == {"A": "b=c", "TOKEN": None}

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import orjson
+import pytest
+
+from executor.model.source import Loaded
+from executor.sources.egress import Egress
+from executor.sources.graphql.kind import GraphQL
+from executor.sources.kind import SourceRequest
+from tests.sources.graphql.service import Service, source_of, tool_of
+from tests.sources.upstream import Upstream
+
+Call = Callable[..., Awaitable[Any]]
+
+
+@pytest.fixture
+async def kind(egress: Egress) -> AsyncIterator[GraphQL]:
+    yield GraphQL(egress, load_seconds=5.0, call_seconds=2.0, answer_bytes=100_000)
+
+
+@pytest.fixture
+def service(upstream: Upstream) -> Service:
+    found = Service()
+    upstream.routes["/graphql"] = found
+    return found
+
+
+@pytest.fixture
+async def loaded(kind: GraphQL, service: Service, upstream: Upstream) -> Loaded:
+    found = await kind.load(SourceRequest(location=upstream.url + "/graphql", namespace="blog", allow_private=True))
+    upstream.requests.clear()
+    return found
+
+
+@pytest.fixture
+def call(kind: GraphQL, loaded: Loaded) -> Call:
+    """Arguments go the way the catalog sends them: arranged, then invoked."""
+
+    async def send(name: str, /, **arguments: Any) -> Any:
+        tool = tool_of(loaded, name)
+        arranged = kind.arrange(tool, arguments)
+        return orjson.loads(await kind.invoke(source_of(loaded), tool, arranged, "key"))
+
+    return send

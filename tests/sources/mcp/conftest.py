@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from executor.model.source import Loaded, Source
+from executor.model.tool import Tool
+from executor.sources.egress import Egress
+from executor.sources.kind import SourceRequest
+from executor.sources.mcp.kind import Limits, Mcp
+
+SERVERS = Path(__file__).parent / "servers"
+REAL, HOSTILE = str(SERVERS / "real.py"), str(SERVERS / "hostile.py")
+
+
+@contextmanager
+def serving(transport: str, port: str = "0") -> Iterator[str]:
+    process = subprocess.Popen(
+        [sys.executable, REAL, transport, port], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    try:
+        assert process.stdout is not None
+        port = process.stdout.readline().decode().strip()
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture(scope="module")
+def http_server() -> Iterator[str]:
+    with serving("http") as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def sse_server() -> Iterator[str]:
+    with serving("sse") as url:
+        yield url
+
+
+@dataclass
+class Connected:
+    """A loaded source, and its tools by the server's own names."""
+
+    kind: Mcp
+    loaded: Loaded
+    source: Source
+
+    @property
+    def tools(self) -> dict[str, Tool]:
+        return {tool.binding["operation"]: tool for tool in self.loaded.tools}
+
+    async def call(self, name: str, /, **arguments: Any) -> Any:
+        return orjson.loads(await self.kind.invoke(self.source, self.tools[name], arguments, "key"))
+
+
+@dataclass
+class Connecting:
+    kind: Mcp
+
+    async def to(self, request: SourceRequest) -> Connected:
+        loaded = await self.kind.load(request)
+        source = Source("src_1", "ws_1", "mcp", loaded.namespace, loaded.name, loaded.config)
+        return Connected(self.kind, loaded, source)
+
+    async def to_command(self, *command: str, **options: Any) -> Connected:
+        line = (sys.executable, *command)
+        return await self.to(SourceRequest(kind="mcp", command=line, consent=True, options=options))
+
+    async def to_url(self, url: str, **more: Any) -> Connected:
+        return await self.to(SourceRequest(kind="mcp", location=url, allow_private=True, **more))
+
+
+LIMITS = Limits(call_seconds=20.0, list_seconds=20.0, open_seconds=20.0, start_seconds=30.0, answer_bytes=2_000_000)
+
+
+@pytest.fixture
+async def kind(tmp_path: Path, egress: Egress) -> AsyncIterator[Mcp]:
+    made = Mcp(egress, tmp_path, limits=LIMITS)
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+def connect(kind: Mcp) -> Connecting:
+    return Connecting(kind)
+
+
+@pytest.fixture
+def connect_within(tmp_path: Path, egress: Egress) -> Callable[..., Connecting]:
+    """With limits of the test's own; closed by the test."""
+    return lambda **limits: Connecting(Mcp(egress, tmp_path, limits=Limits(**limits)))
+
+
+async def until(is_so: Callable[[], bool], seconds: float = 20.0) -> None:
+    async with asyncio.timeout(seconds):
+        while not is_so():  # noqa: ASYNC110 - what is waited for happens in other processes
+            await asyncio.sleep(0.01)

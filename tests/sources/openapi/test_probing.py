@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from executor.errors import EgressRefused, SourceUnreachable
+from executor.sources.egress import Egress
+from executor.sources.kind import Probe, SourceRequest
+from executor.sources.openapi.kind import OpenApi
+from tests.sources.openapi.documents import document
+from tests.sources.upstream import Reply, Upstream, as_json
+
+KEY = {"type": "apiKey", "in": "header", "name": "X-Key"}
+DOCUMENT = document({"/a": {"get": {}}}, components={"securitySchemes": {"key": KEY}})
+
+
+@pytest.fixture
+async def kind(egress: Egress) -> AsyncIterator[OpenApi]:
+    yield OpenApi(egress)
+
+
+async def probed(kind: OpenApi, upstream: Upstream, place: str = "", **parts: Any) -> Probe | None:
+    return await kind.probe(SourceRequest(location=upstream.url + place, allow_private=True, **parts))
+
+
+def page(text: str, **headers: str) -> Reply:
+    return Reply(200, text.encode(), {"Content-Type": "text/html", **headers})
+
+
+async def test_a_document_is_recognised_with_all_that_is_to_know(kind: OpenApi, upstream: Upstream) -> None:
+    upstream.routes["/o.json"] = as_json(DOCUMENT)
+    found = await probed(kind, upstream, "/o.json")
+    assert found is not None
+    assert (found.kind, found.location, found.name, found.namespace) == (
+        "openapi",
+        upstream.url + "/o.json",
+        "Things",
+        "things",
+    )
+    assert (found.base_url, found.transport, found.note) == (upstream.url, "http", "OpenAPI 3.1.0")
+    assert [(one.name, one.type, one.details) for one in found.auth] == [
+        ("key", "apiKey", {"in": "header", "name": "X-Key"})
+    ]
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["/openapi.json", "/openapi.yaml", "/swagger.json", "/v3/api-docs", "/api-docs", "/swagger/v1/swagger.json",
+     "/docs/openapi.json"],
+)  # fmt: skip
+async def test_the_usual_places_are_tried(kind: OpenApi, upstream: Upstream, place: str) -> None:
+    upstream.routes["/"] = page("<html>Welcome</html>")
+    upstream.routes[place] = as_json(DOCUMENT)
+    found = await probed(kind, upstream, "/")
+    assert found is not None and found.location == upstream.url + place
+
+
+async def test_places_under_the_address_come_before_those_of_the_host(kind: OpenApi, upstream: Upstream) -> None:
+    upstream.routes["/api/v2/openapi.json"] = as_json(DOCUMENT)
+    upstream.routes["/openapi.json"] = as_json(DOCUMENT)
+    found = await probed(kind, upstream, "/api/v2")
+    assert found is not None and found.location == upstream.url + "/api/v2/openapi.json"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        page('<link rel="service-desc" href="/spec/here.yaml">'),
+        page("hi", Link='</spec/here.yaml>; rel="service-desc"'),
+        page('<script>SwaggerUIBundle({ url: "/spec/here.yaml", dom_id: "#x" })</script>'),
+        page("<redoc spec-url='/spec/here.yaml'></redoc>"),
+        page('<elements-api apiDescriptionUrl="spec/here.yaml"></elements-api>'),
+        page('<script id="api-reference" data-url="/spec/here.yaml"></script>'),
+        page('<script src="./swagger-initializer.js"></script>'),
+        page('<a href="/spec/openapi-here.yaml">document</a>'),
+        page('<script>ui({ configUrl: "/swagger-config" })</script>'),
+    ],
+)
+async def test_a_page_leads_to_its_document(kind: OpenApi, upstream: Upstream, reply: Reply) -> None:
+    upstream.routes["/"] = reply
+    upstream.routes["/spec/here.yaml"] = upstream.routes["/spec/openapi-here.yaml"] = as_json(DOCUMENT)
+    script = b'window.ui = SwaggerUIBundle({ url: "/spec/here.yaml" })'
+    upstream.routes["/swagger-initializer.js"] = Reply(200, script, {"Content-Type": "application/javascript"})
+    upstream.routes["/swagger-config"] = as_json({"urls": [{"url": "/spec/here.yaml"}]})
+    found = await probed(kind, upstream, "/")
+    assert found is not None and "/spec/" in found.location
+
+
+async def test_an_api_catalog_leads_to_the_document(kind: OpenApi, upstream: Upstream) -> None:
+    links = {"linkset": [{"anchor": "/", "service-desc": [{"href": "/deep/spec.json", "type": "application/json"}]}]}
+    upstream.routes["/.well-known/api-catalog"] = Reply(
+        200, json.dumps(links).encode(), {"Content-Type": "application/linkset+json"}
+    )
+    upstream.routes["/deep/spec.json"] = as_json(DOCUMENT)
+    found = await probed(kind, upstream, "/")
+    assert found is not None and found.location.endswith("/deep/spec.json")
+
+
+async def test_what_is_no_document_is_not_of_this_kind(kind: OpenApi, upstream: Upstream) -> None:
+    upstream.otherwise = as_json({"hello": "openapi"})
+    assert await probed(kind, upstream, "/graphql") is None
+    assert len(upstream.requests) <= 30
+
+
+async def test_a_page_can_not_lead_to_another_origin(kind: OpenApi, upstream: Upstream, elsewhere: Upstream) -> None:
+    elsewhere.routes["/o.json"] = as_json(DOCUMENT)
+    upstream.routes["/"] = page(f'<link rel="service-desc" href="{elsewhere.url}/o.json">')
+    assert await probed(kind, upstream, "/") is None
+    assert elsewhere.connections == 0
+
+
+async def test_a_probe_raises_when_nothing_could_be_asked(kind: OpenApi, upstream: Upstream) -> None:
+    with pytest.raises(EgressRefused):
+        await kind.probe(SourceRequest(location=upstream.url))
+    upstream.shutdown()
+    upstream.server_close()
+    with pytest.raises(SourceUnreachable):
+        await probed(kind, upstream)
+
+
+async def test_a_document_that_is_given_needs_no_asking(kind: OpenApi) -> None:
+    found = await kind.probe(SourceRequest(location="o.json", document=json.dumps(DOCUMENT).encode()))
+    assert found is not None and found.base_url == "" and "--base-url" in found.note
+    assert await kind.probe(SourceRequest(location="o.json", document=b"hello")) is None

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from executor.errors import ConsentRequired, DocumentInvalid, EgressRefused, InvalidRequest, SourceUnreachable
+from executor.sources import grants, probing
+from executor.sources.egress import Egress
+from executor.sources.kind import Probe, SourceRequest
+from executor.sources.registry import Kinds
+from tests.sources.openapi.documents import document
+from tests.sources.upstream import Upstream, as_json
+
+HERE = SourceRequest(location="https://api.example.com/x")
+
+
+class Fake:
+    """A kind that answers a probe as it is told."""
+
+    def __init__(self, name: str, answer: Any) -> None:
+        self.name = name
+        self.answer = answer
+        self.cancelled = False
+
+    async def probe(self, request: SourceRequest) -> Probe | None:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        if self.answer == "never":
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                self.cancelled = True
+                raise
+        return Probe(self.name, request.location) if self.answer else None
+
+
+def kinds(*fakes: Fake) -> Kinds:
+    return Kinds.of({fake.name: fake for fake in fakes})  # type: ignore[misc]
+
+
+async def test_the_first_in_order_that_knows_it_wins_and_the_others_are_let_go() -> None:
+    slow = Fake("c", "never")
+    found = await probing.probe(kinds(Fake("a", False), Fake("b", True), slow), HERE)
+    assert found.kind == "b"
+    assert slow.cancelled
+
+
+async def test_a_kind_that_breaks_does_not_keep_another_from_knowing_it() -> None:
+    found = await probing.probe(kinds(Fake("a", RuntimeError("bug")), Fake("b", True)), HERE)
+    assert found.kind == "b"
+
+
+async def test_a_kind_that_never_answers_is_given_up() -> None:
+    with pytest.raises(SourceUnreachable, match="did not tell"):
+        await probing.probe(kinds(Fake("a", "never")), HERE, seconds=0.05)
+
+
+async def test_what_nobody_knows_is_refused_with_what_each_said() -> None:
+    said = DocumentInvalid("it is a page about cats", hint="")
+    with pytest.raises(DocumentInvalid, match="nothing that can be connected") as caught:
+        await probing.probe(kinds(Fake("a", said), Fake("b", False)), HERE)
+    assert caught.value.details["tried"] == {"a": "it is a page about cats", "b": "not of this kind"}
+
+
+@pytest.mark.parametrize(
+    "error", [SourceUnreachable("it is down", hint="", reason="refused"), EgressRefused("it is private", hint="")]
+)
+async def test_what_can_not_be_reached_is_said_to_be_so(error: Exception) -> None:
+    with pytest.raises(type(error), match="it is"):
+        await probing.probe(kinds(Fake("a", False), Fake("b", error)), HERE)
+
+
+async def test_a_prefix_or_a_command_names_the_kind() -> None:
+    both = kinds(Fake("a", True), Fake("mcp", True))
+    assert (await probing.with_kind(both, SourceRequest(location="a:b.c"))).kind == "a"
+    assert (await probing.with_kind(both, SourceRequest(location="a://b"))).kind == ""
+    assert (await probing.with_kind(both, SourceRequest(command=("x",)))).kind == "mcp"
+
+
+async def test_a_command_is_not_accepted_without_consent() -> None:
+    request = SourceRequest(command=("rm", "-rf", "x"))
+    with pytest.raises(ConsentRequired) as caught:
+        probing.check_consent(Fake("mcp", True), request)  # type: ignore[arg-type]
+    assert caught.value.details["command"] == ["rm", "-rf", "x"]
+
+
+async def test_an_openapi_document_behind_a_url_is_recognised_by_the_real_kinds(
+    upstream: Upstream, tmp_path: Path
+) -> None:
+    upstream.routes["/api.json"] = as_json(document({"/a": {"get": {"operationId": "a"}}}))
+    all_kinds = Kinds(Egress(), tmp_path)
+    try:
+        request = SourceRequest(location=f"{upstream.url}/api.json", allow_private=True)
+        resolved = await probing.resolve(all_kinds, request)
+        assert resolved.kind == "openapi"
+    finally:
+        await all_kinds.close()
+
+
+CARRIER = """
+from executor.sources.kind import Probe
+
+class Pigeon:
+    name = "pigeon"
+    def __init__(self, surroundings):
+        self.surroundings = surroundings
+    async def probe(self, request):
+        return Probe(self.name, request.location) if request.location.startswith("pigeon:") else None
+    async def close(self):
+        pass
+
+class Any(Pigeon):
+    name = "any"
+    async def probe(self, request):
+        return Probe(self.name, request.location)
+"""
+
+
+async def test_a_package_registers_a_kind_by_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "carrier.py").write_text(CARRIER)
+    info = tmp_path / "carrier-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: carrier\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[executor.kinds]\npigeon = carrier:Pigeon\nopenapi = carrier:Pigeon\n"
+        "any = carrier:Any\nan_error = carrier:Missing\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    found = Kinds(Egress(), tmp_path)
+    kind = await found.get("pigeon")
+    assert kind.surroundings.state_dir == tmp_path  # type: ignore[attr-defined]
+    assert (await found.get("openapi")).__class__.__name__ == "OpenApi"  # a built-in one can't be replaced
+    assert (await probing.probe(found, SourceRequest(location="nothing"))).kind == "any"  # whatever else is broken
+    assert (await probing.resolve(found, SourceRequest(location="pigeon:home"))).kind == "pigeon"
+    with pytest.raises(InvalidRequest, match="owl"):
+        await found.get("owl")
+    await found.close()
+
+
+class Elsewhere(Fake):
+    """Finds itself at another address than the one that was asked for."""
+
+    async def probe(self, request: SourceRequest) -> Probe | None:
+        return Probe(self.name, "http://127.0.0.1:9/o.json", base_url="http://10.0.0.5")
+
+
+async def test_what_probing_finds_opens_nothing_that_nobody_asked_for() -> None:
+    asked = SourceRequest(location="https://93.184.216.34/docs", allow_private=True)
+    found = await probing.resolve(kinds(Elsewhere("a", True)), asked)
+    assert (found.location, found.base_url) == ("http://127.0.0.1:9/o.json", "")
+    assert (await grants.opened(found)).origins == ()
+
+
+async def test_what_was_asked_for_is_opened_before_anything_is_asked() -> None:
+    asked = SourceRequest(location="http://127.0.0.1:8/docs", allow_private=True)
+    found = await probing.resolve(kinds(Elsewhere("a", True)), asked)
+    assert found.origins == ("http://127.0.0.1:8",)
