@@ -73,7 +73,7 @@ async def test_a_pause_is_settled_elsewhere_and_resumed_here(environment: dict[s
     assert settled["status"] == "approved"
     assert first.structured_content["result"]["name"] == "lamp"
     assert second.structured_content == first.structured_content
-    assert len(made) == 1
+    assert [one for one in made if "name" in one] == [{"name": "lamp"}]
 
 
 async def test_errors_of_the_daemon_are_passed_on(environment: dict[str, str]) -> None:

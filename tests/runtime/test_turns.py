@@ -101,6 +101,6 @@ async def test_a_hog_evicted_after_a_call_is_told_that_it_is_innocent_and_waits_
     again = asyncio.create_task(run(own, late))
     await eventually(lambda: len(own.turns._hogs) == 1)
     await stop([hogs.pop()])
-    await eventually(lambda: any(place.is_settled for worker in own._workers for place in worker.places))
-    await stop([again, *hogs])
+    await asyncio.wait_for(again, 30)
+    await stop(hogs)
     await asyncio.gather(*steps, return_exceptions=True)
