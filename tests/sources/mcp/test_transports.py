@@ -85,7 +85,9 @@ async def test_a_server_that_dies_and_comes_back_is_connected_to_again(transport
         assert not died.value.retryable
         with pytest.raises(ToolError) as away:
             await connected.call("add", a=1, b=2)
-        assert away.value.tool_code == "upstream_unreachable" and away.value.tool_details == {"sent": False}
+        assert away.value.tool_code == "upstream_unreachable"
+        # Over SSE a connection that has just died may still take the message, so nobody can say it wasn't sent.
+        assert transport == "sse" or away.value.tool_details == {"sent": False}
     with serving(transport, url.rpartition(":")[2]):
         assert await connected.call("add", a=1, b=2) == {"result": 3}
         await connect.kind.close()
