@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import orjson
@@ -36,8 +36,6 @@ class Admission:
     tool: Tool | None = None
     reason: str = ""
     refusal: ToolError | None = None
-    source: Source | None = None
-    arguments: dict[str, Any] = field(default_factory=dict)
 
 
 class Door:
@@ -60,13 +58,11 @@ class Door:
         if decision.action == "deny":
             return Admission(proposal, "refuse", tool, refusal=denied_by_policy(tool.path, decision.reason))
         try:
-            arguments = parse_arguments(proposal.arguments)
-            await self._check(tool, arguments)
+            await self._check(tool, parse_arguments(proposal.arguments))
         except ToolError as refusal:
             return Admission(proposal, "refuse", tool, refusal=refusal)
         verdict: Literal["send", "ask"] = "send" if decision.action == "allow" else "ask"
-        source = await self.source_of(workspace_id, tool) if verdict == "ask" else None
-        return Admission(proposal, verdict, tool, decision.reason, source=source, arguments=arguments)
+        return Admission(proposal, verdict, tool, decision.reason)
 
     async def denial(self, workspace_id: str, tool: Tool) -> ToolError | None:
         """Why the policies in force refuse the tool, whatever was decided about it before."""
