@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import json
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +16,7 @@ STANDARD = frozenset(
     {"accept", "content-type", "authorization", "user-agent", "host", "content-length", "connection", "accept-encoding"}
 )
 FORM = "application/x-www-form-urlencoded"
+LINES = re.compile(r"ndjson|jsonl|json-lines|json-seq|stream\+json|json-stream")
 DELIMITERS = {"ssv": "spaceDelimited", "pipes": "pipeDelimited", "tsv": "tabDelimited"}
 
 
@@ -29,6 +32,7 @@ class Place:
     explode: bool
     content: str
     value: Any
+    reserved: bool = False
 
 
 @dataclass
@@ -70,6 +74,8 @@ def make(
         if place in ("body", "formData"):
             continue
         argument = bound.get((place, name))
+        if argument is None and place == "query" and f"={{{name}}}" in path.partition("?")[2]:
+            argument = bound.pop(("path", name), None)  # the path itself says where in the query it belongs
         if argument is None:
             if one.get("required") is True and place == "header" and name.lower() not in STANDARD:
                 raise Impossible(f"the required header {name} is left to the client")
@@ -77,6 +83,10 @@ def make(
         if one.get("required") is True or place == "path" or maker.full:
             add(document, call, maker, one, place, name, argument)
     for place, name in set(bound) - set(raw):
+        if (place, name) == ("header", "Last-Event-ID") and "text/event-stream" in json.dumps(operation["responses"]):
+            continue  # of all streams of events, by their own standard
+        if place != "path":
+            raise Impossible(f"the tool has the {place} parameter {name}, the document does not")
         call.arguments[bound[(place, name)]] = "undeclared"
         call.places.append(Place(name, place, "simple", False, "", "undeclared"))
     bodies = swagger_bodies(document, operation, raw) if document.is_swagger else content(document, operation)
@@ -108,17 +118,26 @@ def add(
         if style not in STYLES.get(place, ()):
             style = {"query": "form", "cookie": "form"}.get(place, "simple")
         explode = raw["explode"] if isinstance(raw.get("explode"), bool) else style in ("form", "deepObject")
-    if place == "path" and isinstance(schema, dict) and "$ref" not in schema:
-        schema = {"minLength": 1, **schema}
+    if place == "path":
+        schema = filling(document.follow(schema))
     value = maker.value(schema)
     if place == "path" and value in ("", None, [], {}):
-        value = "text"
+        value = {"key": "text"} if value == {} else ["text"] if value == [] else "text"
     if place == "path" and value in (".", ".."):
         raise Impossible("the only value of a path parameter would change the path")
     if value is None:
         return
     call.arguments[argument] = value
-    call.places.append(Place(name, place, style, explode, media_type, value))
+    call.places.append(Place(name, place, style, explode, media_type, value, raw.get("allowReserved") is True))
+
+
+def filling(schema: Any) -> Any:
+    """Without the empty values that a path has no room for."""
+    if not isinstance(schema, dict):
+        return schema
+    enum = schema.get("enum")
+    enum = {"enum": [one for one in enum if one != ""] or enum} if isinstance(enum, list) else {}
+    return {"minLength": 1, **schema, **enum}
 
 
 STYLES = {
@@ -183,7 +202,7 @@ def add_body(document: Document, call: Call, maker: Maker, tool: Any, bodies: Bo
         call.body = "a=1&b=2"
     elif form == FORM or form.startswith("multipart/"):
         add_fields(document, call, maker, media)
-    elif "json" in form and "seq" not in form and "ndjson" not in form and "lines" not in form:
+    elif "json" in form and not LINES.search(form):
         call.body = maker.value(schema)
     elif form.startswith("text/") or "xml" in form:
         call.body = "<a>é</a>"
@@ -199,6 +218,8 @@ def add_body(document: Document, call: Call, maker: Maker, tool: Any, bodies: Bo
 def add_fields(document: Document, call: Call, maker: Maker, media: dict[str, Any]) -> None:
     whole = maker.whole(media.get("schema", {}))
     made = maker.value(media.get("schema", {}))
+    if isinstance(made, list):
+        raise Impossible("the document makes a form of a list, which has no names")
     made = made if isinstance(made, dict) else {}
     properties = (
         whole.get("properties") if isinstance(whole, dict) and isinstance(whole.get("properties"), dict) else {}

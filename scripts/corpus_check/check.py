@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 from collections import Counter
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,11 @@ from executor.sources.egress import Egress
 from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import OpenApi
 
-from . import arrivals
+from . import addresses, arrivals
 from .calls import Impossible, make
 from .documents import Document, keys, read
+from .replies import reply_to
+from .result import Result
 from .server import Server
 from .values import Maker
 
@@ -41,24 +44,6 @@ WAYS = [
 ]
 
 
-@dataclass
-class Result:
-    document: str
-    version: str = ""
-    loaded: bool = False
-    error: str = ""
-    operations: int = 0
-    tools: int = 0
-    usable: int = 0
-    seconds: float = 0.0
-    peak_mb: int = 0
-    reasons: dict[str, int] = field(default_factory=dict)
-    named: list[str] = field(default_factory=list)
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-
 async def check(path: Path, name: str) -> Result:
     result = Result(name)
     egress = Egress()
@@ -68,7 +53,7 @@ async def check(path: Path, name: str) -> Result:
     try:
         started = cpu_seconds()
         loaded = await load(kind, path)
-        result.seconds = round(cpu_seconds() - started, 3)
+        result.seconds, result.peak_mb = round(cpu_seconds() - started, 3), peak_mb()
         result.loaded = True
         await check_operations(kind, server, path, loaded, result)
     except ExecutorError as error:
@@ -93,6 +78,11 @@ async def load(kind: OpenApi, path: Path) -> Loaded:
 def cpu_seconds() -> float:
     """Of this process and those it waited for: large documents are read in one of their own."""
     return sum(os.times()[:4])
+
+
+def peak_mb() -> int:
+    """So far: what the checker itself needs afterwards is not the product's."""
+    return max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) // 1024
 
 
 def content(path: Path) -> bytes:
@@ -133,6 +123,7 @@ async def check_operations(kind: OpenApi, server: Server, path: Path, loaded: Lo
     source = Source(
         "s", "w", "openapi", loaded.namespace, loaded.name, {"base_url": server.url + BASE, "origins": [server.url]}
     )
+    has_base_url = bool(loaded.config["given_base_url"])
     reasons: Counter[str] = Counter()
     for method, template, operation, item in document.operations():
         result.operations += 1
@@ -140,10 +131,10 @@ async def check_operations(kind: OpenApi, server: Server, path: Path, loaded: Lo
         if tool is None:
             problem = skipped.get(f"{method} {template}") or skipped.get(template) or "it is missing without a reason"
         else:
+            where = (method, template, operation, item)
+            problem = "" if has_base_url else addresses.problem(document, item, operation, tool.binding["server"])
             tool = replace(tool, binding={**tool.binding, "server": ""})
-            problem = await called(
-                kind, server, document, (method, template, operation, item), tool, definitions, source
-            )
+            problem = problem or await called(kind, server, document, where, tool, definitions, source)
         if problem:
             reasons[general(problem)] += 1
             result.named.append(f"{method} {template}: {problem}"[:400])
@@ -161,7 +152,8 @@ async def called(
     definitions: dict[str, Any],
     source: Source,
 ) -> str:
-    """Empty if every call that could be made up arrived as the document says, and at least one could."""
+    """Empty if every call that could be made up arrived as the document says, and at least one could; and if what the
+    document promises as an answer came back."""
     if not signature(tool, definitions):
         return "it has no signature"
     validator = compile_schema(with_definitions(kind.strict_schema(tool), definitions))
@@ -183,12 +175,15 @@ async def called(
             continue
         server.last = None
         try:
-            await kind.invoke(source, tool, call.arguments, "key")
+            server.reply = reply_to(document, where[0], where[2], Maker(document, **way, answer=True))
+            text = await kind.invoke(source, tool, call.arguments, "key")
         except ToolError as error:
             return f"the call failed: {error.tool_code} {error.message}"
         found = arrivals.problems(call, server.last, BASE) if server.last else ["nothing arrived"]
         if found:
             return found[0]
+        if not server.reply.fits(text):
+            return f"the answer ({server.reply.media_type}) came out as {text[:100]}"
         sent += 1
     return "" if sent else refusal
 

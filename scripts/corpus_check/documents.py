@@ -65,6 +65,11 @@ class Document:
     def is_swagger(self) -> bool:
         return "swagger" in self.root and "openapi" not in self.root
 
+    @property
+    def has_siblings(self) -> bool:
+        """Whether what stands beside a `$ref` counts."""
+        return not re.match(r"[12]|3\.0", str(self.root.get("openapi") or self.root.get("swagger")))
+
     def follow(self, node: Any, hops: int = 30) -> Any:
         """Resolved by walking; None for what leads nowhere."""
         while isinstance(node, dict) and isinstance(node.get("$ref"), str) and hops:

@@ -1,15 +1,17 @@
-"""A local HTTP server that remembers the last request to the byte and answers that there is nothing to say."""
+"""A local HTTP server that remembers the last request to the byte and answers as it was told."""
 
 from __future__ import annotations
 
 import asyncio
 
-from .arrivals import Arrived
+from .arrived import Arrived
+from .replies import Reply
 
 
 class Server:
     def __init__(self) -> None:
         self.last: Arrived | None = None
+        self.reply = Reply()
         self._server: asyncio.Server | None = None
         self.url = ""
 
@@ -32,9 +34,18 @@ class Server:
                 }
                 body = await reader.readexactly(int(headers.get("content-length", "0")))
                 self.last = Arrived(method, target, headers, body)
-                writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+                writer.write(head_of(self.reply) + (b"" if method == "HEAD" else self.reply.body))
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError, ValueError, asyncio.LimitOverrunError):
             pass
         finally:
             writer.close()
+
+
+def head_of(reply: Reply) -> bytes:
+    lines = [f"HTTP/1.1 {reply.status} Said"]
+    if reply.media_type:
+        lines.append(f"Content-Type: {reply.media_type}")
+    if reply.status != 204:
+        lines.append(f"Content-Length: {len(reply.body)}")
+    return "\r\n".join([*lines, "", ""]).encode()

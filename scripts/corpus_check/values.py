@@ -20,22 +20,25 @@ MAX_DEPTH = 7
 
 class Maker:
     """`full` fills optional properties too, `choice` is the branch taken of `oneOf` and `anyOf`, `odd` puts characters
-    that must be encoded into free text."""
+    that must be encoded into free text. What is sent has no read-only properties, an answer no write-only ones."""
 
-    def __init__(self, document: Document, *, full: bool, choice: int, odd: bool, examples: bool) -> None:
+    def __init__(
+        self, document: Document, *, full: bool, choice: int, odd: bool, examples: bool, answer: bool = False
+    ) -> None:
         self.document = document
+        self.hidden = "writeOnly" if answer else "readOnly"
         self.full, self.choice, self.odd, self.examples = full, choice, odd, examples
 
     def value(self, schema: Any, depth: int = 0) -> Any:
         schema = self.whole(schema)
-        if not schema:
+        if not schema or isinstance(schema, bool):
             return {"true": 1} if schema is True else ODD if self.odd and depth < 2 else "text"
         if "const" in schema:
             return schema["const"]
         enum = schema.get("enum")
         if isinstance(enum, list) and enum:
             chosen = next((one for one in enum if fits(one, schema)), enum[0])
-            kind = kind_of(schema)
+            kind = kind_of(schema) if schema.get("type") else ""
             if kind == "string" and not isinstance(chosen, str):
                 return json.dumps(chosen)  # YAML made something else of a word
             if kind == "array" and not isinstance(chosen, list):
@@ -54,6 +57,9 @@ class Maker:
             least = schema.get("minItems") if isinstance(schema.get("minItems"), int) else 0
             wanted = max(least, 2 if self.full and depth < 2 else 1 if depth < MAX_DEPTH else 0)
             wanted = min(wanted, schema["maxItems"]) if isinstance(schema.get("maxItems"), int) else wanted
+            first = [self.value(one, depth + 1) for one in listed(schema.get("prefixItems"))]
+            if first or schema.get("items") is False:
+                return first
             items = [self.value(schema.get("items", {}), depth + 1) for _ in range(min(wanted, 50))]
             return distinct(items, least) if schema.get("uniqueItems") is True else items
         if kind in ("integer", "number"):
@@ -69,7 +75,9 @@ class Maker:
         least = schema.get("minProperties") if isinstance(schema.get("minProperties"), int) else 0
         for name, part in properties.items():
             target = self.document.follow(part)
-            if isinstance(target, dict) and target.get("readOnly") is True:
+            if part is False or (isinstance(target, dict) and target.get(self.hidden) is True):
+                continue
+            if self.document.has_siblings and isinstance(part, dict) and part.get(self.hidden) is True:
                 continue
             is_wanted = (self.full and depth < 2) or (len(made) < least and depth < MAX_DEPTH)
             if name in required or is_wanted:
@@ -77,7 +85,8 @@ class Maker:
         for name in required - properties.keys():
             made[name] = "text"
         more = schema.get("additionalProperties")
-        if len(made) < least or (not properties and self.full and isinstance(more, dict) and depth < 3):
+        is_free = not properties and more is not False and self.full and depth < 3
+        if len(made) < least or is_free:
             made["key"] = self.value(more if isinstance(more, dict) else {}, depth + 1)
         return made
 
@@ -86,7 +95,7 @@ class Maker:
         most = schema.get("maxLength") if isinstance(schema.get("maxLength"), int) else None
         pattern = schema.get("pattern")
         if isinstance(pattern, str) and pattern:
-            made = matching(pattern, least, most)
+            made = matching(pattern, least, most, lambda made: made not in (".", ".."))
             if made is not None:
                 return made
         if schema.get("format") in FORMATS:
@@ -97,6 +106,9 @@ class Maker:
 
     def whole(self, schema: Any, depth: int = 0) -> Any:
         """The schema with what it refers to and is composed of, in one."""
+        if self.document.has_siblings and isinstance(schema, dict) and len(schema) > 1 and "$ref" in schema:
+            rest = {key: part for key, part in schema.items() if key != "$ref"}
+            return merged(rest, self.whole({"$ref": schema["$ref"]}, depth + 1)) if depth < 12 else {}
         schema = self.document.follow(schema)
         if not isinstance(schema, dict):
             return schema if isinstance(schema, bool) else {}
@@ -119,7 +131,11 @@ def merged(first: Any, second: Any) -> dict[str, Any]:
         return first if isinstance(first, dict) else {}
     made = {**second, **first}
     if isinstance(first.get("properties"), dict) and isinstance(second.get("properties"), dict):
-        made["properties"] = {**second["properties"], **first["properties"]}
+        both = first["properties"].keys() & second["properties"].keys()
+        twice = {key: {"allOf": [first["properties"][key], second["properties"][key]]} for key in both}
+        made["properties"] = {**second["properties"], **first["properties"], **twice}
+    if isinstance(first.get("items"), dict) and isinstance(second.get("items"), dict):
+        made["items"] = {"allOf": [first["items"], second["items"]]}
     made["required"] = [*listed(first.get("required")), *listed(second.get("required"))]
     if isinstance(first.get("enum"), list) and isinstance(second.get("enum"), list):
         made["enum"] = [one for one in first["enum"] if one in second["enum"]] or first["enum"]
@@ -177,6 +193,8 @@ def number(schema: dict[str, Any], kind: str) -> int | float:
     low, high = schema.get("minimum"), schema.get("maximum")
     above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
     step = schema.get("multipleOf") or 1
+    if kind == "number" and is_number(low) and is_number(high) and step == 1 and low < high:
+        return (low + high) / 2
     low = low if is_number(low) else None
     high = high if is_number(high) else None
     if is_number(above):

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +18,7 @@ import pytest
 
 from executor.errors import DocumentInvalid, SourceError
 from executor.model.source import Loaded
-from executor.sources import apart
+from executor.sources import apart, deaths
 from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import build_catalog
 from executor.sources.packing import definition_rows_of, pack, tool_rows
@@ -66,9 +73,10 @@ def importable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_a_document_that_needs_too_much_memory_is_refused_and_nothing_else_suffers(importable: None) -> None:
     told: list[str] = []
-    with pytest.raises(DocumentInvalid, match="memory"):
+    with pytest.raises(DocumentInvalid, match="more than the 4 GB of memory") as caught:
         await apart.build(hungry, SourceRequest(progress=told.append), b"x", large=0)
     assert told == ["eating"]
+    assert (caught.value.details["reason"], caught.value.hint) == ("memory", deaths.SMALLER)
 
 
 def broken(request: SourceRequest, data: bytes) -> Loaded:
@@ -78,3 +86,102 @@ def broken(request: SourceRequest, data: bytes) -> Loaded:
 async def test_what_breaks_there_is_an_error_here_that_says_so(importable: None) -> None:
     with pytest.raises(SourceError, match="RuntimeError"):
         await apart.build(broken, SourceRequest(), b"x", large=0)
+
+
+def endless(request: SourceRequest, data: bytes) -> Loaded:
+    resource.setrlimit(resource.RLIMIT_CPU, (1, 5))
+    while True:
+        pass
+
+
+async def test_a_document_that_takes_too_much_cpu_is_refused_for_that(importable: None) -> None:
+    with pytest.raises(DocumentInvalid, match="seconds of CPU time") as caught:
+        await apart.build(endless, SourceRequest(), b"x", large=0)
+    assert (caught.value.details["reason"], caught.value.hint) == ("cpu", deaths.SMALLER)
+
+
+def signalled(request: SourceRequest, data: bytes) -> Loaded:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.kill(os.getpid(), int(data))
+    time.sleep(60)
+    raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("number", "said", "reason"),
+    [
+        (signal.SIGKILL, r"killed from outside \(SIGKILL\).*free some memory", "killed"),
+        (signal.SIGTERM, r"ended from outside \(SIGTERM\).*try again", "killed"),
+        (signal.SIGSEGV, r"crashed \(SIGSEGV\).*report", "crash"),
+        (signal.SIGABRT, r"crashed \(SIGABRT\).*report", "crash"),
+    ],
+)
+async def test_a_signal_is_told_apart_from_the_bounds(
+    importable: None, number: signal.Signals, said: str, reason: str
+) -> None:
+    with pytest.raises(SourceError) as caught:
+        await apart.build(signalled, SourceRequest(), str(int(number)).encode(), large=0)
+    assert not isinstance(caught.value, DocumentInvalid)
+    assert caught.value.details["reason"] == reason
+    assert re.search(said, f"{caught.value.message}: {caught.value.hint}")
+
+
+def leaving(request: SourceRequest, data: bytes) -> Loaded:
+    os._exit(int(data))
+
+
+@pytest.mark.parametrize("status", [0, 1])
+async def test_an_end_without_an_answer_is_a_fault_of_ours(importable: None, status: int) -> None:
+    with pytest.raises(SourceError, match=f"ended with status {status} and without an answer") as caught:
+        await apart.build(leaving, SourceRequest(), str(status).encode(), large=0)
+    assert caught.value.details["reason"] == "crash"
+    assert "log" in (caught.value.hint or "")
+
+
+def waiting(request: SourceRequest, data: bytes) -> Loaded:
+    request.progress(str(os.getpid()))
+    time.sleep(600)
+    raise AssertionError
+
+
+async def test_a_document_that_is_not_read_in_time_is_given_up_and_its_process_ended(importable: None) -> None:
+    told: list[str] = []
+    with pytest.raises(DocumentInvalid, match="within 5 seconds") as caught:
+        await apart.build(waiting, SourceRequest(progress=told.append), b"x", large=0, seconds=5)
+    assert caught.value.details["reason"] == "timeout"
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(told[0]), 0)
+
+
+async def test_whoever_stops_waiting_ends_the_process_too(importable: None) -> None:
+    told: asyncio.Queue[str] = asyncio.Queue()
+    job = asyncio.ensure_future(apart.build(waiting, SourceRequest(progress=told.put_nowait), b"x", large=0))
+    pid = int(await asyncio.wait_for(told.get(), 30))
+    job.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await job
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_the_process_loads_neither_an_event_loop_nor_an_http_client() -> None:
+    loaded = "import sys, executor.sources.worker, executor.sources.openapi.catalog, executor.sources.packing"
+    heavy = "print(*sorted({'asyncio', 'ssl', 'aiohttp', 'pydantic', 'sqlalchemy', 'yaml_rs'} & sys.modules.keys()))"
+    code = f"{loaded}; {heavy}"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.split() == []
+
+
+def open_files() -> set[str]:
+    folder = Path("/proc/self/fd")
+    return {one.name for one in folder.iterdir()} if folder.is_dir() else set()
+
+
+async def test_rows_made_apart_stay_in_a_file_that_goes_with_them() -> None:
+    before = open_files()
+    loaded = await apart.build(build_catalog, SourceRequest(location=LOCATION), large(), LOCATION, large=0)
+    assert loaded.packed is not None and not isinstance(loaded.packed.tools, tuple | list)
+    assert [len(tool_rows(piece)) for piece in loaded.packed.tools] == [250, 250, 100]
+    assert loaded.packed.tools[-1] == loaded.packed.tools[0:3][2]
+    del loaded
+    assert open_files() == before

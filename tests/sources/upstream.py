@@ -10,17 +10,15 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.support.messages import HasBody
+
 
 @dataclass
-class Got:
+class Got(HasBody):
     method: str
     target: str
     headers: dict[str, str]
     body: bytes
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
 
 
 @dataclass

@@ -16,16 +16,18 @@ from sqlalchemy.engine import Connection
 from executor.catalog import namespaces
 from executor.errors import NamespaceTaken, NotFound, SourceError
 from executor.model.ids import new_id, now_ms
-from executor.model.packed import Packed, ToolRow
+from executor.model.packed import DefinitionRow, Packed, ToolRow
 from executor.model.source import Loaded, Source
 from executor.sources import packing
 from executor.sources.kind import Kind, Progress, SourceRequest, Unchanged, silent
 from executor.storage import sources, tools, versions
+from executor.storage.checkpoint import checkpoint
 from executor.storage.database import Database
 from executor.storage.tools import Differences
 
 OPERATION = "operation"
 HEADS = 500
+CHECKPOINT = 6  # pieces of some hundred kilobytes each
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,24 +105,27 @@ async def stored(
     packed = await asyncio.to_thread(packing.pack, loaded)
     progress(f"storing {packed.tool_count} tools")
     rows: list[ToolRow] = []
-    for piece in packed.definitions:
-        await database.write(partial(add_definitions, workspace_id=workspace_id, piece=piece))
-    for number, piece in enumerate(packed.tools, 1):
-        rows += await database.write(partial(add_tools, workspace_id=workspace_id, piece=piece))
-        if number % 10 == 0:
+    for number in range(len(packed.definitions)):
+        found = await asyncio.to_thread(definitions_at, packed, number)
+        await database.write(partial(versions.add_definitions, workspace_id=workspace_id, rows=found))
+    for number in range(len(packed.tools)):
+        some, heads = await asyncio.to_thread(tools_at, packed, number)
+        await database.write(partial(versions.add_tools, workspace_id=workspace_id, rows=some))
+        rows += heads
+        if number % CHECKPOINT == CHECKPOINT - 1:
             progress(f"storing {packed.tool_count} tools: {len(rows)} done")
+            await database.read(checkpoint)
     return packed, rows
 
 
-def add_definitions(c: Connection, workspace_id: str, piece: bytes) -> None:
-    versions.add_definitions(c, workspace_id, packing.definition_rows_of(piece))
+def definitions_at(packed: Packed, number: int) -> list[DefinitionRow]:
+    return packing.definition_rows_of(packed.definitions[number])
 
 
-def add_tools(c: Connection, workspace_id: str, piece: bytes) -> list[ToolRow]:
-    """The rows without what is stored now: only their heads are needed after this."""
-    rows = packing.tool_rows(piece)
-    versions.add_tools(c, workspace_id, rows)
-    return [row._replace(input_schema="", output_schema=None, binding="", links="") for row in rows]
+def tools_at(packed: Packed, number: int) -> tuple[list[ToolRow], list[ToolRow]]:
+    """Rows, and the same without what only versions have: after those are stored, their heads are enough."""
+    rows = packing.tool_rows(packed.tools[number])
+    return rows, [row._replace(input_schema="", output_schema=None, binding="", links="") for row in rows]
 
 
 async def offered(database: Database, source: Source, rows: list[ToolRow]) -> int:

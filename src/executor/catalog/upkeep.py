@@ -13,7 +13,7 @@ from executor.errors import ExecutorError
 from executor.model.ids import now_ms
 from executor.model.source import Source
 from executor.sources import probing, templates
-from executor.sources.kind import Probe, Progress, SourceRequest, silent
+from executor.sources.kind import Forgets, Probe, Progress, SourceRequest, silent
 from executor.sources.registry import Kinds
 from executor.storage import sources
 from executor.storage.database import Database
@@ -72,6 +72,9 @@ class Upkeep:
         source = await changes.remove(self._database, workspace_id, id_or_namespace)
         self._locks.pop(source.id, None)
         self._forget(source)
+        kind = self._kinds.ready(source.kind)
+        if isinstance(kind, Forgets):
+            await kind.forget(source)
         return source
 
     def source_changed(self, source_id: str) -> None:

@@ -11,8 +11,13 @@ from executor.model.ids import new_id, now_ms
 from executor.model.interaction import Binding, Interaction, InteractionKind
 from executor.model.source import Source
 from executor.model.tool import Tool
+from executor.sources.addresses import shown
+from executor.sources.kind import SourceRequest
+from executor.sources.opening import opens
 
 SHOWN_BYTES = 64 * 1024
+HOST_CHARACTERS = 4_000
+ADD_SOURCE = "executor.sources.add"
 
 QUESTIONS: dict[InteractionKind, str] = {
     "approval": "May this call be made?",
@@ -49,7 +54,7 @@ def render(kind: InteractionKind, call: Call, tool: Tool, source: Source | None,
         "effect": tool.effect,
         "description": tool.description[:500],
         "source": source.name if source else "Executor itself",
-        "host": str(tool.binding.get("server") or source.config.get("base_url", "")) if source else "",
+        "host": whereto(call, tool, source),
         "reason": reason,
     }
     if len(call.arguments) <= SHOWN_BYTES:
@@ -58,3 +63,27 @@ def render(kind: InteractionKind, call: Call, tool: Tool, source: Source | None,
         prompt["arguments"] = call.arguments[:SHOWN_BYTES]
         prompt["cut"] = f"{len(call.arguments) - SHOWN_BYTES} of {len(call.arguments)} characters of the arguments"
     return prompt
+
+
+def whereto(call: Call, tool: Tool, source: Source | None) -> str:
+    """What the call would reach. Arguments of a source's command may be secrets: only its first word is told."""
+    if source is None:
+        return opened_by(orjson.loads(call.arguments)) if tool.path == ADD_SOURCE else ""
+    config = source.config
+    if command := config.get("command"):
+        return f"this machine, where the command `{command[0]}` runs"
+    return str(tool.binding.get("server") or config.get("base_url") or shown(str(config.get("location", ""))))
+
+
+def opened_by(arguments: dict[str, Any]) -> str:
+    """Of a source to be added: all that approving it would open, named before anything is contacted."""
+    request = SourceRequest(
+        kind=arguments.get("kind", ""),
+        location=arguments.get("url", ""),
+        command=tuple(arguments.get("command", ())),
+        base_url=arguments.get("baseUrl", ""),
+        spec_url=arguments.get("specUrl", ""),
+    )
+    text = "; ".join(opens(request))
+    more = len(text) - HOST_CHARACTERS
+    return text if more <= 0 else f"{text[:HOST_CHARACTERS]}… (cut: {more} characters; see the arguments)"

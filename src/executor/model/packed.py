@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -31,8 +32,8 @@ class DefinitionRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """Each piece is the JSON text of a list of rows."""
+    """Each piece is the JSON text of a list of rows. It may stand in a file until it is asked for."""
 
-    tools: tuple[bytes, ...]
-    definitions: tuple[bytes, ...]
+    tools: Sequence[bytes]
+    definitions: Sequence[bytes]
     tool_count: int

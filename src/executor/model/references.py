@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
+
+import orjson
 
 from executor.model.digest import digest
 
 PREFIX = "#/$defs/"
+_MARK = b'"$ref":"#/$defs/'
+_NAME = re.compile(rb'((?:[^"\\]|\\.)*)"')
 
 
 def names_in(*values: Any) -> set[str]:
@@ -26,9 +32,20 @@ def names_in(*values: Any) -> set[str]:
     return found
 
 
+def named_in(written: bytes) -> set[str]:
+    """The same of JSON text without white space: much faster than walking through the values."""
+    found: set[str] = set()
+    for before, after in pairwise(written.split(_MARK)):
+        name = _NAME.match(after)
+        if name is not None and not before.endswith(b"\\"):  # else its first quote stands inside of a longer key
+            found.add(orjson.loads(b'"%b"' % name[1]) if b"\\" in name[1] else name[1].decode())
+    return found
+
+
 def links_of(definitions: Mapping[str, Any]) -> dict[str, list[str]]:
     """For each definition the names it points at, as far as they exist."""
-    return {name: sorted(names_in(schema) & definitions.keys()) for name, schema in definitions.items()}
+    known = definitions.keys()
+    return {name: sorted(named_in(orjson.dumps(schema)) & known) for name, schema in definitions.items()}
 
 
 def deep_digests(definitions: Mapping[str, Any], links: Mapping[str, list[str]] | None = None) -> dict[str, str]:

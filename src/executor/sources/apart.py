@@ -1,7 +1,7 @@
 """Large documents are read in a process of their own, with bounds on memory and time.
 
 Parsing holds the interpreter for as long as it takes, and what it makes stays in memory: both would be felt by every
-execution that runs meanwhile. The process (`worker`) sends rows ready for storing, in pieces.
+execution that runs meanwhile. The process (`worker`) leaves rows ready for storing, in pieces, in a file.
 """
 
 from __future__ import annotations
@@ -30,46 +30,60 @@ from executor.errors import (
 from executor.model.packed import Packed
 from executor.model.source import Loaded
 from executor.model.tool import Skipped
+from executor.sources import deaths
+from executor.sources.digests import digested
 from executor.sources.kind import SourceRequest, silent
 from executor.sources.loading import Loading
-from executor.sources.worker import DEFINITIONS, HEAD, PROBLEM, PROGRESS, TOOLS
+from executor.sources.pieces import OpenFile, Pieces
+from executor.sources.worker import PROBLEM, PROGRESS
 
 LARGE = 500_000
+SECONDS = 170.0
 KNOWN = {kind.code: kind for kind in (SourceError, DocumentInvalid, SourceUnreachable, EgressRefused, InvalidRequest)}
 Build = Callable[..., Loaded]
 
 
 async def build(
-    function: Build, request: SourceRequest, *parts: Any, large: int = LARGE, loading: Loading | None = None
+    function: Build,
+    request: SourceRequest,
+    *parts: Any,
+    large: int = LARGE,
+    loading: Loading | None = None,
+    seconds: float = SECONDS,
 ) -> Loaded:
     """`function(request, *parts)`, which only computes: in a thread, or apart if there is much to do.
 
-    With `loading` it takes one of its places, and here gets `stopped`, which says when nobody waits any more.
+    With `loading` it takes one of its places, and here gets `stopped`, which says when nobody waits any more. Its tools
+    may lack digests: those are made here, or with the rows.
     """
     if sum(len(part) for part in parts if isinstance(part, bytes)) >= large:
         async with loading.place() if loading is not None else nullcontext():
-            return await elsewhere(function, request, parts)
+            return await elsewhere(function, request, parts, seconds)
     if loading is None:
-        return await asyncio.to_thread(function, request, *parts)
-    return await loading.run(lambda stopped: function(request, *parts, stopped=stopped))
+        return await asyncio.to_thread(lambda: digested(function(request, *parts)))
+    return await loading.run(lambda stopped: digested(function(request, *parts, stopped=stopped)))
 
 
-async def elsewhere(function: Build, request: SourceRequest, parts: tuple[Any, ...]) -> Loaded:
-    job = (function.__module__, function.__qualname__, replace(request, progress=silent))
+async def elsewhere(function: Build, request: SourceRequest, parts: tuple[Any, ...], seconds: float) -> Loaded:
+    job = (function.__module__, function.__qualname__, replace(request, document=None, progress=silent))
     with tempfile.TemporaryFile() as file:
         await asyncio.to_thread(write_job, file, job, parts)
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "executor.sources.worker"),
+            *(sys.executable, "-S", "-P", "-c", "from executor.sources import worker; worker.run()"),
             stdin=file,
             stdout=asyncio.subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": python_path()},
         )
-    try:
-        return await received(process, request)
-    finally:
-        with suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
+        try:
+            async with asyncio.timeout(seconds):
+                head = await received(process, request)
+        except TimeoutError as error:
+            raise deaths.too_long(seconds) from error
+        finally:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+        return loaded_from(head, file)
 
 
 def write_job(file: IO[bytes], job: tuple[Any, ...], parts: tuple[Any, ...]) -> None:
@@ -83,14 +97,15 @@ def write_job(file: IO[bytes], job: tuple[Any, ...], parts: tuple[Any, ...]) -> 
 
 
 def python_path() -> str:
+    """Where this process finds its modules, so that the other need not find out anew (`-S`)."""
     own = str(Path(__file__).parents[2])
-    return os.pathsep.join([own, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))])
+    return os.pathsep.join(dict.fromkeys([own, *(path for path in sys.path if path)]))
 
 
-async def received(process: asyncio.subprocess.Process, request: SourceRequest) -> Loaded:
+async def received(process: asyncio.subprocess.Process, request: SourceRequest) -> dict[str, Any]:
+    """What the process says of its rows. Raises its problem, or why it died."""
     assert process.stdout is not None  # noqa: S101 - it was asked for
     head: dict[str, Any] | None = None
-    pieces: dict[bytes, list[bytes]] = {DEFINITIONS: [], TOOLS: []}
     while True:
         try:
             size = int.from_bytes(await process.stdout.readexactly(4), "big")
@@ -102,19 +117,17 @@ async def received(process: asyncio.subprocess.Process, request: SourceRequest) 
             request.progress(content.decode())
         elif sign == PROBLEM:
             raise problem(orjson.loads(content))
-        elif sign == HEAD:
-            head = orjson.loads(content)
         else:
-            pieces[sign].append(content)
-    if head is None or await process.wait():
-        raise DocumentInvalid(
-            "the document could not be read with the memory and the time that reading one may take",
-            hint="remove what isn't used from it, or split it",
-        )
-    return loaded_from(head, pieces)
+            head = orjson.loads(content)
+    status = await process.wait()
+    if head is None or status:
+        raise deaths.explained(status)
+    return head
 
 
-def loaded_from(head: dict[str, Any], pieces: dict[bytes, list[bytes]]) -> Loaded:
+def loaded_from(head: dict[str, Any], file: IO[bytes]) -> Loaded:
+    opened = OpenFile(file.fileno())
+    definitions = Pieces(opened, 0, head["definitions"])
     return Loaded(
         name=head["name"],
         namespace=head["namespace"],
@@ -123,7 +136,7 @@ def loaded_from(head: dict[str, Any], pieces: dict[bytes, list[bytes]]) -> Loade
         skipped=tuple(Skipped(where, reason) for where, reason in head["skipped"]),
         document_digest=head["document_digest"],
         config=head["config"],
-        packed=Packed(tuple(pieces[TOOLS]), tuple(pieces[DEFINITIONS]), head["tool_count"]),
+        packed=Packed(Pieces(opened, definitions.end, head["tools"]), definitions, head["tool_count"]),
     )
 
 

@@ -119,5 +119,13 @@ class Checks(Protocol):
         """Raises ToolError. Sends nothing."""
 
 
+@runtime_checkable
+class Forgets(Protocol):
+    """What a kind has besides if it keeps connections or processes for a source."""
+
+    async def forget(self, source: Source) -> None:
+        """The source is gone: close what was kept for it."""
+
+
 class Unchanged(Exception):
     """Raised by `load` when the source says that nothing has changed since `validators`: an answer, not an error."""

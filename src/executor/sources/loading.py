@@ -10,10 +10,12 @@ from typing import TypeVar
 
 from executor.errors import SourceUnreachable
 from executor.sources.addresses import shown
+from executor.sources.stopping import Abandoned, Stopped, never
+
+__all__ = ["Abandoned", "Loading", "Stopped", "in_time", "never"]
 
 THREADS = 2
 T = TypeVar("T")
-Stopped = Callable[[], bool]
 
 
 class Loading:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -12,21 +12,23 @@ from executor.model.packed import DefinitionRow, Packed, ToolRow
 from executor.model.references import deep_digests, links_of
 from executor.model.source import Loaded
 from executor.model.tool import Schema, Tool
+from executor.sources.digests import tool_digest
 
 PIECE = 250
-_REFERENCE = re.compile(r'"\$ref":"#/\$defs/((?:[^"\\]|\\.)+)"')
 
 
 def pack(loaded: Loaded) -> Packed:
     if loaded.packed is not None:
         return loaded.packed
+    definitions, tools = rows_of(loaded)
+    return Packed(tuple(pieces(tools)), tuple(pieces(definitions)), len(loaded.tools))
+
+
+def rows_of(loaded: Loaded) -> tuple[Iterator[DefinitionRow], Iterator[ToolRow]]:
+    """Made one by one as they are asked for, so that they need never be in memory together."""
     links = links_of(loaded.definitions)
     deep = deep_digests(loaded.definitions, links)
-    return Packed(
-        tools=tuple(pieces([tool_row(tool, deep) for tool in loaded.tools])),
-        definitions=tuple(pieces(list(definition_rows(loaded.definitions, links, deep)))),
-        tool_count=len(loaded.tools),
-    )
+    return definition_rows(loaded.definitions, links, deep), (tool_row(tool, deep) for tool in loaded.tools)
 
 
 def definition_rows(
@@ -38,32 +40,26 @@ def definition_rows(
 
 
 def tool_row(tool: Tool, deep: Mapping[str, str]) -> ToolRow:
-    output = None if tool.output_schema is None else text(tool.output_schema)
-    row = ToolRow(
-        path=tool.path,
-        description=tool.description,
-        effect=tool.effect,
-        tags=text(tool.tags),
-        deprecated=tool.deprecated,
-        idempotent=tool.idempotent,
-        input_schema=text(tool.input_schema),
-        output_schema=output,
-        binding=text(tool.binding),
-        schema_digest=tool.schema_digest,
-        links="",
+    digest, named = tool_digest(tool, deep)
+    return ToolRow(
+        tool.path,
+        tool.description,
+        tool.effect,
+        text(tool.tags),
+        tool.deprecated,
+        tool.idempotent,
+        text(tool.input_schema),
+        None if tool.output_schema is None else text(tool.output_schema),
+        text(tool.binding),
+        tool.schema_digest or digest,
+        text({name: deep[name] for name in sorted(named) if name in deep}),
     )
-    named = referenced(row.input_schema, output or "", row.binding)
-    return row._replace(links=text({name: deep[name] for name in sorted(named) if name in deep}))
 
 
-def referenced(*texts: str) -> set[str]:
-    """Names of the definitions that JSON text points at. Much faster than walking through the values."""
-    found = {name for written in texts for name in _REFERENCE.findall(written)}
-    return {orjson.loads(f'"{name}"') if "\\" in name else name for name in found}
-
-
-def pieces(rows: Sequence[tuple[Any, ...]]) -> Iterable[bytes]:
-    return [orjson.dumps([list(row) for row in rows[at : at + PIECE]]) for at in range(0, len(rows), PIECE)]
+def pieces(rows: Iterable[tuple[Any, ...]]) -> Iterator[bytes]:
+    waiting = iter(rows)
+    while some := [list(row) for row in islice(waiting, PIECE)]:
+        yield orjson.dumps(some)
 
 
 def tool_rows(piece: bytes) -> list[ToolRow]:

@@ -24,6 +24,8 @@ from executor.sources.reach import ANY, PUBLIC, Reach
 
 # Shorter than the five seconds after which common servers drop an idle connection: a write must not meet that moment.
 KEEP_ALIVE_SECONDS = 4.0
+# Answers that come line by line, and may have no end.
+LINES = ("ndjson", "jsonl", "jsonlines", "json-lines", "json-seq", "stream+json", "json-stream")
 
 
 class GuardedResolver(AbstractResolver):
@@ -111,7 +113,7 @@ class Transport:
 
 def is_stream(response: aiohttp.ClientResponse) -> bool:
     media_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    return media_type == "text/event-stream" or media_type.endswith(("ndjson", "jsonl", "jsonlines", "json-seq"))
+    return media_type == "text/event-stream" or media_type.endswith(LINES)
 
 
 async def read_stream(response: aiohttp.ClientResponse, bounds: Bounds) -> tuple[bytes, bool]:

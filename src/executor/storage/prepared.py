@@ -30,6 +30,16 @@ class Prepared:
             return c.exec_driver_sql(sql, tuple([values[name] for name in order]))
         return c.exec_driver_sql(sql, [tuple([one[name] for name in order]) for one in values])
 
+    def rows(self, c: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Many at once, each with its values in the order of `columns`."""
+        if not rows:
+            return
+        sql, order = self._compiled.get(c.dialect.name) or self._compile(c)
+        if order == self._columns:
+            c.exec_driver_sql(sql, list(rows))
+        else:
+            self(c, [dict(zip(self._columns or (), row, strict=True)) for row in rows])
+
     def _compile(self, c: Connection) -> tuple[str, tuple[str, ...] | None]:
         statement = cast(ClauseElement, self._statement)
         compiled = cast(SQLCompiler, statement.compile(dialect=c.dialect, column_keys=self._columns))

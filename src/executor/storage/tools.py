@@ -57,8 +57,9 @@ def differences(c: Connection, source_id: str, rows: Sequence[ToolRow]) -> tuple
 
 def add(c: Connection, source: Source, generation: int, rows: Sequence[ToolRow]) -> None:
     """Nobody sees them before `show`."""
-    owner = (source.id, source.workspace_id, generation)
-    _insert(c, [dict(zip(COLUMNS, (*owner, *_head_values(row)), strict=True)) for row in rows])
+    key = (source.id, generation)
+    values = [_head_values(row) for row in rows]
+    _insert.rows(c, [(*key, path, source.workspace_id, *rest) for path, *rest in values])
 
 
 def show(c: Connection, source: Source, generation: int) -> None:
@@ -165,11 +166,11 @@ def _tool(row: Any) -> Tool:
     )
 
 
-COLUMNS = (
+COLUMNS = (  # in the order of the table's
     "source_id",
-    "workspace_id",
     "generation",
     "path",
+    "workspace_id",
     "description",
     "effect",
     "tags",

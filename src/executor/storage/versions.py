@@ -5,7 +5,7 @@ A call records the digest of the tool it was made to, so what was called can be 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from sqlalchemy.engine import Connection
 from executor.model.ids import now_ms
 from executor.model.packed import DefinitionRow, ToolRow
 from executor.model.tool import Schema, Tool
+from executor.storage.prepared import Prepared as Many
 from executor.storage.rows import load
 from executor.storage.tables import definitions as definitions_table
 from executor.storage.tables import tool_versions
@@ -32,15 +33,13 @@ class Definition:
 
 
 def add_definitions(c: Connection, workspace_id: str, rows: Sequence[DefinitionRow]) -> None:
-    names = ("digest", "name", "schema", "links")
-    _insert_new(
-        c, definitions_table, [{"workspace_id": workspace_id, **dict(zip(names, row, strict=True))} for row in rows]
-    )
+    _inserting(c, definitions_table, DEFINITION_COLUMNS).rows(c, [(workspace_id, *row) for row in rows])
 
 
 def add_tools(c: Connection, workspace_id: str, rows: Sequence[ToolRow]) -> None:
-    common = {"workspace_id": workspace_id, "created_at": now_ms()}
-    _insert_new(c, tool_versions, [{**common, **_values(row)} for row in rows])
+    created_at = now_ms()
+    values = [(workspace_id, *_values(row), created_at) for row in rows]
+    _inserting(c, tool_versions, TOOL_COLUMNS).rows(c, values)
 
 
 def get(c: Connection, workspace_id: str, digest: str) -> Tool | None:
@@ -79,21 +78,41 @@ def definitions(c: Connection, workspace_id: str, digests: Iterable[str]) -> lis
     return found
 
 
-def _values(row: ToolRow) -> dict[str, Any]:
-    return {
-        "digest": row.schema_digest,
-        "path": row.path,
-        "description": row.description,
-        "effect": row.effect,
-        "idempotent": row.idempotent,
-        "input_schema": row.input_schema,
-        "output_schema": row.output_schema,
-        "binding": row.binding,
-        "links": row.links,
-    }
+def _values(row: ToolRow) -> tuple[Any, ...]:
+    return (
+        row.schema_digest,
+        row.path,
+        row.description,
+        row.effect,
+        row.idempotent,
+        row.input_schema,
+        row.output_schema,
+        row.binding,
+        row.links,
+    )
 
 
-def _insert_new(c: Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    if rows:
+DEFINITION_COLUMNS = ("workspace_id", "digest", "name", "schema", "links")
+TOOL_COLUMNS = (
+    "workspace_id",
+    "digest",
+    "path",
+    "description",
+    "effect",
+    "idempotent",
+    "input_schema",
+    "output_schema",
+    "binding",
+    "links",
+    "created_at",
+)
+_statements: dict[tuple[str, str], Many] = {}
+
+
+def _inserting(c: Connection, table: sa.Table, columns: tuple[str, ...]) -> Many:
+    """What is there already stays: equal digests mean equal content."""
+    key = (c.dialect.name, table.name)
+    if key not in _statements:
         dialect = postgresql if c.dialect.name == "postgresql" else sqlite
-        c.execute(dialect.insert(table).on_conflict_do_nothing(), rows)
+        _statements[key] = Many(dialect.insert(table).on_conflict_do_nothing(), columns=columns)
+    return _statements[key]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -17,19 +18,40 @@ from executor.model.tool import Tool
 from executor.sources.egress import Egress
 from executor.sources.kind import SourceRequest
 from executor.sources.mcp.kind import Limits, Mcp
+from tests.support.packages import node, npm_modules
 
 SERVERS = Path(__file__).parent / "servers"
 REAL, HOSTILE = str(SERVERS / "real.py"), str(SERVERS / "hostile.py")
 
 
+def server_of_npm(name: str) -> str:
+    return str(npm_modules() / "@modelcontextprotocol" / name / "dist" / "index.js")
+
+
 @contextmanager
 def serving(transport: str, port: str = "0") -> Iterator[str]:
-    process = subprocess.Popen(
-        [sys.executable, REAL, transport, port], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
+    with listening([sys.executable, REAL, transport, port]) as url:
+        yield url
+
+
+@contextmanager
+def everything(transport: str, port: str = "0") -> Iterator[str]:
+    """The reference server of npm, which would otherwise listen on every interface."""
+    words = {"http": "streamableHttp", "sse": "sse"}
+    command = [node(), "--require", str(SERVERS / "loopback.cjs"), server_of_npm("server-everything"), words[transport]]
+    with listening(command, PORT=port) as url:
+        yield f"{url}/{'mcp' if transport == 'http' else 'sse'}"
+
+
+@contextmanager
+def listening(command: list[str], **variables: str) -> Iterator[str]:
+    """A process that prints its port first."""
+    environ = {**os.environ, **variables}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environ)
     try:
         assert process.stdout is not None
         port = process.stdout.readline().decode().strip()
+        assert port, "it ended before it listened"
         yield f"http://127.0.0.1:{port}"
     finally:
         process.kill()
@@ -74,7 +96,9 @@ class Connecting:
         return Connected(self.kind, loaded, source)
 
     async def to_command(self, *command: str, **options: Any) -> Connected:
-        line = (sys.executable, *command)
+        return await self.to_line(sys.executable, *command, **options)
+
+    async def to_line(self, *line: str, **options: Any) -> Connected:
         return await self.to(SourceRequest(kind="mcp", command=line, consent=True, options=options))
 
     async def to_url(self, url: str, **more: Any) -> Connected:

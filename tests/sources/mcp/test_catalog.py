@@ -72,7 +72,7 @@ async def test_sessions_of_two_sources_with_the_same_command_are_apart(connect: 
     other = replace(connected, source=replace(connected.source, id="src_2"))
     assert await other.call("pid") != first
     assert await connected.call("pid") == first
-    await connect.kind.forget("src_1")
+    await connect.kind.forget(connected.source)
     assert await connected.call("pid") != first
 
 

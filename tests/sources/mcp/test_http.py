@@ -12,7 +12,7 @@ from executor.errors import EgressRefused, SourceUnreachable, ToolError
 from executor.sources.kind import SourceRequest
 from executor.sources.mcp.kind import Mcp
 from executor.sources.reach import PUBLIC
-from tests.sources.mcp.conftest import Connecting
+from tests.sources.mcp.conftest import Connecting, until
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json
 
 TOOLS = {"tools": [{"name": "work", "inputSchema": {"type": "object"}}]}
@@ -230,3 +230,73 @@ def test_a_redirect_from_https_to_http_is_refused_also_at_the_same_host() -> Non
     request = httpx2.Request("POST", "https://a.example/mcp")
     with pytest.raises(EgressRefused, match="unencrypted"):
         transport._check_redirect(request, httpx2.Response(307, headers={"Location": "http://a.example/mcp"}))
+
+
+def as_events(server: Server, got: Got) -> Reply:
+    body = server.answer(got, said("done")).body
+    return Reply(200, b"event: message\ndata: " + body + b"\n\n", {"Content-Type": "text/event-stream"})
+
+
+async def test_calls_one_after_the_other_share_a_connection_also_when_answers_are_events(
+    connect: Connecting, upstream: Upstream, server: Server
+) -> None:
+    server.on_call = lambda got, handler: as_events(server, got)
+    connected = await connect.to_url(f"{upstream.url}/mcp")
+    assert await connected.call("work") == "done"
+    before = upstream.connections
+    for _ in range(10):
+        assert await connected.call("work") == "done"
+    assert upstream.connections == before
+
+
+async def test_a_stream_that_goes_on_after_its_answer_is_left_behind(
+    connect: Connecting, upstream: Upstream, server: Server
+) -> None:
+    def endless(got: Got, handler: Handler) -> None:
+        reply = as_events(server, got)
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + reply.body)
+        left.append(handler.connection.recv(1) == b"")  # until the other side goes
+
+    left: list[bool] = []
+    server.on_call = endless
+    connected = await connect.to_url(f"{upstream.url}/mcp")
+    assert [await connected.call("work"), await connected.call("work")] == ["done", "done"]
+    await connect.kind.close()
+    await until(lambda: left == [True, True])
+
+
+async def test_a_server_that_never_answers_costs_only_its_own_call(
+    connect_within: Callable[..., Connecting], upstream: Upstream, server: Server
+) -> None:
+    """The first call gets no answer at all, the second only its head."""
+    connect = connect_within(call_seconds=0.5)
+    connected = await connect.to_url(f"{upstream.url}/mcp")
+    gone: list[bytes] = []
+
+    def mute(got: Got, handler: Handler) -> None:
+        if gone:
+            handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
+        gone.append(b"")
+        handler.connection.recv(1)  # until the other side goes
+
+    server.on_call = mute
+    for _ in range(2):
+        with pytest.raises(ToolError) as late:
+            await connected.call("work")
+        assert late.value.tool_code == "upstream_timeout" and late.value.tool_details == {"sent": True}
+    server.on_call = lambda got, handler: server.answer(got, said("done"))
+    assert await connected.call("work") == "done" and len(gone) == 2
+    await connect.kind.close()
+
+
+async def test_tools_in_pages_are_all_read(connect: Connecting, upstream: Upstream, server: Server) -> None:
+    def paged(got: Got, handler: Handler) -> Reply | None:
+        if got.method != "POST" or got.json.get("method") != "tools/list":
+            return server.handle(got, handler)
+        start = int((got.json.get("params") or {}).get("cursor", 0))
+        page = [{"name": f"tool_{number}", "inputSchema": {"type": "object"}} for number in range(start, start + 10)]
+        return server.answer(got, {"tools": page, **({"nextCursor": str(start + 10)} if start < 40 else {})})
+
+    upstream.routes["/mcp"] = paged
+    connected = await connect.to_url(f"{upstream.url}/mcp")
+    assert list(connected.tools) == [f"tool_{number}" for number in range(50)]

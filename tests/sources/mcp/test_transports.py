@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 
 import pytest
 
@@ -75,6 +76,11 @@ async def test_an_answer_that_is_too_large_ends_the_call_and_the_next_one_works(
     assert await connected.call("greet", name="Ada") == "hello Ada"
 
 
+def accepts(url: str) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", int(url.rpartition(":")[2]))) == 0
+
+
 @pytest.mark.parametrize("transport", ["http", "sse"])
 async def test_a_server_that_dies_and_comes_back_is_connected_to_again(transport: str, connect: Connecting) -> None:
     with serving(transport) as url:
@@ -83,6 +89,7 @@ async def test_a_server_that_dies_and_comes_back_is_connected_to_again(transport
             await connected.call("crash")
         assert died.value.tool_code == "upstream_unreachable" and died.value.tool_details == {"sent": True}
         assert not died.value.retryable
+        await until(lambda: not accepts(url))
         with pytest.raises(ToolError) as away:
             await connected.call("add", a=1, b=2)
         assert away.value.tool_code == "upstream_unreachable"

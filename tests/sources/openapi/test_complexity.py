@@ -95,7 +95,7 @@ class Blocking:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.go = threading.Event()
         self.under_way = threading.Semaphore(0)
-        monkeypatch.setattr(kinds, "build_catalog", self.build)
+        monkeypatch.setattr(kinds, "read_catalog", self.build)
 
     def build(self, *given: Any, **more: Any) -> Loaded:
         self.under_way.release()
@@ -140,10 +140,10 @@ async def test_a_reading_that_nobody_waits_for_stops_by_itself(egress: Egress, m
         finally:
             ended.set()
 
-    monkeypatch.setattr(kinds, "build_catalog", build)
+    monkeypatch.setattr(kinds, "read_catalog", build)
     with pytest.raises(SourceUnreachable):
         request = SourceRequest(location="https://a.example/o.json", document=b"{}")
-        await OpenApi(egress, load_seconds=0.1).load(request)
+        await OpenApi(egress, load_seconds=1.0).load(request)
     assert await asyncio.to_thread(ended.wait, 10)
 
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from tests.sources.openapi.documents import document, json_body
+from tests.sources.openapi.documents import answers, document, json_body
 
 ROOT = Path(__file__).parents[3]
+FIXTURES = Path(__file__).parent / "fixtures"
 PARAMETERS = [
     {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}},
     {
@@ -39,7 +40,7 @@ UPLOAD = {
 }
 PATHS = {
     "/things/{id}": {
-        "get": {"parameters": PARAMETERS},
+        "get": {"parameters": PARAMETERS, "responses": answers({"type": "array", "minItems": 1, "items": {}})},
         "put": {"parameters": PARAMETERS[:1], "requestBody": json_body({"type": "object"})},
     },
     "/upload": {"post": {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": UPLOAD}}}}},
@@ -81,9 +82,29 @@ def test_every_operation_is_called_or_named_with_its_reason(folder: Path) -> Non
     assert totals["totals"]["documents"] == 2 and totals["totals"]["usable"] == 3
 
 
+def test_documents_with_the_habits_of_real_ones_are_usable_as_a_whole() -> None:
+    *found, totals = run(FIXTURES)
+    assert {one["document"]: (one["named"], one["error"]) for one in found if one["usable"] != one["operations"]} == {}
+    assert (totals["totals"]["loaded"], totals["totals"]["usable"]) == (6, 36)
+
+
+def test_a_run_goes_on_where_an_earlier_one_ended(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "results.jsonl"
+    assert len(run(folder, "--out", str(out), "--only", "a*")) == 2
+    with out.open("a") as file:
+        file.write('{"document": "cut in the mid')
+    first, totals = run(folder, "--out", str(out), "--jobs", "2")
+    assert first["document"] == "b.json" and totals["totals"]["documents"] == 2
+    assert len(run(folder, "--out", str(out))) == 1
+    *again, _ = run(folder, "--out", str(out), "--again")
+    assert [one["document"] for one in again] == ["a.json", "b.json"]
+
+
 @pytest.mark.parametrize(
     "patch",
     [
+        "import executor.sources.openapi.results as r; r.read_json = lambda body: ('{}', {})",
+        "import executor.sources.openapi.servers as s; s.fill = lambda *given: 'https://elsewhere.example'",
         "import executor.sources.openapi.encode as e; e.SEPARATORS['pipeDelimited'] = ','",
         "import executor.sources.openapi.request as r; r.header_value = lambda parameter, value: 'wrong'",
         "import executor.sources.openapi.request as r; r.payload = lambda body, value: (b'{}', body['mediaType'])",

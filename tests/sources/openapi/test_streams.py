@@ -1,10 +1,10 @@
-"""Answers that are streams: read within bounds, given as arrays."""
+"""Answers that are streams: read within bounds, given as their items and whether those are all."""
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ import pytest
 from executor.model.source import Source
 from executor.sources.egress import Egress
 from executor.sources.kind import SourceRequest
+from executor.sources.openapi import streams
 from executor.sources.openapi.kind import OpenApi
 from tests.sources.openapi.documents import answers, document
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json
@@ -37,38 +38,82 @@ def stream(text: str, media_type: str = "text/event-stream") -> Reply:
 
 async def test_events_become_a_list(kind: OpenApi, upstream: Upstream) -> None:
     text = ': hello\n\nid: 7\nevent: add\ndata: {"a":\ndata: 1}\n\ndata: plain\r\n\r\nretry: 5\n\ndata:[DONE]'
-    assert await answer_of(kind, upstream, stream(text)) == [
-        {"event": "add", "data": {"a": 1}, "id": "7"},
-        {"event": "message", "data": "plain"},
-        {"event": "message", "data": "[DONE]"},
-    ]
+    assert await answer_of(kind, upstream, stream(text)) == {
+        "items": [
+            {"event": "add", "data": {"a": 1}, "id": "7"},
+            {"event": "message", "data": "plain"},
+            {"event": "message", "data": "[DONE]"},
+        ],
+        "complete": True,
+    }
 
 
 @pytest.mark.parametrize("media_type", ["application/x-ndjson", "application/jsonl", "application/json-seq"])
 async def test_lines_become_a_list(kind: OpenApi, upstream: Upstream, media_type: str) -> None:
     reply = stream('{"a":1}\n\n\x1e[2]\r\nnot json\n', media_type)
-    assert await answer_of(kind, upstream, reply) == [{"a": 1}, [2], "not json"]
+    assert await answer_of(kind, upstream, reply) == {"items": [{"a": 1}, [2], "not json"], "complete": True}
 
 
 async def test_a_stream_comes_through_where_the_document_promises_json(kind: OpenApi, upstream: Upstream) -> None:
-    assert await answer_of(kind, upstream, stream("data: 1\n\n"), answers({"type": "object"})) == [
-        {"event": "message", "data": 1}
-    ]
+    found = await answer_of(kind, upstream, stream("data: 1\n\n"), answers({"type": "object"}))
+    assert found == {"items": [{"event": "message", "data": 1}], "complete": True}
 
 
-async def test_a_stream_without_end_is_left_with_what_came(kind: OpenApi, upstream: Upstream) -> None:
+@pytest.fixture
+def endless() -> Iterator[Callable[[str, str], Any]]:
+    """Sends a text, and then nothing for as long as the test takes."""
     release = threading.Event()
 
-    def endless(got: Got, handler: Handler) -> None:
-        handler.wfile.write(
-            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\ndata: 2\n\ndata: cut"
-        )
-        handler.wfile.flush()
-        release.wait(10)
+    def make(media_type: str, text: str) -> Any:
+        def reply(got: Got, handler: Handler) -> None:
+            handler.wfile.write(f"HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\n\r\n{text}".encode())
+            handler.wfile.flush()
+            release.wait(10)
 
-    found = await answer_of(kind, upstream, endless)
+        return reply
+
+    yield make
     release.set()
-    assert [one["data"] for one in found] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("media_type", "text", "items", "advice"),
+    [
+        (
+            "text/event-stream",
+            "id: 1\ndata: 1\n\nid: 2\ndata: 2\n\ndata: cut",
+            [{"event": "message", "data": 1, "id": "1"}, {"event": "message", "data": 2, "id": "2"}],
+            "`Last-Event-ID` set to the `id` of the last item",
+        ),
+        ("text/event-stream", "data: 1\n\ndata: cut", [{"event": "message", "data": 1}], "arguments that say where"),
+        ("application/x-ndjson", "1\n2\n3", [1, 2], "arguments that say where"),
+        ("application/stream+json", "1\n2\n3", [1, 2], "arguments that say where"),
+    ],
+)
+async def test_a_stream_without_end_gives_what_came_says_that_it_was_cut_and_how_to_go_on(
+    kind: OpenApi, upstream: Upstream, endless: Any, media_type: str, text: str, items: Any, advice: str
+) -> None:
+    found = await answer_of(kind, upstream, endless(media_type, text))
+    assert (found["items"], found["complete"]) == (items, False)
+    assert "bound" in found["more"] and advice in found["more"]
+
+
+async def test_a_stream_of_events_can_be_gone_on_with(kind: OpenApi, upstream: Upstream) -> None:
+    upstream.routes["/openapi.json"] = as_json(document({"/s": {"get": {"responses": EVENTS}}}))
+    upstream.routes["/s"] = stream("data: 1\n\n")
+    loaded = await kind.load(SourceRequest(location=upstream.url + "/openapi.json", allow_private=True))
+    (tool,) = loaded.tools
+    assert "Last-Event-ID" in tool.input_schema["properties"] and "required" not in tool.input_schema
+    await kind.invoke(Source("s", "w", "openapi", "n", "n", loaded.config), tool, {"Last-Event-ID": "7"}, "")
+    assert upstream.requests[-1].headers["last-event-id"] == "7"
+
+
+async def test_too_many_items_are_a_cut_too(kind: OpenApi, upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "MAX_ITEMS", 3)
+    found = await answer_of(kind, upstream, stream("1\n2\n3\n4\n", "application/x-ndjson"))
+    assert (found["items"], found["complete"]) == ([1, 2, 3], False)
+    found = await answer_of(kind, upstream, stream("1\n2\n3\n", "application/x-ndjson"))
+    assert found == {"items": [1, 2, 3], "complete": True}
 
 
 async def test_a_stream_that_is_too_large_is_cut_at_an_item(kind: OpenApi, upstream: Upstream) -> None:
@@ -81,7 +126,8 @@ async def test_a_stream_that_is_too_large_is_cut_at_an_item(kind: OpenApi, upstr
             pass
 
     found = await answer_of(kind, upstream, flood)
-    assert 1_000 < len(found) <= 100_000 / 13 and set(found) == {"0123456789"}
+    assert 1_000 < len(found["items"]) <= 100_000 / 13 and set(found["items"]) == {"0123456789"}
+    assert not found["complete"] and found["more"]
 
 
 async def test_streams_have_a_type(kind: OpenApi, upstream: Upstream) -> None:
@@ -90,7 +136,9 @@ async def test_streams_have_a_type(kind: OpenApi, upstream: Upstream) -> None:
         document({"/s": {"get": {"responses": {"200": {"description": "", "content": content}}}}}, openapi="3.2.0")
     )
     loaded = await kind.load(SourceRequest(location=upstream.url + "/openapi.json", allow_private=True))
-    assert loaded.tools[0].output_schema == {"type": "array", "items": {"type": "integer"}}
+    shown = loaded.tools[0].output_schema
+    assert shown is not None and shown["properties"]["items"] == {"type": "array", "items": {"type": "integer"}}
+    assert shown["required"] == ["items", "complete"]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from executor.sources.graphql.calls import Body, call_of
 from executor.sources.graphql.results import result_text
 from executor.sources.kind import Probe, SourceRequest
 from executor.sources.loading import Loading
-from executor.sources.openapi.results import transport_error
+from executor.sources.results import transport_error
 
 MAX_SCHEMAS = 8
 

@@ -14,7 +14,7 @@ from executor.sources.addresses import parse
 from executor.sources.egress import Answer, Bounds, Egress, Outgoing
 from executor.sources.graphql.results import json_of
 from executor.sources.kind import Auth, Probe, SourceRequest
-from executor.sources.openapi.names import namespace_from
+from executor.sources.names import namespace_from
 
 BOUNDS = Bounds(seconds=8.0, size=100_000)
 USUAL = ("/graphql", "/api/graphql", "/query")

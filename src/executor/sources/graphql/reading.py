@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import orjson
 from graphql import GraphQLSchema
 
-from executor.errors import DocumentInvalid, EgressRefused, SourceUnreachable
+from executor.errors import DocumentInvalid, SourceUnreachable
 from executor.model.digest import canonical, digest_text
 from executor.model.source import Loaded
 from executor.model.tool import Skipped
@@ -25,15 +24,17 @@ from executor.sources.graphql.probing import headers_of, is_document, namespace_
 from executor.sources.graphql.results import json_of
 from executor.sources.graphql.tools import Reader
 from executor.sources.kind import SourceRequest, Unchanged
-from executor.sources.loading import Loading, Stopped, in_time
-from executor.sources.openapi.loosen import loosen
-from executor.sources.openapi.visits import never
+from executor.sources.loading import Loading, Stopped, in_time, never
+from executor.sources.loosen import loosen
+from executor.sources.reading import no_address, read_file, wrong_status
+from executor.sources.results import one_line
 
 MAX_BYTES = 64_000_000
 MAX_SKIPPED = 500
 FORMAT = "1"  # raise it when the same schema gives other tools than before: then every source is read anew
 GIVE_SCHEMA = "add its schema instead: `executor sources add schema.graphql --base-url ENDPOINT`"
 GIVE_HEADER = "it needs a login: give --header 'Authorization: Bearer …', or " + GIVE_SCHEMA
+STATUS_HINTS = {401: GIVE_HEADER, 403: GIVE_HEADER, 404: "check the address; many services have it at /graphql"}
 GIVE_ENDPOINT = "say where the service is: --base-url https://api.example.com/graphql"
 
 
@@ -70,11 +71,8 @@ async def read_document(
     if "://" in request.location:
         return None
     if not (request.again and request.allow_private):
-        raise EgressRefused(
-            f"{request.location[:200]!r} is no http:// or https:// address",
-            hint="give a full address, or send the file's content as `document` (`executor sources add FILE` does)",
-        )
-    return await asyncio.to_thread(read_file, request.location)
+        raise no_address(request.location)
+    return await asyncio.to_thread(read_file, request.location, MAX_BYTES)
 
 
 async def download(
@@ -85,7 +83,7 @@ async def download(
     headers = {"Accept": "*/*", **(dict(request.headers) if same else {})}
     answer = await egress.send(Outgoing("GET", address, headers), origins=origins, bounds=bounds)
     if answer.status != 200:
-        raise unreachable(address, answer)
+        raise wrong_status(address, answer, STATUS_HINTS)
     return answer.body
 
 
@@ -109,7 +107,7 @@ async def introspect(
 def no_introspection(endpoint: str, answer: Answer, value: Any) -> SourceUnreachable | DocumentInvalid:
     errors = value.get("errors") if isinstance(value, dict) else None
     if answer.status >= 300 and not (errors and answer.status == 400):
-        return unreachable(endpoint, answer)
+        return wrong_status(endpoint, answer, STATUS_HINTS)
     if not errors:
         what = "holds no schema" if isinstance(value, dict) else "is not JSON"
         return DocumentInvalid(
@@ -118,36 +116,12 @@ def no_introspection(endpoint: str, answer: Answer, value: Any) -> SourceUnreach
         )
     first = errors[0] if isinstance(errors, list) else errors
     said = str(first.get("message") if isinstance(first, dict) else first)
-    said = "".join(c if c.isprintable() else " " for c in said)[:200]
+    said = one_line(said, 200)
     is_login = any(word in said.lower() for word in ("authenticat", "authoriz", "log in", "access denied", "token"))
     return DocumentInvalid(
         f"{shown(endpoint)} does not tell its schema (introspection): {said}",
         hint=GIVE_HEADER if is_login else GIVE_SCHEMA,
     )
-
-
-def unreachable(address: str, answer: Answer) -> SourceUnreachable:
-    hints = {401: GIVE_HEADER, 403: GIVE_HEADER, 404: "check the address; many services have it at /graphql"}
-    return SourceUnreachable(
-        f"{shown(address)} answered {answer.status}",
-        hint=hints.get(answer.status, "check the address, then try again"),
-        reason="status",
-        upstream_status=answer.status,
-    )
-
-
-def read_file(location: str) -> bytes:
-    path = Path(location)
-    try:
-        if not path.is_absolute():
-            raise FileNotFoundError(2, "it was read from an unknown directory")
-        if path.stat().st_size > MAX_BYTES:
-            raise DocumentInvalid(f"{path} is larger than {MAX_BYTES:,} bytes", hint="remove what isn't used")
-        return path.read_bytes()
-    except OSError as error:
-        raise SourceUnreachable(
-            f"{path} can't be read: {error.strerror}", hint="check the path, or add the source again", reason="file"
-        ) from error
 
 
 def build_catalog(

@@ -9,7 +9,7 @@ import orjson
 from executor.errors import ToolError
 from executor.model.tool import Tool
 from executor.sources.egress import Answer
-from executor.sources.openapi.results import HINTS, RETRYABLE, read_json, snippet, unexpected, upstream_error
+from executor.sources.results import HINTS, RETRYABLE, one_line, read_json, snippet, unexpected, upstream_error
 
 MAX_ERRORS = 50
 CODE_HINTS = {
@@ -73,7 +73,7 @@ def said(error: Any) -> str:
     """The service's own words, and which field they are about."""
     message = error.get("message") if isinstance(error, dict) else error
     text = message if isinstance(message, str) and message.strip() else "the service reports an error without a message"
-    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())[:300]
+    text = one_line(text, 300)
     path = error.get("path") if isinstance(error, dict) else None
     steps = [str(step)[:60] for step in path[:20]] if isinstance(path, list) else []
     return f"{text} (at {'.'.join(steps)})" if len(steps) > 1 and all(step.isprintable() for step in steps) else text

@@ -9,9 +9,8 @@ from executor.model.tool import Effect, Schema, Skipped, Tool
 from executor.sources.graphql.outline import Argument, Field, Outline, inner_name
 from executor.sources.graphql.schemas import Schemas, summary
 from executor.sources.graphql.selection import Selections
-from executor.sources.loading import Stopped
-from executor.sources.openapi.names import MAX_LENGTH, TAKEN, short_hash, unique
-from executor.sources.openapi.visits import Abandoned, never
+from executor.sources.loading import Abandoned, Stopped, never
+from executor.sources.names import MAX_LENGTH, TAKEN, short_hash, unique
 from executor.sources.references import names_in
 
 MAX_DESCRIPTION = 1_000

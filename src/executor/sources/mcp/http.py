@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 import httpcore2
@@ -28,6 +29,7 @@ from executor.sources.reach import Reach
 KEEP_ALIVE_SECONDS = 4.0
 CONNECT_SECONDS = 10.0
 STREAM_SECONDS = 600.0
+END_SECONDS, END_BYTES = 0.25, 10_000  # for what may follow an answer
 SESSION = "mcp-session-id"
 FORBIDDEN = frozenset({"host", "content-length", "transfer-encoding", "connection", "content-type", "accept",
                        "accept-encoding", SESSION, "mcp-protocol-version"})  # fmt: skip
@@ -177,18 +179,18 @@ class Body(httpx2.AsyncByteStream):
 
     def __init__(self, stream: Any, origin: str, exchange: Exchange | None, limit: int) -> None:
         self._stream = stream
+        self._parts = aiter(stream)
         self._origin = origin
         self._exchange = exchange
         self._limit = limit
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
-        parts = aiter(self._stream)
         deadline = None if self._exchange is None else self._exchange.deadline + 1.0
         while True:
             try:
                 async with asyncio.timeout_at(deadline):
-                    part = await anext(parts)
+                    part = await anext(self._parts)
             except StopAsyncIteration:
                 self._mark_broken()
                 return
@@ -215,7 +217,20 @@ class Body(httpx2.AsyncByteStream):
         return error
 
     async def aclose(self) -> None:
-        await self._stream.aclose()
+        try:
+            if self.is_events:
+                await self._read_on()
+        finally:
+            await self._stream.aclose()
+
+    async def _read_on(self) -> None:
+        """Only a connection whose answer was read to its end is used again, and servers end theirs right after it."""
+        size = 0
+        with suppress(StopAsyncIteration, httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError,
+                      OSError):  # fmt: skip
+            async with asyncio.timeout(END_SECONDS):
+                while size < END_BYTES:
+                    size += len(await anext(self._parts))
 
 
 def open_client(

@@ -148,10 +148,11 @@ class Mcp:
                 raise results.vanished(tool) from error
             raise
 
-    async def forget(self, source_id: str) -> None:
-        """Close what was kept open for a source that is gone."""
-        link = self._links.pop(source_id, None)
-        self._changes.forget(source_id)
+    async def forget(self, source: Source) -> None:
+        """Close what was kept open for a source that is gone, also if nothing was ever called over it."""
+        unclaimed = endpoints.of_config(source.config).digest
+        link = self._links.pop(source.id, None) or self._unclaimed.pop(unclaimed, None)
+        self._changes.forget(source.id)
         if link is not None:
             await link.close()
 

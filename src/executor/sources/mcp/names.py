@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import keyword
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from executor.sources.kind import RESERVED
+from executor.sources.names import MAX_LENGTH, TAKEN, short_hash, unique
 
-MAX_LENGTH = 64
-# Names with a meaning of their own on objects of the languages that call tools, and Python's keywords.
-TAKEN = frozenset(
-    {
-        "then", "catch", "finally", "constructor", "prototype", "toString", "toLocaleString", "valueOf", "toJSON",
-        "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "arguments", "caller", "callee", "name", "length",
-        "apply", "call", "bind",
-    }
-) | frozenset(keyword.kwlist)  # fmt: skip
 NOISE = frozenset({"mcp", "reference", "server", "example", "servers", "the", "http", "stdio", "sse", "api", "v"})
 RUNNERS = frozenset({"npx", "npm", "node", "bunx", "bun", "deno", "uvx", "uv", "pipx", "python", "python3", "docker",
                      "run", "exec", "sh", "bash", "env", "tool"})  # fmt: skip
-
-
-def short_hash(text: str, length: int = 4) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:length]
 
 
 def identifier(text: str) -> str:
@@ -45,23 +30,9 @@ def identifier(text: str) -> str:
 
 
 def name_all(originals: Sequence[str], kept: Mapping[str, str]) -> dict[str, str]:
-    """A name for each original. One that was given before stays; of new ones that clash, each gets a hash of its own,
-    so that the order in which a server lists them decides nothing."""
-    given = {original: kept[original] for original in originals if original in kept}
-    wanted = {original: identifier(original) for original in originals if original not in given}
-    counts = Counter(name.lower() for name in wanted.values())
-    taken = {name.lower() for name in given.values()}
-    for original, name in wanted.items():
-        if counts[name.lower()] > 1 or name.lower() in taken:
-            name = distinct(name, original, taken | counts.keys())
-        taken.add(name.lower())
-        given[original] = name
-    return given
-
-
-def distinct(name: str, original: str, taken: set[str]) -> str:
-    candidates = (f"{name}_{short_hash(original, length)}" for length in range(4, 65))
-    return next(candidate for candidate in candidates if candidate.lower() not in taken)
+    """A name for each original, whatever order a server lists them in."""
+    each = list(dict.fromkeys(originals))
+    return dict(zip(each, unique([(identifier(one), one) for one in each], kept), strict=True))
 
 
 def namespace_from(server_name: str, host: str, command: Sequence[str]) -> str:

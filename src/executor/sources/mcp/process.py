@@ -65,15 +65,20 @@ class Child:
 
     async def send(self, item: SessionMessage) -> None:
         """Runs in the task of whoever sends, so that it is known which request has left."""
-        assert self.process.stdin is not None  # noqa: S101 - tells the type
+        pipe = self.process.stdin
+        assert pipe is not None  # noqa: S101 - tells the type
         data = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
-        if self.process.stdin.is_closing():
-            raise SourceUnreachable(f"{self._where} has ended", hint="try again", reason="closed", sent=False)
+        is_refused = pipe.is_closing()
+        if not is_refused:
+            is_next = not pipe.transport.get_write_buffer_size()
+            pipe.write(data)
+            is_refused = is_next and pipe.is_closing()  # tried at once: nobody reads it any more
+        if is_refused:
+            raise SourceUnreachable(f"{self._where} has ended", hint="try again", reason="connect", sent=False)
         if (exchange := CURRENT.get()) is not None:
             exchange.sent = True
-        self.process.stdin.write(data)
         with suppress(ConnectionError):  # the end of its output tells it better
-            await self.process.stdin.drain()
+            await pipe.drain()
 
     async def aclose(self) -> None:
         """Both directions end together, when the command is stopped."""

@@ -10,7 +10,7 @@ import orjson
 from executor.errors import EgressRefused, SourceError, ToolError
 from executor.model.tool import Tool
 from executor.sources.mcp.endpoint import printable
-from executor.sources.mcp.schemas import plain
+from executor.sources.vocabulary import plain
 
 MAX_SAID = 300
 MAX_DETAILS = 64_000

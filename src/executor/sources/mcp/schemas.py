@@ -6,28 +6,19 @@ the standard would accept is repaired or left out: a sloppy schema must not bloc
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Any
 from urllib.parse import unquote
 
 from executor.model.references import PREFIX, deep_digests
 from executor.model.tool import Schema
+from executor.sources.vocabulary import LISTS, MAPS, MAX_DEPTH, SINGLES, TYPES, plain
 
-MAPS = frozenset({"properties", "patternProperties", "dependentSchemas"})
-LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
-SINGLES = frozenset(
-    {"items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames",
-     "unevaluatedProperties", "unevaluatedItems"}
-)  # fmt: skip
 DROPPED = frozenset(
     {"$schema", "$id", "id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor",
      "$comment", "$vocabulary", "$defs", "definitions", "dependencies", "additionalItems", "examples"}
 )  # fmt: skip
-TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
-MAX_DEPTH = 64
 MAX_NODES = 50_000
-INT64 = 2**63
 
 
 class SchemaTooLarge(Exception):
@@ -169,18 +160,3 @@ def tidy(schema: Schema) -> Schema:
     if "enum" in schema and (not isinstance(schema["enum"], list) or not schema["enum"]):
         del schema["enum"]
     return schema
-
-
-def plain(value: Any, depth: int = 0) -> Any:
-    """As the catalog's storage can hold it: no integers over 64 bits, no infinities."""
-    if isinstance(value, bool) or value is None or isinstance(value, str):
-        return value
-    if isinstance(value, int):
-        return value if -INT64 <= value < 2 * INT64 else float(value) if abs(value) < 10**300 else None
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if depth > MAX_DEPTH:
-        return None
-    if isinstance(value, dict):
-        return {str(key): plain(part, depth + 1) for key, part in value.items()}
-    return [plain(part, depth + 1) for part in value] if isinstance(value, list) else str(value)

@@ -8,10 +8,10 @@ from typing import Any
 
 from executor.model.tool import Effect, Schema, Skipped, Tool
 from executor.sources.digests import with_digests
+from executor.sources.loosen import loosen
 from executor.sources.mcp import names
 from executor.sources.mcp.endpoint import printable
 from executor.sources.mcp.schemas import Definitions, SchemaTooLarge
-from executor.sources.openapi.loosen import loosen
 
 MAX_DESCRIPTION = 8_000
 MAX_NAME = 1_000

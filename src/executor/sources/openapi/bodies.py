@@ -9,6 +9,7 @@ from executor.model.tool import Schema
 from executor.sources.openapi.document import Document, UnresolvedRef, key_text
 from executor.sources.openapi.media import form_of, is_json, preferred
 from executor.sources.openapi.parameters import Unusable
+from executor.sources.openapi.schemas import beside
 from executor.sources.openapi.visits import remembered
 
 MAX_DEPTH = 12
@@ -74,7 +75,7 @@ def body_of(document: Document, operation: dict[str, Any]) -> Body | None:
 
 def of_media(document: Document, media_type: str, media: dict[str, Any], required: bool) -> Body:
     form = form_of(media_type)
-    schema = media.get("schema", {})
+    schema = folded(document, media.get("schema", {}))
     if form == "json" and ("*" in media_type or "/" not in media_type):
         media_type = "application/json"
         if is_file(document, schema):
@@ -88,8 +89,15 @@ def of_media(document: Document, media_type: str, media: dict[str, Any], require
     fields = fields_of(document, schema)
     if fields is None and form == "form" and isinstance(schema, dict) and schema.get("type") == "string":
         return Body(media_type, "text", {}, required, None)  # a form that is written out already
-    fields = fields or Fields(open=True)
+    if fields is None:  # a form is made of fields, also where its schema says something else
+        fields, schema = Fields(open=True), {"type": "object"}
     return Body(media_type, form, schema, required, fields, encodings(document, form, fields, media.get("encoding")))
+
+
+def folded(document: Document, schema: Any) -> Any:
+    """A reference and what stands beside it as parts of one schema."""
+    more = beside(schema) if document.has_siblings and isinstance(schema, dict) and "$ref" in schema else None
+    return {"allOf": [{"$ref": schema["$ref"]}, more]} if more else schema
 
 
 def encodings(document: Document, form: str, fields: Fields, raw: Any) -> dict[str, dict[str, Any]]:

@@ -6,7 +6,6 @@ import gc
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,30 +14,34 @@ from executor.model.digest import digest_text
 from executor.model.source import Loaded
 from executor.model.tool import Skipped
 from executor.sources.addresses import shown
-from executor.sources.digests import with_digests
+from executor.sources.digests import digested
 from executor.sources.kind import SourceRequest
-from executor.sources.loading import Stopped
+from executor.sources.loosen import loosen
+from executor.sources.names import namespace_from
 from executor.sources.openapi import document as documents
-from executor.sources.openapi import names, security, servers, swagger
+from executor.sources.openapi import security, servers, swagger
 from executor.sources.openapi.linked import Linked, absolute, base_of
-from executor.sources.openapi.loosen import loosen
 from executor.sources.openapi.operations import Reader
 from executor.sources.openapi.parsing import parse
-from executor.sources.openapi.visits import Visits, never
+from executor.sources.openapi.visits import Visits
+from executor.sources.stopping import Stopped, never
 
 # Raised when the same document gives other tools than before: then an unchanged document is read again all the same.
-READER = "2"
+READER = "3"
 NOTHING: Mapping[str, bytes] = {}
 NO_REASONS: Mapping[str, str] = {}
 _building = threading.Lock()
 _builds = 0
+_was_enabled = True
 
 
 @contextmanager
 def without_collection() -> Iterator[None]:
     """A build makes millions of objects and no cycles: looking for those would take a quarter of its time."""
-    global _builds
+    global _builds, _was_enabled
     with _building:
+        if _builds == 0:
+            _was_enabled = gc.isenabled()
         _builds += 1
         gc.disable()
     try:
@@ -46,7 +49,7 @@ def without_collection() -> Iterator[None]:
     finally:
         with _building:
             _builds -= 1
-            if _builds == 0:
+            if _builds == 0 and _was_enabled:
                 gc.enable()
 
 
@@ -58,7 +61,22 @@ def build_catalog(
     refused: Mapping[str, str] = NO_REASONS,
     stopped: Stopped = never,
 ) -> Loaded:
-    """`others` are the documents that this one refers to, by address; `refused` says why some are missing."""
+    with without_collection():
+        return digested(read_catalog(request, data, location, others, refused, stopped))
+
+
+def read_catalog(
+    request: SourceRequest,
+    data: bytes,
+    location: str,
+    others: Mapping[str, bytes] = NOTHING,
+    refused: Mapping[str, str] = NO_REASONS,
+    stopped: Stopped = never,
+) -> Loaded:
+    """Without the digests of tools: whoever makes rows of them needs the same text, and then has them on the way.
+
+    `others` are the documents that this one refers to, by address; `refused` says why some are missing.
+    """
     with without_collection():
         root = documents.read_root(data, shown(location) or "the document")
         linked = Linked(refused=dict(refused), contents=dict(others))
@@ -86,18 +104,17 @@ def built(request: SourceRequest, document: documents.Document, location: str, d
     offered = swagger.servers(root) if document.is_swagger else root.get("servers")
     server = servers.base_url(offered, given=request.base_url, location=location, options=request.options)
     title = title_of(root)
-    namespace = request.namespace or names.namespace_from(title, urlsplit(server).hostname or "")
+    namespace = request.namespace or namespace_from(title, urlsplit(server).hostname or "")
     reader = Reader(
         document,
         namespace=namespace,
         location=location,
+        server=server,
         given_base_url=request.base_url,
         options=request.options,
         known=request.names,
     )
-    tools = [
-        replace(tool, binding={**tool.binding, "server": tool.binding["server"] or server}) for tool in reader.tools()
-    ]
+    tools = reader.tools()
     if not tools and not reader.skipped:
         reader.skipped.extend(hooks(root))
     elif not tools:
@@ -108,7 +125,7 @@ def built(request: SourceRequest, document: documents.Document, location: str, d
     return Loaded(
         name=request.name or title[:200] or namespace,
         namespace=namespace,
-        tools=with_digests(tools, reader.schemas.definitions),
+        tools=tuple(tools),
         definitions=reader.schemas.definitions,
         skipped=(*reader.skipped, *opened),
         document_digest=digest,

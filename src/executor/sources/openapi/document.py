@@ -7,8 +7,9 @@ from typing import Any
 from urllib.parse import unquote
 
 from executor.errors import DocumentInvalid
-from executor.sources.openapi.parsing import GIVE_DOCUMENT, MAX_BYTES, described, key_text, parse
+from executor.sources.openapi.parsing import GIVE_DOCUMENT, MAX_BYTES, described, parse
 from executor.sources.openapi.visits import Visits
+from executor.sources.vocabulary import key_text
 
 __all__ = ["GIVE_DOCUMENT", "MAX_BYTES", "Document", "UnresolvedRef", "key_text", "read", "version_of"]
 
@@ -40,6 +41,8 @@ class Document:
         self.walked: dict[tuple[str, int, int], tuple[Any, Any]] = {}
         self.version = version_of(root)
         self.is_swagger = self.version.startswith("2") and "openapi" not in root
+        # Before 3.1, whatever stands beside a `$ref` is to be ignored.
+        self.has_siblings = not self.is_swagger and not self.version.startswith("3.0")
         self._others = others
         self._refused = refused
         self._resolved: dict[str, Any] = {}
@@ -58,6 +61,8 @@ class Document:
     def follow(self, node: Any) -> Any:
         """What a chain of `$ref`s ends at."""
         self.visits.spend()
+        if not isinstance(node, dict) or "$ref" not in node:
+            return node
         for _ in range(MAX_HOPS):
             if not (isinstance(node, dict) and isinstance(node.get("$ref"), str)):
                 return node
@@ -73,6 +78,8 @@ class Document:
 
     def is_read_only(self, schema: Any) -> bool:
         """Of a property: by its own word or that of what it refers to."""
+        if not isinstance(schema, dict) or "$ref" not in schema:
+            return isinstance(schema, dict) and schema.get("readOnly") is True
         try:
             target = self.follow(schema)
         except UnresolvedRef:

@@ -93,8 +93,8 @@ def whole(form: str, value: Any) -> str:
 
 
 def joined(parameter: dict[str, Any], value: Any) -> str:
-    if parameter.get("content"):
-        return encode(whole(parameter["content"], value))
+    if parameter.get("content"):  # of a path: no service means the quotes of a JSON text there
+        return encode(value if isinstance(value, str) else whole(parameter["content"], value))
     separator = SEPARATORS.get(parameter["style"], ",")
     reserved = parameter.get("reserved", False)
     return separator.join(encode(piece, reserved) for piece in pieces(parameter, value))

@@ -14,6 +14,7 @@ from executor.sources.loading import Loading
 from executor.sources.openapi import linked, parsing
 from executor.sources.openapi.catalog import READER
 from executor.sources.openapi.servers import origin_of
+from executor.sources.reading import no_address, read_file, wrong_status
 
 ACCEPT_DOCUMENT = "application/json, application/yaml;q=0.9, text/yaml;q=0.9, */*;q=0.5"
 ALLOW_REFS = "remoteRefs"
@@ -68,11 +69,8 @@ class Fetcher:
         if "://" in address:
             return await self._download(request, address)
         if not (request.again and request.allow_private):
-            raise EgressRefused(
-                f"{address[:200]!r} is no http:// or https:// address",
-                hint="give a full address, or send the file's content as `document` (`executor sources add FILE` does)",
-            )
-        return Read(await asyncio.to_thread(read_file, address), address, {})
+            raise no_address(address)
+        return Read(await asyncio.to_thread(read_file, address, parsing.MAX_BYTES), address, {})
 
     async def _download(self, request: SourceRequest, address: str) -> Read:
         known = request.validators if request.validators.get("reader") == READER else {}
@@ -82,7 +80,7 @@ class Fetcher:
         if answer.status == 304 and asked:
             raise Unchanged
         if answer.status != 200:
-            raise wrong_status(address, answer)
+            raise wrong_status(address, answer, STATUS_HINTS)
         validators = {"etag": answer.headers.get("ETag", ""), "last_modified": answer.headers.get("Last-Modified", "")}
         return Read(answer.body, answer.url, {name: value[:500] for name, value in validators.items() if value})
 
@@ -101,13 +99,13 @@ class Fetcher:
             if uri.startswith("file:") or "://" not in uri:
                 if folder is None:
                     raise EgressRefused("files are read only for a document that an operator added as a file")
-                return await asyncio.to_thread(lambda: read_file(str(linked.file_path(uri, folder))))
+                return await asyncio.to_thread(lambda: read_file(str(linked.file_path(uri, folder)), parsing.MAX_BYTES))
             if not linked.allowed(uri, location if is_url else uri_of(request), request.options.get(ALLOW_REFS)):
                 raise EgressRefused(f"it is on another origin, and the option `{ALLOW_REFS}` does not name that")
             request.progress(f"reading {shown(uri)}")
             answer = await self.get(request, uri)
             if answer.status != 200:
-                raise wrong_status(uri, answer)
+                raise wrong_status(uri, answer, STATUS_HINTS)
             return answer.body
 
         return await linked.gather(root, linked.base_of(location), fetch, self._loading)
@@ -116,28 +114,3 @@ class Fetcher:
 def uri_of(request: SourceRequest) -> str:
     """A file has no origin of its own; the reserved name matches none."""
     return request.base_url or "https://file.invalid"
-
-
-def wrong_status(address: str, answer: Answer) -> SourceUnreachable:
-    return SourceUnreachable(
-        f"{shown(address)} answered {answer.status}",
-        hint=STATUS_HINTS.get(answer.status, "check the address, then try again"),
-        reason="status",
-        upstream_status=answer.status,
-    )
-
-
-def read_file(location: str) -> bytes:
-    path = Path(location)
-    if not path.is_absolute():
-        raise SourceUnreachable(
-            f"{location[:200]!r} was read from an unknown directory", hint="add the source again", reason="file"
-        )
-    try:
-        if path.stat().st_size > parsing.MAX_BYTES:
-            raise parsing.too_large(str(path))
-        return path.read_bytes()
-    except OSError as error:
-        raise SourceUnreachable(
-            f"{path} can't be read: {error.strerror}", hint="check the path, or add the source again", reason="file"
-        ) from error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,12 +17,13 @@ from executor.sources.kind import Probe, SourceRequest, Unchanged
 from executor.sources.loading import Loading, in_time
 from executor.sources.openapi import arguments as forms
 from executor.sources.openapi import linked, listing, parsing, probing
-from executor.sources.openapi.catalog import READER, build_catalog, digest_of, without_collection
+from executor.sources.openapi.catalog import READER, build_catalog, digest_of, read_catalog, without_collection
 from executor.sources.openapi.document import read_root
 from executor.sources.openapi.fetching import Fetcher, Read, address_of
 from executor.sources.openapi.request import build as build_request
-from executor.sources.openapi.results import result_text, transport_error
+from executor.sources.openapi.results import result_text
 from executor.sources.openapi.servers import origin_of
+from executor.sources.results import transport_error
 
 __all__ = ["OpenApi", "build_catalog"]
 
@@ -52,11 +55,11 @@ class OpenApi:
             request = await grants.opened(request)
             read = await self._fetcher.read(request)
             others = await self._others(request, read)
-            if is_known(request, digest_of(read.data, others.contents)):
+            if await asyncio.to_thread(is_known, request, read.data, others.contents):
                 raise Unchanged
             request.progress("indexing operations")
             parts = (read.data, read.location, others.contents, others.refused)
-            loaded = await apart.build(build_catalog, request, *parts, loading=self._loading)
+            loaded = await apart.build(read_catalog, request, *parts, loading=self._loading)
             server, anywhere = loaded.config["base_url"], self._egress.allow_private
             origins = await grants.settled(request, server, anywhere=anywhere)
             loaded = replace(loaded, config={**loaded.config, "origins": origins})
@@ -64,7 +67,7 @@ class OpenApi:
 
     async def _others(self, request: SourceRequest, read: Read) -> linked.Linked:
         request.progress(f"reading {len(read.data):,} bytes")
-        if not linked.may_leave(read.data):
+        if not await self._loading.run(lambda stopped: linked.may_leave(read.data)):
             return linked.Linked()
         where = shown(read.location) or "the document"
         root = await self._loading.run(lambda stopped: parse_root(read.data, where))
@@ -123,9 +126,9 @@ def parse_root(data: bytes, where: str) -> dict[str, Any]:
         return read_root(data, where)
 
 
-def is_known(request: SourceRequest, digest: str) -> bool:
+def is_known(request: SourceRequest, data: bytes, others: Mapping[str, bytes]) -> bool:
     known = request.validators
-    return bool(known) and known.get("digest") == digest and known.get("reader") == READER
+    return known.get("reader") == READER and known.get("digest") == digest_of(data, others)
 
 
 def with_validators(loaded: Loaded, read: Read, *, has_others: bool) -> Loaded:

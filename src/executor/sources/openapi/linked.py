@@ -11,20 +11,27 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from executor.errors import DocumentInvalid, ExecutorError, SourceUnreachable
 from executor.sources.addresses import parse as parse_url
 from executor.sources.addresses import shown
-from executor.sources.loading import Loading, Stopped
 from executor.sources.openapi import parsing
+from executor.sources.stopping import Stopped
+
+if TYPE_CHECKING:
+    from executor.sources.loading import Loading
 
 MAX_DOCUMENTS = 500
 # Values in which a reference is only an example of one.
 _VALUES = frozenset({"example", "examples", "default", "enum", "const"})
 _MAPS = frozenset({"properties", "patternProperties", "schemas", "definitions", "parameters", "responses", "$defs"})
-_LEAVES = re.compile(rb"""\$ref["']?\s*:\s*["']?[^#"'\s]""")
+# It begins with plain text, which is searched for ten times as fast as anything else.
+_LEAVES = re.compile(rb"""\$ref["']?\s*:\s*(?:["'][^#"']|[^#"'\s{\[])""")
+_BEFORE = frozenset(b"\"'{,[ \t\r\n")
+WINDOW = 200_000
+OVERLAP = 1_000
 
 Fetch = Callable[[str], Awaitable[bytes]]
 
@@ -40,7 +47,12 @@ class Linked:
 
 def may_leave(data: bytes) -> bool:
     """Whether any `$ref` may lead out of the document: much cheaper to see in its text than in its values."""
-    return _LEAVES.search(data) is not None
+    for start in range(0, len(data), WINDOW):  # nothing else runs during one search
+        for found in _LEAVES.finditer(data, start, start + WINDOW + OVERLAP):
+            at = found.start()
+            if at == 0 or data[at - 1] in _BEFORE:  # else it is the last part of a path
+                return True
+    return False
 
 
 def base_of(location: str) -> str:

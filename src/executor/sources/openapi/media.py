@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 FORM = "application/x-www-form-urlencoded"
 LINES = frozenset(
@@ -18,10 +19,12 @@ _TEXT = frozenset({"application/javascript", "application/ecmascript", "applicat
                    "application/xhtml", "application/x-sh", "application/jwt", "application/jose"})  # fmt: skip
 
 
+@lru_cache(1_000)
 def essence(media_type: str) -> str:
     return media_type.partition(";")[0].strip().lower()
 
 
+@lru_cache(1_000)
 def is_json(media_type: str) -> bool:
     bare = essence(media_type)
     if bare in ("application/json", "text/json"):
@@ -54,7 +57,7 @@ def is_text(media_type: str) -> bool:
 def form_of(media_type: str) -> str:
     """How a body of this type is written: `json`, `form`, `multipart`, `lines`, `xml`, `text` or `binary`."""
     bare = essence(media_type)
-    if is_json(bare) or bare in ("*/*", "application/*", ""):
+    if is_json(bare) or bare in ("*/*", "application/*", "") or ("json" in bare and "/" not in bare):
         return "json"
     if bare == FORM:
         return "form"

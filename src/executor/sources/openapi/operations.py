@@ -9,7 +9,8 @@ from typing import Any
 
 from executor.errors import DocumentInvalid, EgressRefused
 from executor.model.tool import Effect, Skipped, Tool
-from executor.sources.openapi import answers, names, pages, security, swagger
+from executor.sources.names import unique
+from executor.sources.openapi import answers, names, pages, security, streams, swagger
 from executor.sources.openapi.bodies import body_of
 from executor.sources.openapi.document import Document, UnresolvedRef, key_text
 from executor.sources.openapi.parameters import Parameter, Unusable, collect
@@ -43,10 +44,11 @@ class Operation:
 
     @property
     def wanted_name(self) -> str:
-        group = names.group_name(self.tags, self.path)
+        tags = self.tags
+        group = names.group_name(tags, self.path)
         operation_id = self.raw.get("operationId")
         text = key_text(operation_id) if operation_id is not None else ""
-        return f"{group}.{names.operation_name(text, self.method, self.path, self.tags[0] if self.tags else '')}"
+        return f"{group}.{names.operation_name(text, self.method, self.path, tags[0] if tags else '')}"
 
 
 class Reader:
@@ -59,6 +61,7 @@ class Reader:
         namespace: str,
         location: str,
         given_base_url: str,
+        server: str = "",
         options: Mapping[str, Any] = NOTHING,
         known: Mapping[str, str] = NOTHING,
     ) -> None:
@@ -68,13 +71,14 @@ class Reader:
         self._namespace = namespace
         self._location = location
         self._given_base_url = given_base_url
+        self._base_url = server
         self._options = options
         self._known = known
 
     def tools(self) -> list[Tool]:
         operations = list(self._operations())
         wanted = [(operation.wanted_name, operation.where) for operation in operations]
-        paths = names.unique(wanted, names.kept(self._known, self._namespace))
+        paths = unique(wanted, names.kept(self._known, self._namespace))
         found: list[Tool] = []
         for operation, path in zip(operations, paths, strict=True):
             self.document.visits.begin()
@@ -139,6 +143,7 @@ class Reader:
         else:
             parameters = collect(self.document, operation.path, operation.item.get("parameters"), raw.get("parameters"))
         responses = answers.successes(self.document, raw)
+        parameters = streams.resumable(parameters, responses)
         tool = self._tool(operation, raw, path, parameters, responses)
         yield tool
         if operation.method in ("get", "query") and tool.binding["body"] is None:
@@ -171,7 +176,7 @@ class Reader:
                 "operation": operation.where,
                 "method": operation.method.upper(),
                 "path": operation.path,
-                "server": self._server(operation),
+                "server": self._server(operation) or self._base_url,
                 "parameters": [parameter.binding() for parameter in parameters],
                 "body": body_binding(self.schemas, body, flat),
                 "answers": {status: answers.promise(self.document, one) for status, one in responses.items()},
@@ -204,7 +209,8 @@ class Reader:
         if not servers or self._given_base_url or self.document.is_swagger:
             return ""
         variables = self._options.get("variables")
-        return base_url(servers, given="", location=self._location, options={"variables": variables})
+        location = self._location if "://" in self._location else self._base_url
+        return base_url(servers, given="", location=location, options={"variables": variables})
 
 
 def effect(method: str) -> Effect:
@@ -215,6 +221,8 @@ def effect(method: str) -> Effect:
 
 
 def check_path(path: str) -> None:
+    if "." not in path and "%" not in path and "://" not in path:
+        return
     if "://" in path.partition("?")[0].partition("{")[0]:
         raise Unusable("its path is a whole address")
     segments = re.split(r"[/?#]", re.sub(r"%2e", ".", path, flags=re.IGNORECASE))
@@ -226,4 +234,4 @@ def description(raw: dict[str, Any], where: str) -> str:
     """Summary, then description. What a document says is text for readers, so it is kept printable and bounded."""
     parts = [raw[key].strip() for key in ("summary", "description") if isinstance(raw.get(key), str)]
     text = "\n\n".join(dict.fromkeys(part for part in parts if part)) or where
-    return _UNPRINTABLE.sub(" ", text)[:MAX_DESCRIPTION]
+    return _UNPRINTABLE.sub(" ", text[:MAX_DESCRIPTION])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from executor.model.tool import Schema
@@ -10,6 +11,7 @@ from executor.sources.openapi.answers import content_schema, object_parts, types
 from executor.sources.openapi.document import Document, UnresolvedRef
 from executor.sources.openapi.parameters import Parameter
 
+_SEPARATORS = re.compile(r"[^a-z0-9]")
 DEFAULT_PAGES = 20
 DEFAULT_ITEMS = 1_000
 MAX_PAGES = 500
@@ -63,8 +65,9 @@ SIZES = (
 )
 
 
+@lru_cache(20_000)
 def plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
+    return _SEPARATORS.sub("", name.lower())
 
 
 def pages_of(document: Document, responses: dict[str, dict[str, Any]], parameters: list[Parameter]) -> dict[str, Any]:

@@ -28,9 +28,12 @@ OWN_HEADERS = frozenset(
         "transfer-encoding", "upgrade", "trailer", "keep-alive", "proxy-authorization", "proxy-connection", "via",
         "user-agent", "accept-encoding", "content-encoding", "forwarded", "x-forwarded-for", "x-forwarded-host",
         "x-forwarded-proto", "x-real-ip", "x-http-method-override", "x-http-method", "x-method-override", "origin",
-        "referer", "set-cookie", "date", "http2-settings",
+        "set-cookie", "http2-settings",
     }
 )  # fmt: skip
+# Change what is called: given only where the document names a value for them that does no more than read.
+OVERRIDES = frozenset({"x-http-method-override", "x-http-method", "x-method-override"})
+READING = frozenset({"GET", "HEAD", "OPTIONS"})
 TEMPLATE = re.compile(r"\{([^{}/]+)\}")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 
@@ -84,8 +87,10 @@ def collect(document: Document, path: str, *lists: Any) -> list[Parameter]:
         same = name.lower() if place == "header" else name
         found[(place, same)] = (name, parameter)
     for name in TEMPLATE.findall(path):
+        if f"={{{name}}}" in path and ("query", name) in found:  # `/search?q={q}`: it has its place already
+            found[("path", name)] = found.pop(("query", name))
         found.setdefault(("path", name), (name, {"required": True, "schema": {"type": "string"}}))
-    kept = [(place, name, raw) for (place, _), (name, raw) in found.items() if keep(place, name, path)]
+    kept = [(place, name, raw) for (place, _), (name, raw) in found.items() if keep(place, name, path, raw)]
     return name_arguments([built(document, place, name, raw) for place, name, raw in kept])
 
 
@@ -114,18 +119,34 @@ def bare(name: str) -> str:
     return name.strip(" {}+*?;&/.").partition(":")[0].lower()
 
 
-def keep(place: str, name: str, path: str) -> bool:
+def keep(place: str, name: str, path: str, raw: dict[str, Any]) -> bool:
     if place not in PLACES:
         raise Unusable(f"the parameter {name[:80]!r} is in {place[:40]!r}, which does not exist in OpenAPI")
     if place in ("header", "cookie"):
-        is_free = place == "cookie" or name.lower() not in OWN_HEADERS
+        is_free = place == "cookie" or name.lower() not in OWN_HEADERS or bool(overriding(name, raw))
         return is_free and _TOKEN.match(name) is not None
     return place != "path" or f"{{{name}}}" in path
+
+
+def overriding(name: str, raw: dict[str, Any]) -> list[str]:
+    """The methods that a header may put in place of the request's own."""
+    schema = raw.get("schema")
+    if name.lower() not in OVERRIDES or not isinstance(schema, dict):
+        return []
+    named = schema.get("enum")
+    values = named if isinstance(named, list) else [schema.get("const"), schema.get("default")]
+    return list(dict.fromkeys(one for one in values if isinstance(one, str) and one in READING))
+
+
+def is_free_header(name: str, value: str) -> bool:
+    return name.lower() not in OWN_HEADERS or (name.lower() in OVERRIDES and value in READING)
 
 
 def build(document: Document, place: str, name: str, raw: dict[str, Any]) -> Parameter:
     media_type, media = content_of(document, raw)
     schema = media.get("schema", media.get("itemSchema")) if media is not None else raw.get("schema")
+    if place == "header" and name.lower() in OVERRIDES:
+        schema = {"type": "string", "enum": overriding(name, raw)}
     style = raw.get("style")
     if style not in STYLES[place]:
         style = STYLES[place][0]

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import orjson
-import yaml_rs
 
 from executor.errors import DocumentInvalid
+from executor.sources.anchored import anchored
+from executor.sources.reading import too_large
 
 MAX_BYTES = 100_000_000
 GIVE_DOCUMENT = "give the address of the OpenAPI document itself, often …/openapi.json or …/openapi.yaml"
-LAST_WINS = yaml_rs.DuplicateKeyPolicy.LastWins
 
 
 def parse(data: bytes, where: str) -> Any:
     """Raises DocumentInvalid."""
     if len(data) > MAX_BYTES:
-        raise too_large(where)
+        raise too_large(where, MAX_BYTES)
     text = decoded(data).strip()
     if not text:
         raise DocumentInvalid(f"{where} is empty", hint=GIVE_DOCUMENT)
@@ -30,10 +29,6 @@ def parse(data: bytes, where: str) -> Any:
             return parsed
         return parse_yaml(text, where, problem)  # flow-style YAML also begins with a brace
     return parse_yaml(text, where, None)
-
-
-def too_large(where: str) -> DocumentInvalid:
-    return DocumentInvalid(f"{where} is larger than {MAX_BYTES:,} bytes", hint="split it, or remove what isn't used")
 
 
 def decoded(data: bytes) -> bytes:
@@ -51,6 +46,8 @@ def parse_json(text: bytes) -> tuple[Any, str | None]:
         return orjson.loads(text), None
     except orjson.JSONDecodeError:
         pass
+    import json
+
     try:  # orjson refuses integers beyond 64 bits, which real documents contain
         return json.loads(text), None
     except RecursionError:
@@ -60,8 +57,10 @@ def parse_json(text: bytes) -> tuple[Any, str | None]:
 
 
 def parse_yaml(text: bytes, where: str, json_problem: str | None) -> Any:
+    yaml_rs = anchored("yaml_rs")
+    last = yaml_rs.DuplicateKeyPolicy.LastWins
     try:
-        loaded: Any = yaml_rs.loads(text.decode(), parse_datetime=False, duplicate_key_policy=LAST_WINS)
+        loaded: Any = yaml_rs.loads(text.decode(), parse_datetime=False, duplicate_key_policy=last)
     except (yaml_rs.YAMLDecodeError, UnicodeDecodeError, ValueError, RecursionError) as error:
         problem = json_problem or " ".join(str(error).split())[:300]
         kind = "JSON" if json_problem else "JSON or YAML"
@@ -69,14 +68,6 @@ def parse_yaml(text: bytes, where: str, json_problem: str | None) -> Any:
     if isinstance(loaded, str) and json_problem is None:
         raise DocumentInvalid(f"{where} is plain text, not an OpenAPI document", hint=GIVE_DOCUMENT)
     return loaded
-
-
-def key_text(key: Any) -> str:
-    if isinstance(key, str):
-        return key
-    if isinstance(key, bool):
-        return "true" if key else "false"
-    return "null" if key is None else str(key)
 
 
 def described(value: Any) -> str:

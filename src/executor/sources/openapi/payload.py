@@ -28,10 +28,22 @@ def payload(body: dict[str, Any], value: Any) -> tuple[bytes, str]:
         return b"".join(dumped(one) + b"\n" for one in (value if isinstance(value, list) else [value])), media_type
     data, own_type = file_content(value, "/body")
     if "*" in media_type:
-        return data, own_type or "application/octet-stream"
+        return data, within(media_type, own_type)
     if form in ("text", "xml") and not data.isascii() and "charset" not in media_type:
         media_type += "; charset=utf-8"
     return data, media_type
+
+
+def within(wanted: str, told: str) -> str:
+    """The type of a body where the document names only a range, such as `image/*`."""
+    kind = wanted.partition("/")[0].strip().lower()
+    if kind == "text" and not told:
+        return "text/plain; charset=utf-8"
+    if kind in ("*", "application"):
+        told = told or "application/octet-stream"
+    if kind != "*" and not told.lower().startswith(f"{kind}/"):
+        raise refused(f"`contentType` must be one of {wanted}, not {told[:80]!r}", "/body/contentType")
+    return safe_type(told, "body")
 
 
 def dumped(value: Any) -> bytes:

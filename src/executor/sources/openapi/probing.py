@@ -14,7 +14,8 @@ from executor.errors import DocumentInvalid, SourceError
 from executor.sources.egress import Answer
 from executor.sources.kind import Auth, Probe, SourceRequest
 from executor.sources.loading import Loading
-from executor.sources.openapi import names, security, servers, swagger
+from executor.sources.names import namespace_from
+from executor.sources.openapi import security, servers, swagger
 from executor.sources.openapi.catalog import title_of
 from executor.sources.openapi.document import Document, read_root
 from executor.sources.openapi.fetching import Fetcher, address_of
@@ -161,7 +162,7 @@ def described(request: SourceRequest, document: Document, location: str) -> Prob
         kind="openapi",
         location=location,
         name=title[:200],
-        namespace=request.namespace or names.namespace_from(title, host),
+        namespace=request.namespace or namespace_from(title, host),
         base_url=base_url,
         transport="http",
         auth=tuple(auth(one) for one in security.schemes(document)),

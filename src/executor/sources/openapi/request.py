@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from executor.sources.egress import Outgoing
 from executor.sources.openapi.encode import cookies, goes_up, header_value, path_value, query_pairs, refused, whole
-from executor.sources.openapi.parameters import OWN_HEADERS, TEMPLATE
+from executor.sources.openapi.parameters import TEMPLATE, is_free_header
 from executor.sources.openapi.payload import payload
 
 ACCEPT = "application/json, text/plain;q=0.5, */*;q=0.1"
@@ -36,8 +36,8 @@ def build(base_url: str, binding: dict[str, Any], arranged: dict[str, Any], idem
             query.append(whole_query(parameter, value))
         elif place == "cookie":
             jar.extend(cookies(parameter, value))
-        elif parameter["name"].lower() not in OWN_HEADERS:
-            headers[parameter["name"]] = header_value(parameter, value)
+        elif is_free_header(parameter["name"], text := header_value(parameter, value)):
+            headers[parameter["name"]] = text
     if jar:
         headers["Cookie"] = "; ".join(jar)
     url = base_url + fill_path(binding["path"], values, query)
@@ -65,6 +65,9 @@ def fill_path(template: str, values: dict[str, str], query: list[str]) -> str:
     if "{" in fixed_query:
         fixed_query = TEMPLATE.sub(lambda match: placed(match[1], values), fixed_query)
         fixed_query = fixed_query.replace("{", "%7B").replace("}", "%7D")
+    if fixed_query and query:  # a parameter of the same name says it better
+        given = {pair.partition("=")[0] for pair in query}
+        fixed_query = "&".join(one for one in fixed_query.split("&") if one.partition("=")[0] not in given)
     pairs = [fixed_query, *query] if fixed_query else query
     return f"{path}?{'&'.join(pairs)}" if pairs else path
 

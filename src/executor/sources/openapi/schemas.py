@@ -10,16 +10,9 @@ import orjson
 
 from executor.model.references import PREFIX
 from executor.model.tool import Schema, Skipped
-from executor.sources.openapi.document import Document, UnresolvedRef, key_text
+from executor.sources.openapi.document import Document, UnresolvedRef
+from executor.sources.vocabulary import LISTS, MAPS, MAX_DEPTH, SINGLES, TYPES, key_text, plain
 
-MAPS = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
-LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
-SINGLES = frozenset(
-    {
-        "items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames",
-        "unevaluatedProperties", "unevaluatedItems", "additionalItems",
-    }
-)  # fmt: skip
 DROPPED = frozenset(
     {
         "example", "examples", "xml", "externalDocs", "discriminator", "$schema", "$id", "id", "$anchor",
@@ -34,9 +27,15 @@ KEYWORDS = {
     **dict.fromkeys(DROPPED, DROP),
     "$ref": DROP,  # one that is text never gets this far
 }
-TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
-MAX_DEPTH = 64
-INT64 = 2**63
+
+
+# What says nothing about which values there may be.
+REMARKS = frozenset(
+    {
+        "$ref", "description", "summary", "title", "default", "example", "examples", "deprecated", "readOnly",
+        "writeOnly", "externalDocs", "xml", "discriminator", "$comment", "nullable", "format",
+    }
+)  # fmt: skip
 
 
 class Schemas:
@@ -109,9 +108,7 @@ class Schemas:
         ref = raw.get("$ref")
         if isinstance(ref, str):
             pointer: Schema = {"$ref": f"{PREFIX}{self._name(ref)}"}
-            if isinstance(raw.get("description"), str):
-                pointer["description"] = raw["description"]
-            return pointer
+            return pointer if len(raw) == 1 else self._beside(pointer, raw, depth)
         schema: Schema = {}
         inner = depth + 1
         for key, value in raw.items():
@@ -130,6 +127,19 @@ class Schemas:
             # Choices overlap in most documents; a value that fits two of them is not wrong for the service.
             schema["anyOf"] = schema.pop("oneOf")
         return tidy(schema, raw)
+
+    def _beside(self, pointer: Schema, raw: Schema, depth: int) -> Schema:
+        """With what stands beside the reference: from 3.1 on that counts; `nullable` is meant in older ones too."""
+        parts = beside(raw) if self.document.has_siblings else {}
+        if parts:
+            more = self._schema(parts, depth + 1)
+            self._opened.add(pointer["$ref"][len(PREFIX) :])
+            pointer = {"allOf": [pointer, more]}
+        if raw.get("nullable") is True:
+            pointer = {"anyOf": [pointer, {"type": "null"}]}
+        if isinstance(raw.get("description"), str):
+            pointer["description"] = raw["description"]
+        return pointer
 
     def _inherit(self, schema: Schema) -> None:
         """Documents use `allOf` to inherit: a part that allows nothing but its own would refuse what the others add."""
@@ -173,6 +183,11 @@ class Schemas:
             schema[name] = self._schema(value, depth)
 
 
+def beside(raw: Schema) -> Schema:
+    """Of what stands beside a `$ref`, all that says which values there may be."""
+    return {key: part for key, part in raw.items() if key not in REMARKS and not key_text(key).startswith("x-")}
+
+
 def open_up(schema: Schema) -> None:
     for word in ("additionalProperties", "unevaluatedProperties"):
         if schema.get(word) is False:
@@ -190,12 +205,31 @@ def tidy(schema: Schema, raw: Schema) -> Schema:
             schema[exclusive] = schema.pop(bound)
     if "enum" in schema:
         tidy_enum(schema)
+    if "pattern" in schema:
+        tidy_pattern(schema)
+    for low, high in BOUNDS:
+        if high in schema and low in schema and is_above(schema[low], schema[high]):
+            del schema[low], schema[high]
     if raw.get("nullable") is True or raw.get("x-nullable") is True:
         return with_null(schema)
     return schema
 
 
 EXCLUSIVE = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
+# Where the first is above the second, no value at all would do, and that can't be meant.
+BOUNDS = (("minLength", "maxLength"), ("minimum", "maximum"), ("minItems", "maxItems"))
+_LITERAL = re.compile(r"/(\^.*\$)/[a-z]*\Z", re.DOTALL)
+
+
+def tidy_pattern(schema: Schema) -> None:
+    """Some write an expression as a literal of JavaScript, slashes included, which no text would fit."""
+    match = _LITERAL.match(schema["pattern"]) if isinstance(schema["pattern"], str) else None
+    if match is not None:
+        schema["pattern"] = match[1]
+
+
+def is_above(low: Any, high: Any) -> bool:
+    return isinstance(low, int | float) and isinstance(high, int | float) and low > high
 
 
 def tidy_type(schema: Schema, types: Any) -> None:
@@ -265,20 +299,3 @@ def with_null(schema: Schema) -> Schema:
     if isinstance(schema.get("enum"), list) and None not in schema["enum"]:
         schema["enum"] = [*schema["enum"], None]
     return schema
-
-
-def plain(value: Any, depth: int = 0) -> Any:
-    """A value as JSON can hold it: YAML also has sets, dates, tuples, infinities and integers of any size."""
-    if isinstance(value, str) or value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, int):
-        return value if -INT64 <= value < 2 * INT64 else float(value) if abs(value) < 10**300 else None
-    if isinstance(value, float):
-        return value if value - value == 0 else None
-    if depth > MAX_DEPTH:
-        return None
-    if isinstance(value, dict):
-        return {key_text(key): plain(part, depth + 1) for key, part in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [plain(part, depth + 1) for part in value]
-    return str(value)

@@ -40,12 +40,13 @@ def from_servers(servers: Any, location: str, options: Mapping[str, Any]) -> str
     url = fill(chosen["url"].strip(), chosen.get("variables"), options.get("variables"))
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", url):
         return url
-    if not is_url:
-        raise DocumentInvalid(
-            f"the document's server {url[:200]!r} is relative to an unknown address", hint=GIVE_BASE_URL
-        )
-    bare_host = re.match(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(:\d+)?(/|\Z)", url)
-    return f"https://{url}" if bare_host else urljoin(location, url)
+    if re.match(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(:\d+)?(/|\Z)", url):
+        return f"https://{url}"
+    if is_url:
+        return urljoin(location, url)
+    if re.match(r"//[A-Za-z0-9]", url):
+        return f"https:{url}"
+    raise DocumentInvalid(f"the document's server {url[:200]!r} is relative to an unknown address", hint=GIVE_BASE_URL)
 
 
 def choose(entries: list[dict[str, Any]], wanted: Any) -> dict[str, Any]:

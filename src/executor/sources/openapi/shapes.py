@@ -9,6 +9,7 @@ from executor.sources.openapi import answers
 from executor.sources.openapi.bodies import FILE, Body, Fields, array_items
 from executor.sources.openapi.parameters import Parameter, described
 from executor.sources.openapi.schemas import Schemas
+from executor.sources.openapi.streams import stream_schema
 
 WHOLE_BODY = "The whole request body; fields may stand beside it instead"
 BODIES = {
@@ -132,7 +133,7 @@ def answer_schema(schemas: Schemas, form: str, schema: Any) -> Schema | None:
     if form == "events":
         data = schemas.convert(schema) if schema is not None else {}
         event = {"event": {"type": "string"}, "data": data, "id": {"type": "string"}}
-        return {"type": "array", "items": {"type": "object", "properties": event, "required": ["event", "data"]}}
+        return stream_schema({"type": "object", "properties": event, "required": ["event", "data"]})
     if form == "lines":
-        return {"type": "array", "items": schemas.convert(schema if schema is not None else {})}
+        return stream_schema(schemas.convert(schema if schema is not None else {}))
     return {"text": {"type": "string"}, "empty": {"type": "null"}, "binary": BINARY}.get(form)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from executor.sources.openapi.document import Document, UnresolvedRef
-from executor.sources.openapi.parsing import key_text
+from executor.sources.vocabulary import key_text
 
 Node = dict[str, Any]
 

@@ -2,79 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from executor.errors import DocumentInvalid
+from executor.sources.stopping import Abandoned, Stopped, never
 
 if TYPE_CHECKING:
     from executor.sources.openapi.document import Document
 
 PER_OPERATION = 100_000
 PER_DOCUMENT = 1_000_000
+LOOK_EVERY = 100
 SIMPLIFY = "remove what isn't used, or split it"
 T = TypeVar("T")
-
-
-class Abandoned(Exception):
-    """Nobody waits for this document any more."""
-
-
-def never() -> bool:
-    return False
 
 
 class Visits:
     """Counts steps, those of the operation at hand and those of the whole document of `size` bytes."""
 
-    def __init__(self, size: int = 0, stopped: Callable[[], bool] = never) -> None:
+    def __init__(self, size: int = 0, stopped: Stopped = never) -> None:
         self._stopped = stopped
-        self._document = PER_DOCUMENT + size // 4
-        self._operation: float = float("inf")
-        self._is_shared = False
+        self._document_end = PER_DOCUMENT + size // 4
+        self.operation_end: float = float("inf")
         self.spent = 0
+        self._look_at: float = -1  # at the next step
 
     def begin(self) -> None:
         """What follows is for another operation."""
-        self._operation = PER_OPERATION
+        self.operation_end = self.spent + PER_OPERATION
+        self._look_at = -1
 
-    @contextmanager
-    def shared(self) -> Iterator[None]:
+    def shared(self) -> Shared:
         """The steps made meanwhile are made once for all operations."""
-        before, self._is_shared = self._is_shared, True
-        try:
-            yield
-        finally:
-            self._is_shared = before
+        return Shared(self)
 
     def spend(self, steps: int = 1) -> None:
         """Raises DocumentInvalid when there have been too many."""
         self.spent += steps
-        self._document -= steps
-        if not self._is_shared:
-            self._operation -= steps
-        if self._operation < 0:
+        if self.spent > self._look_at:
+            self._look()
+
+    def _look(self) -> None:
+        if self.spent > self.operation_end:
             raise DocumentInvalid(f"it is too complex: reading it takes over {PER_OPERATION:,} steps", hint=SIMPLIFY)
-        if self._document < 0:
+        if self.spent > self._document_end:
             raise DocumentInvalid("the document is too complex to read all of it", hint=SIMPLIFY)
         if self._stopped():
             raise Abandoned
+        self._look_at = min(self.operation_end, self._document_end, self.spent + LOOK_EVERY)
+
+
+class Shared:
+    """While it is entered, steps are not the operation's own."""
+
+    __slots__ = ("_before", "_spent", "_visits")
+
+    def __init__(self, visits: Visits) -> None:
+        self._visits = visits
+
+    def __enter__(self) -> None:
+        self._before, self._spent = self._visits.operation_end, self._visits.spent
+        self._visits.operation_end = float("inf")
+
+    def __exit__(self, *_: object) -> None:
+        self._visits.operation_end = self._before + self._visits.spent - self._spent
 
 
 def remembered(walk: Callable[[Document, Any, int], T]) -> Callable[..., T]:
     """Answers once for each schema and depth. What is returned is shared: it must not be changed."""
 
+    name = walk.__name__
+
     @wraps(walk)
     def visit(document: Document, schema: Any, depth: int = 0) -> T:
-        schema = document.end_of(schema)
+        if isinstance(schema, dict) and "$ref" not in schema:
+            document.visits.spend()  # what `end_of` does too
+        else:
+            schema = document.end_of(schema)
         if not isinstance(schema, dict):
             return walk(document, schema, depth)
-        key = (walk.__name__, id(schema), depth)
-        if key not in document.walked:
-            document.walked[key] = schema, walk(document, schema, depth)  # the schema too: its id stays its own
-        found: T = document.walked[key][1]
+        key = (name, id(schema), depth)
+        known = document.walked.get(key)
+        if known is None:  # kept with the schema, so that its id stays its own
+            known = document.walked[key] = schema, walk(document, schema, depth)
+        found: T = known[1]
         return found
 
     return visit

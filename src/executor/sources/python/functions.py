@@ -16,7 +16,7 @@ from executor.model.source import Loaded
 from executor.model.tool import Schema, Skipped, Tool
 from executor.sources.digests import with_digests
 from executor.sources.kind import SourceRequest
-from executor.sources.openapi.names import identifier
+from executor.sources.names import identifier
 from executor.sources.python.marks import marks_of
 from executor.sources.references import PREFIX
 

@@ -43,7 +43,7 @@ def listing(params: dict[str, Any]) -> dict[str, Any]:
         return {"tools": schema_tools()}
     if MODE == "none":
         return {"tools": []}
-    return {"tools": [tool(name) for name in ("work", "crash", "hang", "huge", "pid", "odd", "structured")]}
+    return {"tools": [tool(name) for name in ("work", "crash", "hang", "huge", "pid", "odd", "structured", "mark")]}
 
 
 def task_only() -> dict[str, Any]:
@@ -68,6 +68,10 @@ def schema_tools() -> list[dict[str, Any]]:
 def called(params: dict[str, Any]) -> dict[str, Any] | None:
     name = params["name"]
     if name == "crash":
+        os._exit(3)
+    if name == "mark":  # the effect takes place, the answer never comes
+        with open(sys.argv[2], "a") as file:  # noqa: PTH123 - standard library only, as short as can be
+            file.write("done\n")
         os._exit(3)
     if name == "hang":
         return None

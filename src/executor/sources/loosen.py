@@ -10,11 +10,12 @@ from typing import Any
 
 from executor.model.references import PREFIX, components
 from executor.model.tool import Schema, Skipped, Tool
-from executor.sources.openapi.schemas import LISTS, MAPS, SINGLES
+from executor.sources.vocabulary import LISTS, MAPS, SINGLES
 
 MAX_ALTERNATIVES = 2_000
 # Words whose schemas are held against the same value as the schema they stand in.
 BESIDE = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"})
+HOLDERS = MAPS | LISTS | SINGLES | {"$ref"}  # a schema with none of them counts for itself only
 
 
 def loosen(tools: Iterable[Tool], definitions: dict[str, Schema]) -> list[Skipped]:
@@ -72,7 +73,9 @@ def open_children(schema: Any, counts: Mapping[str, int]) -> bool:
     while stack:
         node = stack.pop()
         for word in list(node) if isinstance(node, dict) else ():
-            for holder, key, part in list(places(node, word)):
+            for holder, key, part in list(places(node, word)) if word in HOLDERS else ():
+                if not isinstance(part, dict) or HOLDERS.isdisjoint(part):
+                    continue
                 if word not in BESIDE and alternatives(part, counts) > MAX_ALTERNATIVES:
                     holder[key], found = {}, True
                 else:

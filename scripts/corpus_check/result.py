@@ -1,0 +1,28 @@
+"""What was found out about one document."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+
+
+@dataclass
+class Result:
+    document: str
+    version: str = ""
+    loaded: bool = False
+    error: str = ""
+    operations: int = 0
+    tools: int = 0
+    usable: int = 0
+    seconds: float = 0.0
+    peak_mb: int = 0
+    reasons: dict[str, int] = field(default_factory=dict)
+    named: list[str] = field(default_factory=list)
+
+    @property
+    def is_whole(self) -> bool:
+        return self.loaded and self.usable == self.operations
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))

@@ -1,0 +1,160 @@
+"""An approval holds for the place that was shown: a source that goes elsewhere by then is asked about again."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import pytest
+
+from executor.execution.door import DECIDING, destination
+from executor.model.source import Source
+from executor.sources.kind import SourceRequest
+from executor.storage import sources
+from tests.execution.conftest import House, value
+from tests.sources.mcp.conftest import HOSTILE
+
+CONFIG: dict[str, Any] = {
+    "location": "https://a.example/openapi.json",
+    "base_url": "https://a.example",
+    "given_base_url": "",
+    "transport": "http",
+    "origins": [],
+    "headers": [["X-Key", "1"]],
+    "command": ["npx", "server"],
+    "environment": [["TOKEN", "1"]],
+    "directory": "/srv",
+    "options": {},
+    "allow_private": False,
+}
+WRITE = 'return await tools.ledger.entries.addEntry({key: "a"})'
+ADDED = "tools.executor.sources.add"
+
+
+def source(**changes: Any) -> Source:
+    return Source("src_1", "ws_1", "openapi", "a", "A", {**CONFIG, **changes})
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("location", "https://b.example/openapi.json"),
+        ("base_url", "https://b.example"),
+        ("base_url", "http://a.example"),
+        ("given_base_url", "https://b.example"),
+        ("transport", "sse"),
+        ("origins", ["http://10.0.0.1:80"]),
+        ("headers", [["X-Key", "2"]]),
+        ("headers", [["X-Key", "1"], ["X-Other", "1"]]),
+        ("command", ["npx", "other"]),
+        ("environment", [["TOKEN", "2"]]),
+        ("environment", [["TOKEN", None]]),
+        ("directory", "/tmp"),
+        ("options", {"env": {"A": "1"}}),
+        ("allow_private", True),
+    ],
+)
+def test_all_that_says_where_and_how_calls_go_is_part_of_it(name: str, other: Any) -> None:
+    assert destination(source(**{name: other})) != destination(source())
+
+
+def test_every_part_that_counts_has_a_case_above() -> None:
+    assert set(CONFIG) == set(DECIDING)
+
+
+def test_another_source_or_kind_at_the_same_place_is_not_the_same() -> None:
+    assert destination(replace(source(), id="src_2")) != destination(source())
+    assert destination(replace(source(), kind="graphql")) != destination(source())
+
+
+def test_what_reading_again_may_change_is_not_part_of_it() -> None:
+    later = source(validators={"etag": "2"}, server={"version": "9"}, auth=[{"name": "key"}])
+    renamed = replace(later, name="B", status="failing", document_digest="x", refreshed_at=9, tool_count=5)
+    assert destination(renamed) == destination(source())
+
+
+async def moved(house: House, namespace: str, **changes: Any) -> None:
+    """As if the source had been changed while the question was open."""
+    workspace = house.executor.tenancy.workspace.id
+    found = await house.executor.catalog.source(workspace, namespace)
+    assert found is not None
+    other = replace(found, config={**found.config, **changes})
+    await house.executor.database.write(lambda c: sources.replace(c, other))
+    house.executor.catalog._forget(other)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"base_url": "http://127.0.0.1:9"}, {"headers": [["X-Key", "other"]]}, {"origins": []}, {"options": {"a": 1}}],
+    ids=["base_url", "headers", "origins", "options"],
+)
+async def test_a_source_that_changed_after_the_approval_is_asked_about_again(
+    house: House, changes: dict[str, Any]
+) -> None:
+    outcome = await house.run(WRITE)
+    await moved(house, "ledger", **changes)
+    await house.settle(outcome, "approve")
+    again = await house.wait(outcome.execution.id)
+    [question] = again.interactions
+    assert again.execution.status == "paused" and question.id != outcome.interactions[0].id
+    assert "changed since it was asked" in question.prompt["reason"]
+    assert house.effects() == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"command": [sys.executable, HOSTILE, "calls", "other"]},
+        {"environment": [["TOKEN", "other"]]},
+        {"directory": "/"},
+    ],
+    ids=["command", "environment", "directory"],
+)
+async def test_a_command_that_changed_after_the_approval_is_asked_about_again(
+    house: House, changes: dict[str, Any]
+) -> None:
+    request = SourceRequest(command=(sys.executable, HOSTILE, "calls"), consent=True, namespace="run")
+    await house.executor.catalog.add_source(house.executor.tenancy.workspace.id, request)
+    outcome = await house.run("return await tools.run.work({})")
+    [question] = outcome.interactions
+    assert question.prompt["host"] == f"this machine, where the command `{sys.executable}` runs"
+    await moved(house, "run", **changes)
+    await house.settle(outcome, "approve")
+    again = await house.wait(outcome.execution.id)
+    assert again.execution.status == "paused" and "changed" in again.interactions[0].prompt["reason"]
+    await house.settle(again, "approve")
+    assert value(await house.wait(outcome.execution.id)) == "done {}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "host"),
+    [
+        ({"url": "http://10.1.2.3:8080/openapi.json"}, "http://10.1.2.3:8080 (a private network)"),
+        (
+            {
+                "url": "https://api.example.com/v1",
+                "specUrl": "https://docs.example.com/x",
+                "baseUrl": "http://nas:5000",
+            },
+            "https://api.example.com:443 (also if it is on a private network); "
+            "https://docs.example.com:443 (also if it is on a private network); "
+            "http://nas:5000 (also if it is on a private network)",
+        ),
+        (
+            {"command": ["npx", "-y", "a b", "; rm -rf ~"]},
+            "this machine, which would run: npx -y 'a b' '; rm -rf ~'",
+        ),
+        ({"url": "python:os"}, "the daemon itself, which would import and run: python:os"),
+    ],
+)
+async def test_adding_a_source_names_what_it_opens(house: House, arguments: dict[str, Any], host: str) -> None:
+    outcome = await house.run(f"return await {ADDED}({orjson.dumps(arguments).decode()})")
+    [question] = outcome.interactions
+    assert question.prompt["host"] == host and question.prompt["arguments"] == arguments
+
+
+async def test_a_template_is_named_by_the_address_it_stands_for(house: House) -> None:
+    outcome = await house.run(f"return await {ADDED}({{url: 'github'}})")
+    assert outcome.interactions[0].prompt["host"].startswith("https://")

@@ -1,0 +1,37 @@
+"""A catalog on a real database of its own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from executor.catalog.catalog import Catalog
+from executor.sources.kind import Kind
+from executor.storage import tenancy
+from executor.storage.database import Database, open_engine
+from executor.storage.migrate import migrate, prepare_file
+
+
+@dataclass
+class Opened:
+    database: Database
+    catalog: Catalog
+    workspace: str
+
+
+@asynccontextmanager
+async def opened(directory: Path, kinds: Mapping[str, Kind]) -> AsyncIterator[Opened]:
+    path = directory / "data" / "executor.db"
+    prepare_file(path)
+    engine = open_engine(path)
+    migrate(engine)
+    database = Database(engine)
+    local = await database.write(tenancy.provision)
+    catalog = Catalog(database, kinds)
+    try:
+        yield Opened(database, catalog, local.workspace.id)
+    finally:
+        await catalog.close()
+        await database.close()
