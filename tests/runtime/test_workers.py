@@ -18,9 +18,9 @@ import pytest_asyncio
 
 from executor.errors import Busy, SandboxLost
 from executor.model.execution import Limits
+from executor.runtime import pool
 from executor.runtime.sandbox import Answer
 from executor.runtime.typescript import frames, image, process, wasm
-from executor.runtime.typescript import runtime as runtime_module
 from executor.runtime.typescript.frames import Fault, Reply
 from executor.runtime.typescript.runtime import TypeScriptRuntime
 from executor.runtime.typescript.steps import Reader, Violation
@@ -373,7 +373,7 @@ async def test_a_frame_larger_than_the_limits_allow_ends_the_worker(own: TypeScr
 async def test_a_worker_that_ignores_an_order_to_stop_is_ended(
     own: TypeScriptRuntime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runtime_module, "ABORT_SECONDS", 0.5)
+    monkeypatch.setattr(pool, "ABORT_SECONDS", 0.5)
     sandbox = await own.open()
     worker = sandbox._place.worker
     monkeypatch.setattr(worker.control, "send", lambda data: None)

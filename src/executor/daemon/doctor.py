@@ -47,8 +47,10 @@ def examine(environ: Mapping[str, str] = os.environ) -> list[Check]:
     except ExecutorError as error:
         return [*checks, Check("configuration", "failure", error.message, error.hint)]
     from executor.daemon.probe import check_sandbox, check_wasm
+    from executor.daemon.survey import check_runtimes
 
-    return [*checks, *examine_place(settings), check_wasm(), *check_sandbox()]
+    sandbox = [check_wasm(), *check_sandbox(), *check_runtimes(settings)]
+    return [*checks, *examine_place(settings), *sandbox, *check_checkers()]
 
 
 def examine_place(settings: Settings) -> list[Check]:
@@ -61,17 +63,34 @@ async def daemon_checks(executor: Executor) -> list[dict[str, str]]:
     import asyncio
 
     from executor.daemon.probe import check_sandbox, check_wasm
+    from executor.daemon.survey import check_runtimes
 
-    place, sandbox = await asyncio.gather(
-        asyncio.to_thread(examine_place, executor.settings), asyncio.to_thread(check_sandbox)
+    place, sandbox, runtimes, checkers = await asyncio.gather(
+        asyncio.to_thread(examine_place, executor.settings),
+        asyncio.to_thread(check_sandbox),
+        asyncio.to_thread(check_runtimes, executor.settings),
+        asyncio.to_thread(check_checkers),
     )
-    checks = [check_python(), check_variables(os.environ), *place, check_wasm(), *sandbox]
+    checks = [check_python(), check_variables(os.environ), *place, check_wasm(), *sandbox, *runtimes, *checkers]
     return [check.to_dict() for check in checks]
 
 
 def check_python() -> Check:
     version = ".".join(map(str, sys.version_info[:3]))
     return Check("python", "ok", f"Python {version}, Executor {__version__}")
+
+
+def check_checkers() -> list[Check]:
+    """Code runs without them, only unchecked."""
+    from executor.checking.presence import look
+
+    hint = "install Executor again with the network reachable: its build fetches what is missing"
+    return [
+        Check(
+            f"type checker: {one.language}", "ok" if one.present else "warning", one.detail, "" if one.present else hint
+        )
+        for one in look()
+    ]
 
 
 def check_variables(environ: Mapping[str, str]) -> Check:

@@ -7,14 +7,17 @@ from collections.abc import Callable
 from dataclasses import asdict
 
 from executor.catalog.catalog import Catalog
+from executor.checking.checker import Checker
+from executor.checking.memory import free_memory
 from executor.daemon.sandboxes import Sandboxes
+from executor.execution.builtins import BUILTINS
+from executor.execution.checks import Checks, Shelf
 from executor.execution.dispatch import LocalDispatch
 from executor.execution.door import Door
 from executor.execution.engine import Engine
 from executor.execution.rules import Rules
 from executor.model.execution import Limits
 from executor.model.ids import now_ms
-from executor.runtime.typescript.runtime import TypeScriptRuntime
 from executor.settings import Settings
 from executor.sources.egress import Egress
 from executor.sources.registry import Kinds
@@ -25,6 +28,8 @@ from executor.storage.tenancy import Tenancy
 
 Progress = Callable[[str], None]
 WARM_SECONDS = 1.0
+CHECKER_SECONDS = 2.0
+CHECKER_ROOM = 512 * 1024 * 1024
 
 
 def silent(text: str) -> None:
@@ -34,7 +39,7 @@ def silent(text: str) -> None:
 class Executor:
     """Open with `await Executor.open(settings)`; the caller holds the data directory's lock for as long."""
 
-    def __init__(self, settings: Settings, database: Database, tenancy: Tenancy, runtime: TypeScriptRuntime) -> None:
+    def __init__(self, settings: Settings, database: Database, tenancy: Tenancy, sandboxes: Sandboxes) -> None:
         self.settings = settings
         self.database = database
         self.tenancy = tenancy
@@ -43,14 +48,23 @@ class Executor:
         self.feed = Feed(database)
         self.rules = Rules(database, self.feed)
         self.egress = Egress(allow_private=settings.allow_private_hosts)
-        self.catalog = Catalog(database, Kinds(self.egress, settings.state_dir))
-        self.door = Door(self.catalog, self.rules)
-        self.runtime = runtime
-        self.limits = Limits(**asdict(settings.limits))
-        dispatch = LocalDispatch(
-            database, self.door, {self.runtime.language: self.runtime}, settings.approval_ttl_seconds * 1000
+        self.catalog = Catalog(
+            database, Kinds(self.egress, settings.state_dir), search_folder=settings.state_dir / "search"
         )
-        self.engine = Engine(database, dispatch, limits=self.limits, max_code_bytes=settings.max_code_bytes)
+        self.door = Door(self.catalog, self.rules)
+        self.runtime = sandboxes.runtime
+        self.runtimes = sandboxes.runtimes
+        self.remote_runs = sandboxes.remote_runs
+        self.limits = Limits(**asdict(settings.limits))
+        dispatch = LocalDispatch(database, self.door, self.runtimes, settings.approval_ttl_seconds * 1000)
+        self.checker = Checker(
+            self.catalog, Shelf(self.door, self.catalog), tuple(BUILTINS.values()), settings.state_dir / "checking"
+        )
+        self.feed.listen(self.checker.on_event)
+        checks = Checks(self.checker, typecheck=settings.typecheck, unavailable=settings.typecheck_unavailable)
+        self.engine = Engine(
+            database, dispatch, limits=self.limits, max_code_bytes=settings.max_code_bytes, checks=checks
+        )
 
     @classmethod
     async def open(
@@ -73,7 +87,7 @@ class Executor:
         await asyncio.to_thread(migrate.migrate, engine)
         database = Database(engine)
         try:
-            executor = cls(settings, database, await database.write(tenancy.provision), sandboxes.runtime)
+            executor = cls(settings, database, await database.write(tenancy.provision), sandboxes)
             progress("starting the sandboxes")
             await sandboxes.ready()
             await executor._note("daemon.started", await executor.engine.start())
@@ -89,6 +103,15 @@ class Executor:
         await asyncio.sleep(WARM_SECONDS)
         await self.egress.warm()
         await self.catalog.warm()
+        await self._warm_checker()
+
+    async def _warm_checker(self) -> None:
+        """Only where there is something to check against, and room for one more process."""
+        await asyncio.sleep(CHECKER_SECONDS)
+        workspace_id = self.tenancy.workspace.id
+        wanted = self.settings.typecheck != "off" and free_memory() > CHECKER_ROOM
+        if wanted and await self.catalog.page(workspace_id, limit=1):
+            await self.checker.warm(workspace_id)
 
     async def close(self) -> None:
         """Park running work, then let go of sandboxes, connections and the database, in this order."""
@@ -96,7 +119,8 @@ class Executor:
             self._warming.cancel()
         await self.engine.close()
         self.feed.close()
-        await self.runtime.close()
+        await self.runtimes.close()
+        await self.checker.close()
         await self.catalog.close()
         await self._note("daemon.stopped", 0)
         await self.database.close()

@@ -41,7 +41,10 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """`seed` and `clock_ms` make a replay see the same random numbers and times; `epoch` fences off old owners."""
+    """`seed` and `clock_ms` make a replay see the same random numbers and times; `epoch` fences off old owners.
+
+    `language` is what the code is written in, `runtime` what runs it: by default the one named like the language.
+    """
 
     id: str
     workspace_id: str
@@ -59,6 +62,11 @@ class Execution:
     created_at: int = 0
     updated_at: int = 0
     finished_at: int | None = None
+    runtime: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.runtime:
+            object.__setattr__(self, "runtime", self.language)
 
     @property
     def is_final(self) -> bool:

@@ -21,6 +21,7 @@ class Program:
     seed: bytes
     clock_ms: int
     limits: Limits
+    language: str = "typescript"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +81,12 @@ class Sandbox(Protocol):
 
 
 class Runtime(Protocol):
-    """`open` waits for a free place. A worker that dies raises `SandboxLost` from every step it had under way."""
+    """`open` waits for a free place. A worker that dies raises `SandboxLost` from every step it had under way.
 
-    language: str
+    `languages` are those it runs, the one it is meant for first.
+    """
+
+    languages: tuple[str, ...]
 
     async def open(self) -> Sandbox: ...
 

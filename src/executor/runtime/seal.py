@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import platform
 import struct
 import sys
 from collections.abc import Callable
@@ -17,8 +16,9 @@ from typing import NamedTuple
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS, _PR_SET_DUMPABLE = 1, 38, 4
 _SIGKILL = 9
 _CLONE_NEWUSER, _CLONE_NEWNET, _CLONE_NEWIPC = 0x10000000, 0x40000000, 0x08000000
-_LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446
+_LANDLOCK_CREATE, _LANDLOCK_ALLOW, _LANDLOCK_RESTRICT = 444, 445, 446
 _LANDLOCK_FILES = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
+_LANDLOCK_BENEATH, _LANDLOCK_EXECUTE, _LANDLOCK_READ, _LANDLOCK_LIST = 1, 1, 4, 8
 
 # Denied system calls by name: (x86_64, aarch64). None: the architecture has no such call.
 _DENIED: dict[str, tuple[int | None, int | None]] = {
@@ -57,7 +57,7 @@ _DENIED: dict[str, tuple[int | None, int | None]] = {
 }  # fmt: skip
 _ARCHITECTURES = {"x86_64": (0, 0xC000003E, 317, 56), "aarch64": (1, 0xC00000B7, 277, 220)}
 _CLONE3 = 435
-_CLONE_THREAD = 0x10000
+_CLONE_THREAD, _CLONE_VFORK = 0x10000, 0x4000
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _X32 = 0x40000000
@@ -67,6 +67,13 @@ class Layer(NamedTuple):
     name: str
     active: bool
     detail: str
+
+
+class Room(NamedTuple):
+    """What a process that seals itself leaves to the program it then becomes: files to read and run, system calls."""
+
+    readable: tuple[str, ...]
+    calls: frozenset[str]
 
 
 def _libc() -> ctypes.CDLL:
@@ -86,14 +93,17 @@ def die_with_parent() -> None:
         _libc().prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
 
 
-def apply(*, data_bytes: int) -> list[Layer]:
-    """To be called before threads start: they inherit what is set here. Every later file or socket is refused."""
+def apply(*, data_bytes: int, room: Room | None = None) -> list[Layer]:
+    """To be called before threads start: they inherit what is set here. Every later file or socket is refused.
+
+    With `room` the process may still execute another program, which inherits the rest.
+    """
     steps: list[tuple[str, Callable[[], str]]] = [
-        ("rlimits", lambda: _rlimits(data_bytes)),
+        ("rlimits", lambda: _rlimits(data_bytes, writes=room is not None)),
         ("network namespace", _network_namespace),
         ("no new privileges", _no_new_privileges),
-        ("landlock", _landlock),
-        ("seccomp", _seccomp),
+        ("landlock", lambda: _landlock(room.readable if room else ())),
+        ("seccomp", lambda: _seccomp(room.calls if room else frozenset())),
     ]
     return [_try(name, step) for name, step in steps]
 
@@ -113,17 +123,18 @@ def _try(name: str, step: Callable[[], str]) -> Layer:
         return Layer(name, False, " ".join(str(error).split()) or type(error).__name__)
 
 
-def _rlimits(data_bytes: int) -> str:
+def _rlimits(data_bytes: int, *, writes: bool = False) -> str:
     import resource
 
-    limits = [(resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_NOFILE, 256)]
+    limits = [(resource.RLIMIT_CORE, 0), (resource.RLIMIT_NOFILE, 256)]
+    limits += [] if writes else [(resource.RLIMIT_FSIZE, 0)]
     if sys.platform == "linux":
         limits += [(resource.RLIMIT_DATA, data_bytes)]
     for kind, value in limits:
         _, hard = resource.getrlimit(kind)
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(kind, (value, value))
-    return f"no core dumps, no file writes, at most {data_bytes >> 20} MiB of data"
+    return f"no core dumps, {'' if writes else 'no file writes, '}at most {data_bytes >> 20} MiB of data"
 
 
 def _network_namespace() -> str:
@@ -138,7 +149,7 @@ def _no_new_privileges() -> str:
     return "nothing that is executed can gain privileges"
 
 
-def _landlock() -> str:
+def _landlock(readable: tuple[str, ...] = ()) -> str:
     libc = _libc()
     abi = libc.syscall(_LANDLOCK_CREATE, None, ctypes.c_size_t(0), 1)
     if abi < 1:
@@ -148,36 +159,59 @@ def _landlock() -> str:
     rules = struct.pack(f"<{len(fields)}Q", *fields)
     descriptor = _must(libc.syscall(_LANDLOCK_CREATE, rules, ctypes.c_size_t(len(rules)), 0), "landlock")
     try:
+        for path in readable:
+            _allow(libc, descriptor, path)
         _must(libc.syscall(_LANDLOCK_RESTRICT, descriptor, 0), "landlock")
     finally:
         os.close(descriptor)
-    return "no files" + (", no TCP" if abi >= 4 else "") + f" (version {abi})"
+    return (
+        ("no files but the program's own" if readable else "no files")
+        + (", no TCP" if abi >= 4 else "")
+        + f" (version {abi})"
+    )
 
 
-def _seccomp() -> str:
-    column, audit, number, clone = _ARCHITECTURES[platform.machine()]
-    program = _filter(column, audit, clone)
+def _allow(libc: ctypes.CDLL, ruleset: int, path: str) -> None:
+    """Read and execute, beneath a directory or of one file. What is not there needs no leave."""
+    try:
+        target = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        folder = _LANDLOCK_LIST if os.path.isdir(path) else 0  # noqa: PTH112 - pathlib is not loaded here
+        rule = struct.pack("<Qi", _LANDLOCK_EXECUTE | _LANDLOCK_READ | folder, target)
+        _must(libc.syscall(_LANDLOCK_ALLOW, ruleset, _LANDLOCK_BENEATH, rule, 0), f"landlock: {path}")
+    finally:
+        os.close(target)
+
+
+def _seccomp(allowed: frozenset[str] = frozenset()) -> str:
+    column, audit, number, clone = _ARCHITECTURES[os.uname().machine]
+    program = _filter(column, audit, clone, allowed)
     code = ctypes.create_string_buffer(program)
     header = ctypes.create_string_buffer(struct.pack("<HxxxxxxQ", len(program) // 8, ctypes.addressof(code)))
     _must(_libc().syscall(number, 1, 0, header), "seccomp")
-    return f"{sum(1 for pair in _DENIED.values() if pair[column] is not None)} system calls refused"
+    refused = sum(1 for name, pair in _DENIED.items() if pair[column] is not None and name not in allowed)
+    return f"{refused} system calls refused"
 
 
-def _filter(column: int, audit: int, clone: int) -> bytes:
+def _filter(column: int, audit: int, clone: int, allowed: frozenset[str] = frozenset()) -> bytes:
     """Another architecture's calls kill the process, a denied call gives EPERM, `clone` may only make threads."""
     lines = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, audit), (_RETURN, 0, 0, _KILL), (_LOAD, 0, 0, 0)]
     if column == 0:
         lines += [(_AT_LEAST, 0, 1, _X32), (_RETURN, 0, 0, _KILL)]
-    for pair in _DENIED.values():
+    for name, pair in _DENIED.items():
         denied = pair[column]
-        if denied is not None:
+        if denied is not None and name not in allowed:
             lines += [(_EQUAL, 0, 1, denied), (_RETURN, 0, 0, _ERRNO | errno.EPERM)]
+    # What may start a program does so by vfork, which keeps the caller waiting until the other runs.
+    threads = _CLONE_THREAD | (_CLONE_VFORK if "vfork" in allowed else 0)
     lines += [
         (_EQUAL, 0, 1, _CLONE3),  # its flags lie in memory, out of a filter's sight; libc then uses clone
         (_RETURN, 0, 0, _ERRNO | errno.ENOSYS),
         (_EQUAL, 0, 4, clone),
         (_LOAD, 0, 0, 16),
-        (_ANY_BIT, 1, 0, _CLONE_THREAD),
+        (_ANY_BIT, 1, 0, threads),
         (_RETURN, 0, 0, _ERRNO | errno.EPERM),
         (_RETURN, 0, 0, _ALLOW),
         (_RETURN, 0, 0, _ALLOW),

@@ -50,6 +50,13 @@ def logs(c: Connection, workspace_id: str, execution_id: str, limit: int = 10_00
     return [_event(row) for row in c.execute(query.order_by(events.c.id).limit(limit))]
 
 
+def diagnostics(c: Connection, workspace_id: str, execution_id: str) -> tuple[dict[str, Any], ...]:
+    """The warnings of an execution's type check."""
+    mine = (events.c.workspace_id == workspace_id, events.c.execution_id == execution_id)
+    query = sa.select(events.c.data).where(*mine, events.c.type == "execution.checked").order_by(events.c.id)
+    return tuple(one for row in c.execute(query) for one in load(row.data).get("diagnostics", ()))
+
+
 def count_logs(c: Connection, execution_id: str) -> int:
     mine = (events.c.execution_id == execution_id, events.c.type == "execution.log")
     return int(c.execute(sa.select(sa.func.count()).where(*mine)).scalar_one())

@@ -60,6 +60,7 @@ def insert(c: Connection, execution: Execution) -> None:
             "created_at": execution.created_at,
             "updated_at": execution.updated_at,
             "finished_at": execution.finished_at,
+            "runtime": execution.runtime,
         },
     )
 
@@ -181,4 +182,5 @@ def _execution(row: Any) -> Execution:
         created_at=row.created_at,
         updated_at=row.updated_at,
         finished_at=row.finished_at,
+        runtime=row.runtime,
     )

@@ -17,8 +17,8 @@ from executor.errors import DataDirectoryUnusable, NewerDatabase
 from executor.storage.database import storage_error
 from executor.storage.tables import metadata
 
-HEAD = "0002"
-KNOWN = ("0001", "0002")
+HEAD = "0003"
+KNOWN = ("0001", "0002", "0003")
 MIGRATIONS = Path(__file__).parent / "migrations"
 # Alembic's own table, exactly as it would make it.
 VERSION = sa.Table(

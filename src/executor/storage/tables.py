@@ -183,6 +183,7 @@ executions = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
     Column("finished_at", BigInteger),
+    Column("runtime", String, nullable=False, server_default="typescript"),
     Index(None, "workspace_id", "status", "id"),
 )
 

@@ -51,7 +51,7 @@ class Blanker:
     async def start(self) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
-            self._process = launch("blanker", _CALL, [str(theirs.fileno())], [theirs.fileno()])
+            self._process = launch("typescript.blanker", _CALL, [str(theirs.fileno())], [theirs.fileno()])
         ours.setblocking(False)
         await self._loop.create_connection(lambda: self._stream, sock=ours)
         self.layers = read_greeting(await self._wait(_START_SECONDS))

@@ -18,7 +18,7 @@ from executor.runtime.seal import Layer
 from executor.runtime.typescript import frames
 
 _MODULES = ("executor", "tree_sitter", "tree_sitter_typescript", "wasmtime")
-_BOOT = "import sys; sys.path[:0] = sys.argv.pop().split({!r}); from executor.runtime.typescript.{} import main; {}"
+_BOOT = "import sys; sys.path[:0] = sys.argv.pop().split({!r}); from executor.runtime.{} import main; {}"
 _CALL = "main(sys.argv[1], int(sys.argv[2]), [int(n) for n in sys.argv[3].split(',')])"
 # Few arenas and no bytecode writing. Nothing of the daemon's own environment: it may hold secrets.
 _ENVIRONMENT = {"LANG": "C.UTF-8", "MALLOC_ARENA_MAX": "2", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -36,11 +36,16 @@ class Evicted(SandboxLost):
     """The program has burnt much CPU time while others wait: its place is needed."""
 
 
-def launch(module: str, call: str, arguments: list[str], descriptors: list[int]) -> subprocess.Popen[bytes]:
-    """Starts `main` of a module here as a process. It is killed when the calling *thread* ends."""
+def launch(
+    module: str, call: str, arguments: list[str], descriptors: list[int], modules: tuple[str, ...] = _MODULES
+) -> subprocess.Popen[bytes]:
+    """Starts `main` of a module of a runtime as a process. It is killed when the calling *thread* ends.
+
+    `modules` are the packages that it imports.
+    """
     command = [sys.executable, "-I", "-S", "-c", _BOOT.format(os.pathsep, module, call), *arguments]
     return subprocess.Popen(
-        [*command, os.pathsep.join(_module_directories())],
+        [*command, os.pathsep.join(_module_directories(modules))],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -50,10 +55,10 @@ def launch(module: str, call: str, arguments: list[str], descriptors: list[int])
     )
 
 
-def _module_directories() -> list[str]:
+def _module_directories(modules: tuple[str, ...]) -> list[str]:
     """Where a worker finds what it imports; it starts without `site`, which saves memory and time."""
     found: dict[str, None] = {}
-    for name in _MODULES:
+    for name in modules:
         spec = importlib.util.find_spec(name)
         if spec is None or not spec.submodule_search_locations:
             raise ImportError(f"{name} is not installed")
@@ -204,7 +209,8 @@ class Worker:
 
     def _popen(self, descriptors: list[int]) -> subprocess.Popen[bytes]:
         control, *slots = descriptors
-        return launch("worker", _CALL, [str(self.image), str(control), ",".join(map(str, slots))], descriptors)
+        arguments = [str(self.image), str(control), ",".join(map(str, slots))]
+        return launch("typescript.worker", _CALL, arguments, descriptors)
 
     def _on_control(self, frame: bytes) -> None:
         try:

@@ -1,185 +1,46 @@
-"""`TypeScriptRuntime`: warm workers, and sandboxes on their slots."""
+"""`TypeScriptRuntime`: warm workers, sandboxes on their slots, and the lanes where types are taken out."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any
 
-from executor.errors import Busy, ExecutorError, SandboxLost
-from executor.runtime.seal import Layer
-from executor.runtime.typescript import frames, image
+from executor.runtime.pool import WorkerPool
+from executor.runtime.typescript import image
 from executor.runtime.typescript.frames import Reply
 from executor.runtime.typescript.lane import LARGE_CODE, Lane
-from executor.runtime.typescript.process import Place, Worker, lost
+from executor.runtime.typescript.process import Worker
 from executor.runtime.typescript.sandboxes import TypeScriptSandbox
-from executor.runtime.typescript.turns import Turns
-
-ABORT_SECONDS = 10.0  # a program that was slowed down may take seconds to notice on a busy machine
-_GRACE_SECONDS = 60.0
-_FIRST_BACKOFF, _LAST_BACKOFF = 0.05, 5.0
-_HOPELESS = 4  # failed starts in a row after which nobody is kept waiting for a worker
-_WATCH_SECONDS = 1.0
 
 
-class TypeScriptRuntime:
-    """`workers` processes of `slots` programs each. `layers` is what the workers are sealed with."""
-
-    language = "typescript"
+class TypeScriptRuntime(WorkerPool):
+    languages: tuple[str, ...] = ("typescript",)
 
     def __init__(self, *, workers: int, slots: int, cache_dir: Path) -> None:
-        self._count, self._slots, self._cache_dir = workers, slots, cache_dir
-        self._workers: list[Worker] = []
-        self._gone: set[Worker] = set()
-        self.turns = Turns(self._workers, workers * slots)
+        super().__init__(workers=workers, slots=slots)
+        self._cache_dir = cache_dir
         self._lane, self._large_lane = Lane(resident=True), Lane(resident=False)
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._watched: dict[Place, float] = {}
-        self._watcher: asyncio.TimerHandle | None = None
-        self._failed_starts = 0
-        self._hopeless: Busy | None = None
-        self._closing = False
-        self.layers: tuple[Layer, ...] = ()
 
-    async def start(self) -> None:
-        """Returns once every worker is under way and the first is ready."""
-        path = await asyncio.to_thread(image.ensure, self._cache_dir)
-        workers = [await self._spawn(path) for _ in range(self._count)]
+    async def _ensure_image(self) -> Path:
+        return await asyncio.to_thread(image.ensure, self._cache_dir)
+
+    def _discard_image(self, image: Path) -> None:
+        with contextlib.suppress(OSError):
+            image.unlink(missing_ok=True)
+
+    def _new_worker(self, image: Path) -> Worker:
+        return Worker(image, self._slots, self._on_end, lambda place: self.turns.relieve())
+
+    def _under_way(self) -> None:
         self._in_background(self._lane.start())
-        await asyncio.wait([worker.ready for worker in workers], return_when=asyncio.FIRST_COMPLETED)
-
-    async def _spawn(self, image_path: Path) -> Worker:
-        worker = Worker(image_path, self._slots, self._on_end, lambda place: self.turns.relieve())
-        self._workers.append(worker)
-        worker.ready.add_done_callback(lambda _: self._on_ready(worker))
-        try:
-            await worker.spawn()
-        except OSError as error:
-            worker.broken(f"it could not be started: {error}")
-        return worker
-
-    def _on_ready(self, worker: Worker) -> None:
-        if not worker.is_dead:
-            self.layers, self._failed_starts, self._hopeless = worker.layers, 0, None
-            self.turns.serve()
-
-    def _on_end(self, worker: Worker) -> None:
-        self._workers.remove(worker)
-        self._gone.add(worker)
-        for place in worker.places:
-            self._watched.pop(place, None)
-        if not self._closing:
-            self._in_background(self._replace(worker))
-
-    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _replace(self, worker: Worker) -> None:
-        code = await worker.reap()
-        self._gone.discard(worker)
-        if worker.ready.exception() is not None:
-            self._failed_starts += 1
-            if self._failed_starts >= _HOPELESS:
-                self._refuse_all(worker.reason)
-            await asyncio.sleep(min(_FIRST_BACKOFF * 2**self._failed_starts, _LAST_BACKOFF))
-        if code == frames.UNUSABLE_IMAGE:
-            with contextlib.suppress(OSError):
-                worker.image.unlink(missing_ok=True)
-        while not self._closing:
-            try:
-                path = await asyncio.to_thread(image.ensure, self._cache_dir)
-            except ExecutorError as error:
-                self._refuse_all(error.message)
-                await asyncio.sleep(_LAST_BACKOFF)
-            else:
-                await self._spawn(path)
-                return
-
-    def _refuse_all(self, reason: str) -> None:
-        self._hopeless = Busy(f"no sandbox worker can be started: {reason}", hint="run `executor doctor`")
-        self.turns.refuse_all(self._hopeless)
-
-    @property
-    def worker_pids(self) -> list[int]:
-        return [worker.pid for worker in self._workers if worker.pid]
-
-    @property
-    def open_sandboxes(self) -> int:
-        return sum(len(worker.places) - len(worker.free) for worker in self._workers if worker.ready.done())
 
     async def open(self) -> TypeScriptSandbox:
-        place = self.turns.take()
-        return TypeScriptSandbox(self, place if place is not None else await self._wait(hog=False))
-
-    async def hog_place(self) -> Place:
-        return await self._wait(hog=True)
-
-    async def _wait(self, *, hog: bool) -> Place:
-        if self._closing:
-            raise lost("the runtime is closed", innocent=True)
-        if self._hopeless is not None:
-            raise self._hopeless
-        return await self.turns.wait(lambda place: self.release(place, clean=True), hog=hog)
+        return TypeScriptSandbox(self, await self.place())
 
     async def blank(self, code: bytes) -> Reply:
         return await (self._lane if len(code) <= LARGE_CODE else self._large_lane).blank(code)
 
-    def release(self, place: Place, *, clean: bool) -> None:
-        self._watched.pop(place, None)
-        if place.worker.is_dead:
-            return
-        if clean:
-            self._give_back(place)
-        else:
-            self._in_background(self._clear(place))
-
-    def _give_back(self, place: Place) -> None:
-        if not place.worker.is_dead and not self._closing:
-            self.turns.left(place)
-            place.worker.free.append(place)
-            self.turns.serve()
-
-    async def _clear(self, place: Place) -> None:
-        """Stops what still runs there. A worker that does not obey is ended."""
-        if place.waiting:
-            place.abort()
-        try:
-            async with asyncio.timeout(ABORT_SECONDS):
-                await place.request(frames.encode_close())
-        except TimeoutError:
-            place.worker.broken("it ignored an order to stop", place)
-        except SandboxLost:
-            return
-        else:
-            self._give_back(place)
-
-    def watch(self, place: Place, cpu_ms: int) -> None:
-        self._watched[place] = cpu_ms / 1000 * self._slots + _GRACE_SECONDS
-        if self._watcher is None:
-            self._watcher = asyncio.get_running_loop().call_later(_WATCH_SECONDS, self._look)
-
-    def _look(self) -> None:
-        """The last resort: CPU time is bounded in the worker, so one that stays silent this long is broken."""
-        now = asyncio.get_running_loop().time()
-        for place, most in list(self._watched.items()):
-            if place.waiting and now - place.since > most:
-                place.worker.broken("it did not answer", place)
-        self._watcher = None
-        if self._watched and not self._closing:
-            self._watcher = asyncio.get_running_loop().call_later(_WATCH_SECONDS, self._look)
-
     async def close(self) -> None:
-        self._closing = True
-        if self._watcher is not None:
-            self._watcher.cancel()
-        self.turns.refuse_all(lost("the runtime is closed", innocent=True))
-        for worker in list(self._workers):
-            worker.broken("the runtime is closed")
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*(worker.reap() for worker in self._gone), *self._tasks, return_exceptions=True)
+        await super().close()
         await asyncio.gather(self._lane.close(), self._large_lane.close())

@@ -1,0 +1,235 @@
+"""What the interpreter lacks, and the nearest form that it has.
+
+Data: each entry is tried by the tests, the lacking form as well as the one that is advised.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+
+class Hint(NamedTuple):
+    """`pattern` is looked for in the error as Python shows it; `lacking` brings it about, `instead` must run."""
+
+    pattern: str
+    advice: str
+    lacking: str
+    instead: str
+
+
+_ANY_MODULE = "there are asyncio, base64, bisect, collections, copy, csv, dataclasses, datetime, decimal, functools, "
+_ANY_MODULE += (
+    "hashlib, itertools, json, math, random, re, time, typing, unicodedata; the rest is reached through tools.*"
+)
+
+HINTS: Final[tuple[Hint, ...]] = (
+    Hint(
+        "class inheritance",
+        "write classes without a base and share code through functions; "
+        'to fail, raise a built-in error such as ValueError("...")',
+        "class Stop(Exception):\n    pass\n",
+        'try:\n    raise ValueError("stop")\nexcept ValueError as error:\n    print(error)\n',
+    ),
+    Hint(
+        "method decorators",
+        "write a plain method, or a function outside of the class: `def area(shape): ...`",
+        "class A:\n    @property\n    def x(self):\n        return 1\n",
+        "class A:\n    def x(self):\n        return 1\nA().x()\n",
+    ),
+    Hint(
+        "yield expressions",
+        "return a list, or write a generator expression: `(f(x) for x in xs)`",
+        "def g():\n    yield 1\nlist(g())\n",
+        "def g():\n    return [1]\nlist(x + 1 for x in g())\n",
+    ),
+    Hint(
+        "'del' statement",
+        "use `mapping.pop(key)` or `items.pop(index)`; a name can be set to None",
+        "d = {'a': 1}\ndel d['a']\n",
+        "d = {'a': 1}\nd.pop('a')\n",
+    ),
+    Hint(
+        "async context managers|async with",
+        "await the calls themselves; for several at once `await asyncio.gather(first(), second())`",
+        "import asyncio\nasync with asyncio.TaskGroup() as group:\n    pass\n",
+        "import asyncio\nasync def f():\n    return 1\nawait asyncio.gather(f(), f())\n",
+    ),
+    Hint(
+        r"exception groups",
+        "use `except`; one call that fails in a gather raises its own error",
+        "try:\n    pass\nexcept* ValueError:\n    pass\n",
+        "try:\n    raise ValueError('x')\nexcept ValueError:\n    pass\n",
+    ),
+    Hint(
+        r"gather\(\) does not yet support keyword",
+        "wrap each call in a function that catches its error: "
+        "`async def attempt(call): try: return await call except ToolError as error: return str(error)`",
+        "import asyncio\nawait asyncio.gather(return_exceptions=True)\n",
+        "import asyncio\nasync def attempt(call):\n    try:\n        return await call\n"
+        "    except ToolError as error:\n        return str(error)\n"
+        "async def f():\n    return 1\nawait asyncio.gather(attempt(f()))\n",
+    ),
+    Hint(
+        r"'asyncio' has no attribute|cannot import name '\w+' from 'asyncio'",
+        "for several at once use `await asyncio.gather(first(), second())`; a call starts when it is written, "
+        "so `first = tools.a.b(); second = tools.c.d(); await first` also runs both",
+        "import asyncio\nasync def f():\n    return 1\nasyncio.create_task(f())\n",
+        "import asyncio\nasync def f():\n    return 1\nawait asyncio.gather(f(), f())\n",
+    ),
+    Hint(
+        "exceptions can only be called with zero or one string argument",
+        "raise it with one text: `raise ValueError(f'{a}: {b}')`",
+        "raise ValueError('a', 1)\n",
+        "try:\n    raise ValueError(f'{1}: {2}')\nexcept ValueError:\n    pass\n",
+    ),
+    Hint(
+        r"No module named '(?:uuid|secrets)'",
+        'make an id with `"%032x" % random.getrandbits(128)`; numbers are the same when the execution is run again',
+        "import uuid\n",
+        'import random\n"%032x" % random.getrandbits(128)\n',
+    ),
+    Hint(
+        "No module named 'statistics'",
+        "write it out: `sum(xs) / len(xs)`, `sorted(xs)[len(xs) // 2]`",
+        "import statistics\n",
+        "xs = [1, 2, 3]\n(sum(xs) / len(xs), sorted(xs)[len(xs) // 2])\n",
+    ),
+    Hint(
+        "No module named 'urllib",
+        "tools encode their own arguments; to quote a text: "
+        '`"".join(c if c.isalnum() else "".join(f"%{b:02X}" for b in c.encode()) for c in text)`',
+        "import urllib.parse\n",
+        'text = "a b"\n"".join(c if c.isalnum() else "".join(f"%{b:02X}" for b in c.encode()) for c in text)\n',
+    ),
+    Hint(
+        "No module named '(?:requests|httpx|aiohttp|socket|http)",
+        "there is no network here: call a connected tool; "
+        '`await tools.discover(query="...")` finds one',
+        "import requests\n",
+        "tools.discover\n",
+    ),
+    Hint(
+        "No module named 'io'",
+        "collect lines in a list and join them; csv reads a list of lines: `csv.reader(text.splitlines())`",
+        "import io\n",
+        'import csv\nlist(csv.reader("a,b\\nc,d".splitlines()))\n',
+    ),
+    Hint(
+        "No module named 'heapq'",
+        "sort instead: `sorted(xs)[:n]`",
+        "import heapq\n",
+        "sorted([3, 1, 2])[:2]\n",
+    ),
+    Hint(
+        "No module named 'textwrap'",
+        'cut a text with `text[:n]`; indent with `"\\n".join("  " + line for line in text.splitlines())`',
+        "import textwrap\n",
+        'text = "a\\nb"\n"\\n".join("  " + line for line in text.splitlines())\n',
+    ),
+    Hint(
+        "No module named 'html'",
+        'escape with `text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")`',
+        "import html\n",
+        '"<a>".replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")\n',
+    ),
+    Hint(
+        "No module named 'enum'|No module named 'types'",
+        "use a dict or module-level constants",
+        "import enum\n",
+        "RED = 'red'\nCOLOURS = {'red': 1}\nCOLOURS[RED]\n",
+    ),
+    Hint(
+        "No module named 'string'",
+        'write the letters out: `"abcdefghijklmnopqrstuvwxyz"`, or ask `c.isalpha()`',
+        "import string\n",
+        '[c for c in "a1" if c.isalpha()]\n',
+    ),
+    Hint(
+        "No module named 'operator'",
+        "use a lambda: `sorted(rows, key=lambda row: row['name'])`",
+        "import operator\n",
+        "sorted([{'name': 'b'}, {'name': 'a'}], key=lambda row: row['name'])\n",
+    ),
+    Hint(
+        "No module named '(?:logging|pprint)'",
+        "print it: `print(...)` is returned as the log, `json.dumps(value, indent=2)` shows a structure",
+        "import logging\n",
+        "import json\nprint(json.dumps({'a': 1}, indent=2))\n",
+    ),
+    Hint("No module named", _ANY_MODULE, "import numpy\n", "import json\njson.dumps([1])\n"),
+    Hint(
+        "cannot import name '(?:OrderedDict|ChainMap)' from 'collections'",
+        "a dict keeps the order of its keys",
+        "from collections import OrderedDict\n",
+        "{'b': 1, 'a': 2}\n",
+    ),
+    Hint(
+        "cannot import name '\\w+' from 'typing'",
+        "leave the annotation out, or write `dict` and `list`",
+        "from typing import TypedDict\n",
+        "def f(row: dict) -> list:\n    return [row]\nf({})\n",
+    ),
+    Hint(
+        "cannot import name '\\w+' from 'dataclasses'|'dataclasses' has no attribute",
+        "write the dict out: `{'name': row.name}`",
+        "from dataclasses import asdict\n",
+        "from dataclasses import dataclass\n@dataclass\nclass Row:\n    name: str\n{'name': Row('a').name}\n",
+    ),
+    Hint(
+        "name '(?:null|undefined)' is not defined",
+        "this is Python: write None",
+        "x = null\n",
+        "x = None\n",
+    ),
+    Hint(
+        "name '(?:true|false)' is not defined",
+        "this is Python: write True and False",
+        "x = true\n",
+        "x = [True, False]\n",
+    ),
+    Hint(
+        "name 'console' is not defined|name 'JSON' is not defined",
+        "this is Python: `print(...)`, `json.dumps(...)` after `import json`",
+        "console.log('a')\n",
+        "import json\nprint(json.dumps('a'))\n",
+    ),
+    Hint(
+        "name '(?:input|dir|vars|globals|locals|breakpoint|__import__|compile)' is not defined",
+        "it is not there; what the code needs comes from tools.* and from the code itself",
+        "input()\n",
+        "tools.discover\n",
+    ),
+    Hint(
+        "Permission denied|is not supported in this environment",
+        "there are no files and no environment here: pass data through tools.* and return it",
+        "open('/etc/passwd')\n",
+        "[1]\n",
+    ),
+    Hint(
+        "has no attribute '(?:with_traceback|add_note|__cause__|errno|filename)'",
+        "of an error there is its text, `str(error)`; of a ToolError also "
+        "error.code, .message, .status, .details, .retryable, .hint",
+        "try:\n    raise ValueError('x')\nexcept ValueError as error:\n    error.add_note('y')\n",
+        "try:\n    raise ValueError('x')\nexcept ValueError as error:\n    str(error)\n",
+    ),
+    Hint(
+        "object has no attribute '__(?:class|dict|bases|subclasses|globals|mro)__'",
+        "use type(value), isinstance(value, kind), and attributes by name",
+        "().__class__\n",
+        "type(()).__name__\n",
+    ),
+    Hint(
+        "does not yet support",
+        "write it with functions, loops, dicts and lists; docs/python.md lists what there is",
+        "x: int\nawait x\ntype A = int\n",
+        "x = 1\n",
+    ),
+)  # fmt: skip
+
+_COMPILED: Final = tuple((re.compile(hint.pattern), hint.advice) for hint in HINTS)
+
+
+def advice(shown: str) -> str:
+    """For an error as Python shows it, `NameError: name 'x' is not defined`; empty if nothing is known."""
+    return next((text for pattern, text in _COMPILED if pattern.search(shown)), "")

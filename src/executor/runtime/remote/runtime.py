@@ -1,0 +1,137 @@
+"""`RemoteRuntime`: reserves places on a sandbox host, and gives up those that it no longer hears of.
+
+The request that reserves a place stays open for as long as the run lives: the host writes a line every few seconds.
+When it breaks or falls silent the sandbox is lost, and so is the token of its run. A host that comes back later finds
+nobody to talk to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+
+import aiohttp
+
+from executor.runtime.remote import address
+from executor.runtime.remote.runs import LiveRun, LiveRuns
+from executor.runtime.remote.wire import RemoteRefused
+from executor.runtime.sandbox import Answer, Program, Step
+from executor.runtime.typescript.process import lost
+
+BEAT_SECONDS = 3.0
+SILENCE_SECONDS = 4 * BEAT_SECONDS
+CONNECT_SECONDS = 5.0
+_FIRST_BACKOFF, _LAST_BACKOFF = 0.1, 3.0
+_LARGEST_REFUSAL = 65536
+_BUSY = 503
+
+logger = logging.getLogger(__name__)
+
+
+class RemoteRuntime:
+    """`callback_url` is the daemon's address as the host sees it."""
+
+    languages: tuple[str, ...] = ("typescript", "python")
+
+    def __init__(self, *, url: str, token: str, callback_url: str, runs: LiveRuns) -> None:
+        self._url = address.checked(url, "remote_url")
+        self._callback_url = address.checked(callback_url, "remote_callback_url")
+        self._runs = runs
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=SILENCE_SECONDS)
+        self._session = aiohttp.ClientSession(
+            headers={"Authorization": f"Bearer {token}"}, timeout=timeout, connector=aiohttp.TCPConnector(limit=0)
+        )
+        self._open: set[RemoteSandbox] = set()
+        self._closing = False
+
+    async def open(self) -> RemoteSandbox:
+        """Waits for the host too: an execution whose host is away goes on when it is back, or elsewhere."""
+        backoff, told = _FIRST_BACKOFF, False
+        while True:
+            if self._closing:
+                raise lost("the runtime is closed", innocent=True)
+            try:
+                return await self._reserve()
+            except (aiohttp.ClientError, OSError) as error:  # a timeout is an OSError
+                if not told:
+                    logger.warning("the sandbox host %s does not answer: %s", self._url, error)
+                    told = True
+            await asyncio.sleep(backoff)
+            backoff = min(2 * backoff, _LAST_BACKOFF)
+
+    async def _reserve(self) -> RemoteSandbox:
+        run, token = self._runs.begin()
+        try:
+            response = await self._session.post(
+                f"{self._url}/runs",
+                json={"run": run.id, "token": token, "callback": self._callback_url},
+                allow_redirects=False,
+            )
+            try:
+                await self._accepted(response)
+            except BaseException:
+                response.close()
+                raise
+        except BaseException:
+            self._runs.end(run)
+            raise
+        sandbox = RemoteSandbox(self, run, response)
+        self._open.add(sandbox)
+        return sandbox
+
+    async def _accepted(self, response: aiohttp.ClientResponse) -> None:
+        """The host writes empty lines until it has a free place, then one that says so."""
+        if response.status == _BUSY:
+            raise aiohttp.ClientPayloadError("the host is stopping")
+        if response.status != 200:
+            said = (await response.content.read(_LARGEST_REFUSAL)).decode("utf-8", "replace")
+            hint = "check remote_url, and that remote_token_file holds the token of that host"
+            raise RemoteRefused(f"the sandbox host refused with {response.status}: {said[:200]}", hint=hint)
+        while (line := await response.content.readline()) != b"ready\n":
+            if not line.endswith(b"\n"):
+                raise aiohttp.ClientPayloadError("the host ended the run before it began")
+
+    def released(self, sandbox: RemoteSandbox) -> None:
+        self._open.discard(sandbox)
+        self._runs.end(sandbox.run)
+
+    async def close(self) -> None:
+        self._closing = True
+        await asyncio.gather(*(sandbox.close() for sandbox in list(self._open)))
+        await self._session.close()
+
+
+class RemoteSandbox:
+    def __init__(self, runtime: RemoteRuntime, run: LiveRun, response: aiohttp.ClientResponse) -> None:
+        self.run = run
+        self._runtime = runtime
+        self._response = response
+        self._listening = asyncio.get_running_loop().create_task(self._listen())
+
+    async def _listen(self) -> None:
+        """Until the host ends the run, or is not heard of any more."""
+        why = "it ended the run"
+        try:
+            while line := await self._response.content.readline():
+                if line == b"unreached\n":
+                    why = "it can't reach this daemon; check remote_callback_url"
+        except (aiohttp.ClientError, OSError) as error:
+            why = f"it fell silent: {type(error).__name__}"
+        if not self.run.has_ended:
+            logger.warning("the sandbox host is lost: %s", why, extra={"run": self.run.id})
+        self.run.fail(lost(f"the sandbox host is lost: {why}", innocent=True))
+
+    async def start(self, program: Program) -> Step:
+        return await self.run.start(program)
+
+    async def answer(self, answer: Answer) -> Step:
+        return await self.run.answer(answer)
+
+    async def close(self) -> None:
+        """The token is gone at once; the broken connection tells the host."""
+        self._runtime.released(self)
+        self._listening.cancel()
+        self._response.close()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.gather(self._listening, return_exceptions=True)

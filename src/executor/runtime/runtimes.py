@@ -1,0 +1,81 @@
+"""Runtimes by id: which there are, which one a submission means, and those that start when they are first needed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+
+from executor.errors import InvalidRequest, UnknownRuntime
+from executor.runtime.sandbox import Runtime, Sandbox
+
+DEFAULT = "typescript"
+
+
+class Runtimes:
+    """`absent` are those that could be here but aren't installed, each with what to do about it."""
+
+    def __init__(self, present: Mapping[str, Runtime], absent: Mapping[str, str] | None = None) -> None:
+        self._present = dict(present)
+        self._absent = dict(absent or {})
+
+    @property
+    def ids(self) -> list[str]:
+        return sorted(self._present)
+
+    def named(self, runtime: str) -> Runtime:
+        found = self._present.get(runtime)
+        if found is None:
+            known = f"use {', '.join(self.ids)}"
+            if runtime in self._absent:
+                hint = f"{self._absent[runtime]}; until then {known}"
+                raise UnknownRuntime(f"the runtime {runtime!r} is not installed", hint=hint)
+            raise UnknownRuntime(f"there is no runtime {runtime[:100]!r}", hint=known)
+        return found
+
+    def choose(self, language: str | None, runtime: str | None) -> tuple[str, str]:
+        """Language and runtime of a submission; whichever is not given follows from the other."""
+        if runtime is None:
+            runtime = language or DEFAULT
+        languages = self.named(runtime).languages
+        if language is None:
+            language = languages[0]
+        if language not in languages:
+            hint = f"it runs {' and '.join(languages)}; leave the runtime out to get the language's own"
+            raise InvalidRequest(f"the runtime {runtime} does not run {language[:100]!r}", hint=hint)
+        return language, runtime
+
+    async def close(self) -> None:
+        await asyncio.gather(*(runtime.close() for runtime in self._present.values()))
+
+
+class Lazy:
+    """A runtime that is imported, built and started by its first `open`: until then it costs nothing."""
+
+    def __init__(self, languages: tuple[str, ...], build: Callable[[], Awaitable[Runtime]]) -> None:
+        self.languages = languages
+        self._build = build
+        self._runtime: Runtime | None = None
+        self._building = asyncio.Lock()
+        self._closed = False
+
+    @property
+    def started(self) -> Runtime | None:
+        return self._runtime
+
+    async def open(self) -> Sandbox:
+        return await (self._runtime or await self._started()).open()
+
+    async def _started(self) -> Runtime:
+        """A start that failed is tried again by the next who asks."""
+        async with self._building:
+            if self._closed:
+                raise InvalidRequest("the runtime is closed", hint="start the daemon again")
+            if self._runtime is None:
+                self._runtime = await self._build()
+            return self._runtime
+
+    async def close(self) -> None:
+        self._closed = True
+        async with self._building:
+            if self._runtime is not None:
+                await self._runtime.close()

@@ -1,0 +1,91 @@
+"""Workers and their interpreters die; executions don't."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+
+import psutil
+import pytest
+import pytest_asyncio
+
+from executor.errors import SandboxLost
+from executor.runtime.python.runtime import PythonRuntime
+from executor.runtime.sandbox import Answer
+from tests.runtime.driving import CLOCK, program, value_of
+
+
+@pytest_asyncio.fixture
+async def own() -> AsyncIterator[PythonRuntime]:
+    started = PythonRuntime(workers=1, slots=2)
+    await started.start()
+    yield started
+    await started.close()
+
+
+def interpreters(runtime: PythonRuntime) -> list[psutil.Process]:
+    return [child for pid in runtime.worker_pids for child in psutil.Process(pid).children()]
+
+
+async def test_an_interpreter_that_is_killed_loses_its_program_alone(own: PythonRuntime) -> None:
+    sandboxes = [await own.open(), await own.open()]
+    codes = ("await tools.a.b(n=1)\n'one'", "await tools.a.b(n=2)\n'two'")
+    await sandboxes[0].start(program(codes[0]))
+    [first] = interpreters(own)
+    await sandboxes[1].start(program(codes[1]))
+    first.kill()
+    with pytest.raises(SandboxLost):
+        await sandboxes[0].answer(Answer(1, CLOCK, value="1"))
+    assert (await sandboxes[1].answer(Answer(1, CLOCK, value="1"))).value == '"two"'
+    for sandbox in sandboxes:
+        await sandbox.close()
+    assert [await value_of(own, "1 + 1") for _ in range(4)] == [2] * 4
+
+
+async def test_a_worker_that_is_killed_is_replaced_and_takes_its_interpreters_along(own: PythonRuntime) -> None:
+    sandbox = await own.open()
+    running = asyncio.ensure_future(sandbox.start(program("while True:\n    pass", cpu_ms=2_000)))
+    async with asyncio.timeout(20):
+        while not own.open_sandboxes or not interpreters(own):  # noqa: ASYNC110 - lives in other processes
+            await asyncio.sleep(0.005)
+    before = interpreters(own)
+    os.kill(own.worker_pids[0], signal.SIGKILL)
+    with pytest.raises(SandboxLost):
+        await running
+    await sandbox.close()
+    assert await value_of(own, "1 + 1") == 2
+    _, alive = await asyncio.to_thread(psutil.wait_procs, before, timeout=60)
+    assert alive == []
+
+
+async def test_a_program_that_is_given_up_is_stopped_and_its_place_serves_the_next(own: PythonRuntime) -> None:
+    for _ in range(3):
+        sandboxes = [await own.open(), await own.open()]
+        running = [
+            asyncio.ensure_future(sandbox.start(program("while True:\n    pass", cpu_ms=60_000)))
+            for sandbox in sandboxes
+        ]
+        await asyncio.sleep(0)
+        for task, sandbox in zip(running, sandboxes, strict=True):
+            task.cancel()
+            await sandbox.close()
+        await asyncio.gather(*running, return_exceptions=True)
+        assert await value_of(own, "1 + 1") == 2
+
+
+async def test_programs_side_by_side_keep_their_names_and_numbers_apart(own: PythonRuntime) -> None:
+    code = "import random\nmine = {n}\nfirst = random.random()\nawait tools.a.b()\n[mine, first, random.random()]"
+    alone = [await _to_end(own, code.format(n=n)) for n in range(6)]
+    together = await asyncio.gather(*(_to_end(own, code.format(n=n)) for n in range(6)))
+    assert list(together) == alone
+
+
+async def _to_end(runtime: PythonRuntime, code: str) -> str | None:
+    sandbox = await runtime.open()
+    try:
+        await sandbox.start(program(code))
+        return (await sandbox.answer(Answer(1, CLOCK, value="null"))).value
+    finally:
+        await sandbox.close()
