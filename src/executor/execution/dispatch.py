@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine
 from typing import Any
 
 from sqlalchemy.engine import Connection
 
 from executor.errors import Busy, ExecutorError, Fenced, StorageError, UnknownRuntime
 from executor.execution import failures
+from executor.execution.checks import Ruling
 from executor.execution.door import Door
 from executor.execution.journal import Journal
 from executor.execution.places import Places
 from executor.execution.run import Run
 from executor.model.execution import Execution, Failure
 from executor.model.ids import new_id
-from executor.runtime.sandbox import Runtime
+from executor.runtime.runtimes import Runtimes
 from executor.storage import events, executions
 from executor.storage.database import Database
 
@@ -31,29 +32,23 @@ logger = logging.getLogger(__name__)
 class LocalDispatch:
     """`runs` are the executions that hold memory here; parked ones are rows only."""
 
-    def __init__(self, database: Database, door: Door, runtimes: Mapping[str, Runtime], ttl_ms: int) -> None:
+    def __init__(self, database: Database, door: Door, runtimes: Runtimes, ttl_ms: int) -> None:
         self._database = database
         self._door = door
-        self._runtimes = runtimes
+        self.runtimes = runtimes
         self._ttl_ms = ttl_ms
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
         self.runs: dict[str, Run] = {}
         self._places = Places(self.runs)
 
-    def runtime(self, language: str) -> Runtime:
-        runtime = self._runtimes.get(language)
-        if runtime is None:
-            raise UnknownRuntime(f"there is no runtime {language!r}", hint=f"use {', '.join(sorted(self._runtimes))}")
-        return runtime
-
-    def begin(self, execution: Execution) -> tuple[Run, Journal]:
+    def begin(self, execution: Execution, check: asyncio.Task[Ruling] | None = None) -> tuple[Run, Journal]:
         """A fresh execution runs at once, while its first write is on its way."""
         if len(self.runs) >= LIVE_RUNS:
             raise Busy(f"{LIVE_RUNS} executions are running already", hint="try again in a moment")
         journal = Journal(self._database, execution)
         journal.create()
-        return self._launch(execution, journal, fresh=True), journal
+        return self._launch(execution, journal, fresh=True, check=check), journal
 
     def resume(self, execution: Execution) -> None:
         """Run a claimed execution from its journal. When closing, the next start claims it again."""
@@ -101,9 +96,13 @@ class LocalDispatch:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    def _launch(self, execution: Execution, journal: Journal, *, fresh: bool) -> Run:
-        opener = self._places.opener(self.runtime(execution.language))
-        run = Run(execution, fresh=fresh, journal=journal, door=self._door, opener=opener, ttl_ms=self._ttl_ms)
+    def _launch(
+        self, execution: Execution, journal: Journal, *, fresh: bool, check: asyncio.Task[Ruling] | None = None
+    ) -> Run:
+        opener = self._places.opener(self.runtimes.named(execution.runtime))
+        run = Run(
+            execution, fresh=fresh, journal=journal, door=self._door, opener=opener, ttl_ms=self._ttl_ms, check=check
+        )
         self.runs[execution.id] = run
         run.task = self.spawn(self._supervise(run))
         return run

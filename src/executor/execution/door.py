@@ -58,7 +58,7 @@ class Door:
         if decision.action == "deny":
             return Admission(proposal, "refuse", tool, refusal=denied_by_policy(tool.path, decision.reason))
         try:
-            await self._check(tool, parse_arguments(proposal.arguments))
+            await self.check(tool, parse_arguments(proposal.arguments))
         except ToolError as refusal:
             return Admission(proposal, "refuse", tool, refusal=refusal)
         verdict: Literal["send", "ask"] = "send" if decision.action == "allow" else "ask"
@@ -70,7 +70,7 @@ class Door:
         decision = decide(tool.path, tool.effect, rules.policies)
         return denied_by_policy(tool.path, decision.reason) if decision.action == "deny" else None
 
-    async def _check(self, tool: Tool, arguments: dict[str, Any]) -> None:
+    async def check(self, tool: Tool, arguments: dict[str, Any]) -> None:
         if tool.source_id == builtins.SOURCE:
             builtins.check(tool, arguments)
         else:
@@ -129,11 +129,14 @@ class Door:
     async def _send(self, execution: Execution, call: Call, tool: Tool, approved: bool) -> str:
         arguments = parse_arguments(call.arguments)
         if tool.source_id == builtins.SOURCE:
-            return await builtins.invoke(self.catalog, execution.workspace_id, tool, arguments, approved=approved)
+            veil = await self.rules.veil(execution.workspace_id)
+            return await builtins.invoke(
+                self.catalog, execution.workspace_id, tool, arguments, approved=approved, veil=veil
+            )
         return await self.catalog.invoke(tool, arguments, idempotency_key=f"{execution.id}:{call.seq}")
 
     async def _unknown(self, workspace_id: str, path: str) -> ToolError:
-        near = await self.catalog.nearest(workspace_id, path)
+        near = await self.catalog.nearest(workspace_id, path, veil=await self.rules.veil(workspace_id))
         hint = f"did you mean {', '.join(near)}?" if near else "find tools with tools.discover({query})"
         return ToolError("unknown_tool", f"there is no tool {path!r}", hint=hint, details={"nearest": near})
 

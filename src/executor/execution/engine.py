@@ -22,6 +22,7 @@ from executor.errors import (
     StorageError,
 )
 from executor.execution import failures
+from executor.execution.checks import Checks, Typecheck
 from executor.execution.dispatch import LocalDispatch
 from executor.execution.journal import Journal, close_in, interaction_event
 from executor.execution.outcome import Outcome, ReplayReport, log_line
@@ -43,11 +44,20 @@ logger = logging.getLogger(__name__)
 class Engine:
     """Local dispatch: every run is a task of this process; the data directory's lock makes it the only one."""
 
-    def __init__(self, database: Database, dispatch: LocalDispatch, *, limits: Limits, max_code_bytes: int) -> None:
+    def __init__(
+        self,
+        database: Database,
+        dispatch: LocalDispatch,
+        *,
+        limits: Limits,
+        max_code_bytes: int,
+        checks: Checks | None = None,
+    ) -> None:
         self._database = database
         self._dispatch = dispatch
         self._limits = limits
         self._max_code_bytes = max_code_bytes
+        self._checks = checks
         self._decisions: dict[str, asyncio.Event] = {}
 
     @property
@@ -70,18 +80,33 @@ class Engine:
     # -- executions -----------------------------------------------------------------------------------------------
 
     async def submit(
-        self, actor: Actor, code: str, *, language: str = "typescript", limits: Limits | None = None
+        self,
+        actor: Actor,
+        code: str,
+        *,
+        language: str | None = None,
+        runtime: str | None = None,
+        limits: Limits | None = None,
+        typecheck: Typecheck | None = None,
     ) -> Execution:
-        """Start it; durable when this returns."""
-        run, journal = self._begin(actor, code, language, limits)
+        """Start it; durable when this returns. Language and runtime follow from each other, or are the default."""
+        run, journal = self._begin(actor, code, language, runtime, limits, typecheck)
         await journal.durable()
         return run.execution
 
     async def run(
-        self, actor: Actor, code: str, *, language: str = "typescript", limits: Limits | None = None, seconds: float
+        self,
+        actor: Actor,
+        code: str,
+        *,
+        language: str | None = None,
+        runtime: str | None = None,
+        limits: Limits | None = None,
+        typecheck: Typecheck | None = None,
+        seconds: float,
     ) -> Outcome:
         """Submit and wait. The first write is on its way while the sandbox already runs; both end before this does."""
-        run, journal = self._begin(actor, code, language, limits)
+        run, journal = self._begin(actor, code, language, runtime, limits, typecheck)
         await wait_until(run.done, seconds)
         if run.outcome is not None:
             return run.outcome
@@ -114,7 +139,8 @@ class Engine:
                 raise NotFound(f"there is no execution {execution_id}", hint="see `executor executions list`")
             pending = interactions.page(c, actor.workspace_id, status="pending", execution_id=execution_id, limit=200)
             lines = events.logs(c, actor.workspace_id, execution_id)
-            return Outcome(execution, tuple(reversed(pending)), tuple(log_line(event) for event in lines))
+            warned = events.diagnostics(c, actor.workspace_id, execution_id)
+            return Outcome(execution, tuple(reversed(pending)), tuple(log_line(event) for event in lines), warned)
 
         return await self._database.read(job)
 
@@ -141,7 +167,7 @@ class Engine:
         if not execution.is_final:
             raise Conflict(f"execution {execution_id} is {execution.status}", hint="wait until it has ended")
         journalled = await self._database.read(lambda c: calls.of_execution(c, actor.workspace_id, execution_id))
-        return await replay_journal(self._dispatch.runtime(execution.language), execution, journalled)
+        return await replay_journal(self._dispatch.runtimes.named(execution.runtime), execution, journalled)
 
     # -- interactions -----------------------------------------------------------------------------------------------
 
@@ -206,25 +232,34 @@ class Engine:
 
     # -- submissions ------------------------------------------------------------------------------------------------
 
-    def _begin(self, actor: Actor, code: str, language: str, limits: Limits | None) -> tuple[Run, Journal]:
+    def _begin(
+        self,
+        actor: Actor,
+        code: str,
+        language: str | None,
+        runtime: str | None,
+        limits: Limits | None,
+        typecheck: Typecheck | None,
+    ) -> tuple[Run, Journal]:
         self._check_code(code)
-        self._dispatch.runtime(language)
+        language, runtime = self._dispatch.runtimes.choose(language, runtime)
         at = now_ms()
-        return self._dispatch.begin(
-            Execution(
-                id=new_id("exec"),
-                workspace_id=actor.workspace_id,
-                actor_id=actor.id,
-                language=language,
-                code=code,
-                status="running",
-                seed=os.urandom(16),
-                clock_ms=at,
-                limits=limits or self._limits,
-                created_at=at,
-                updated_at=at,
-            )
+        execution = Execution(
+            id=new_id("exec"),
+            workspace_id=actor.workspace_id,
+            actor_id=actor.id,
+            language=language,
+            runtime=runtime,
+            code=code,
+            status="running",
+            seed=os.urandom(16),
+            clock_ms=at,
+            limits=limits or self._limits,
+            created_at=at,
+            updated_at=at,
         )
+        check = self._checks.begin(execution, typecheck) if self._checks is not None else None
+        return self._dispatch.begin(execution, check)
 
     def _check_code(self, code: str) -> None:
         if not code.strip():

@@ -57,6 +57,21 @@ def internal(incident: str) -> Failure:
     return Failure("internal", "the execution failed inside Executor", f"see the daemon's log for {incident}")
 
 
+def type_error(diagnostics: Sequence[dict[str, Any]]) -> Failure:
+    """`diagnostics` with the errors first. Nothing of the execution was sent."""
+    first, count = diagnostics[0], sum(1 for one in diagnostics if one["severity"] == "error")
+    more = f" (and {count - 1} more)" if count > 1 else ""
+    about = f"{first['tool']}: " if first.get("tool") and first["code"] != "unknown_tool" else ""
+    hint = first.get("hint") or "nothing was sent; correct the call, its signature is in the diagnostics"
+    details = {"line": first["line"], "column": first["column"], "diagnostics": list(diagnostics)}
+    return Failure("type_error", f"{about}{first['message']}{more}", hint, details)
+
+
+def typecheck_unavailable(why: str) -> Failure:
+    hint = "try again; or send it with typecheck `off`, or set EXECUTOR_TYPECHECK_UNAVAILABLE=warn"
+    return Failure("typecheck_unavailable", f"the code could not be checked: {why}", hint)
+
+
 def tool_changed(path: str) -> ToolError:
     message = f"{path} is gone or is another tool than when the call was made"
     return ToolError("tool_changed", message, hint="describe the tool again, then run the code again")

@@ -73,6 +73,9 @@ class Journal:
     def log(self, lines: Sequence[Log]) -> None:
         self._happened.extend(("execution.log", {"level": line.level, "text": line.text}) for line in lines)
 
+    def note(self, what: str, data: dict[str, Any]) -> None:
+        self._happened.append((what, data))
+
     def propose(self, proposed: Sequence[Call], asked: Sequence[Interaction]) -> None:
         """Every call of a round, before anything of it is sent."""
 
@@ -205,7 +208,8 @@ def close_in(c: Connection, workspace_id: str, execution_id: str) -> list[dict[s
 
 
 def created(execution: Execution) -> tuple[str, dict[str, Any]]:
-    return "execution.created", {"actor": execution.actor_id, "language": execution.language}
+    what = {"actor": execution.actor_id, "language": execution.language, "runtime": execution.runtime}
+    return "execution.created", what
 
 
 def is_settled(interaction: Interaction) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from executor.model.event import Event
 from executor.model.execution import Execution
@@ -18,11 +19,15 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`interactions` are those still pending; an execution is paused because of them."""
+    """`interactions` are those still pending; an execution is paused because of them.
+
+    `diagnostics` are the warnings of its type check.
+    """
 
     execution: Execution
     interactions: tuple[Interaction, ...] = ()
     logs: tuple[LogLine, ...] = ()
+    diagnostics: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ async def replay_journal(runtime: Runtime, execution: Execution, journalled: Seq
 
 async def _replay(sandbox: Sandbox, execution: Execution, journalled: Sequence[Call]) -> ReplayReport:
     known = {call.seq: call for call in journalled}
-    program = Program(execution.code, execution.seed, execution.clock_ms, execution.limits)
+    program = Program(execution.code, execution.seed, execution.clock_ms, execution.limits, execution.language)
     step = await sandbox.start(program)
     if detail := difference(step, known, ended=False):
         return ReplayReport(False, detail)

@@ -8,6 +8,7 @@ from sqlalchemy.engine import Connection
 
 from executor.model.event import Announcement
 from executor.model.policy import Policy
+from executor.policy.visibility import Visibility, visibility
 from executor.storage import policies
 from executor.storage.database import Database
 from executor.storage.notify import Feed
@@ -33,6 +34,10 @@ class Rules:
             if changes == self._changes:
                 self._known[workspace_id] = known
         return known
+
+    async def veil(self, workspace_id: str) -> Visibility | None:
+        """What the policies in force keep from being found."""
+        return visibility((await self.of(workspace_id)).policies)
 
     def _forget(self, announcement: Announcement) -> None:
         if announcement.type.startswith("policy."):

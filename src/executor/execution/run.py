@@ -8,11 +8,13 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import orjson
 
 from executor.errors import Fenced, SandboxLost, ToolError
 from executor.execution import failures
+from executor.execution.checks import Ruling
 from executor.execution.door import Admission, Door
 from executor.execution.failures import Diverged
 from executor.execution.journal import Journal, Recorded
@@ -51,6 +53,7 @@ class Run:
         door: Door,
         opener: Callable[[], Awaitable[Sandbox]],
         ttl_ms: int,
+        check: asyncio.Task[Ruling] | None = None,
     ) -> None:
         self.execution = execution
         self.outcome: Outcome | None = None
@@ -61,6 +64,8 @@ class Run:
         self._journal = journal
         self._door = door
         self._opener = opener
+        self._check = check
+        self._diagnostics: tuple[dict[str, Any], ...] = ()
         self._position = Position(Recorded({}, {}, 0))
         self._questions = Questions(execution, door, ttl_ms)
         self._sends = Sends()
@@ -135,14 +140,28 @@ class Run:
 
     async def _run(self, sandbox: Sandbox) -> None:
         execution = self.execution
-        program = Program(execution.code, execution.seed, execution.clock_ms, execution.limits)
+        program = Program(execution.code, execution.seed, execution.clock_ms, execution.limits, execution.language)
         if self._fresh:
             self._take(await sandbox.start(program))
         else:
             self._position = Position(await self._journal.load())
             self._take(await sandbox.start(program))
             await self._replay(sandbox)
-        await self._live(sandbox)
+        if self._check is None or await self._passes(self._check):
+            await self._live(sandbox)
+
+    async def _passes(self, check: asyncio.Task[Ruling]) -> bool:
+        """Nothing is sent and no end is told before the type check has spoken. Bad syntax the sandbox tells better."""
+        if self._end is not None and self._end.failure is not None and self._end.failure.code == "syntax_error":
+            return True
+        ruling = await asyncio.shield(check)
+        self._check = None
+        if ruling.failure is not None:
+            await self._finish("failed", failure=ruling.failure)
+        elif ruling.diagnostics:
+            self._diagnostics = tuple(one.to_dict() for one in ruling.diagnostics)
+            self._journal.note("execution.checked", {"diagnostics": list(self._diagnostics)})
+        return ruling.failure is None
 
     async def _live(self, sandbox: Sandbox) -> None:
         while self._end is None:
@@ -394,7 +413,8 @@ class Run:
 
     def _tell(self, status: Status) -> None:
         self.execution = replace(self.execution, status=status, updated_at=now_ms())
-        self.outcome = Outcome(self.execution, tuple(self._questions.asked.values()), tuple(self._logs))
+        asked = tuple(self._questions.asked.values())
+        self.outcome = Outcome(self.execution, asked, tuple(self._logs), self._diagnostics)
 
     def _wall_ms(self) -> int:
         spent = (time.monotonic() - self._began) * 1000 if self._began else 0

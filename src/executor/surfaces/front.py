@@ -15,7 +15,8 @@ from starlette.types import Receive, Scope, Send
 
 from executor.identity.tokens import Tokens
 from executor.settings import Settings
-from executor.surfaces.api.guard import Guard
+from executor.surfaces import internal
+from executor.surfaces.api.guard import RUN, Guard
 from executor.surfaces.waiting import Held
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class Front:
         """Until everything that an open executor can do is served."""
         from executor.surfaces.mcp.endpoint import McpEndpoint
 
+        self._guard.runs = executor.remote_runs
         self._mcp.set_result(McpEndpoint(executor, self._held))
         app = await asyncio.to_thread(importlib.import_module, "executor.surfaces.api.app")
         self.api.set_result(app.create_app(executor, self._held))
@@ -59,6 +61,8 @@ class Front:
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] == "/healthz" and scope["method"] == "GET":
             await healthy()(scope, receive, send)
+        elif RUN in scope:
+            await internal.tool_call(self._held, scope, receive, send)
         elif scope["path"] == "/mcp":
             await (await self._loaded(self._mcp))(scope, receive, send)
         else:

@@ -15,6 +15,7 @@ from executor.daemon.executor import Executor
 from executor.errors import ExecutorError
 from executor.surfaces.api import (
     approvals,
+    catalog,
     events,
     executions,
     interactions,
@@ -30,7 +31,7 @@ from executor.surfaces.api.context import contexts
 from executor.surfaces.api.guard import Edge
 from executor.surfaces.waiting import Held
 
-NOUNS = (executions, interactions, sources, templates, tools, policies, events, status, approvals)
+NOUNS = (executions, interactions, sources, templates, tools, catalog, policies, events, status, approvals)
 
 
 def create_app(executor: Executor, held: Held) -> FastAPI:

@@ -19,9 +19,24 @@ class Body(BaseModel):
 
 class NewExecution(Body):
     code: str
-    language: str = "typescript"
+    language: str | None = None
+    runtime: str | None = None
     timeout_ms: Annotated[int, Field(ge=1, le=MAX_TIMEOUT_MS)] | None = None
+    typecheck: Literal["error", "warn", "off"] | None = None
     wait: Wait = DEFAULT_WAIT
+
+
+class CheckedCode(Body):
+    code: str
+    language: str = "typescript"
+
+
+class CompletedCode(CheckedCode):
+    """The place is `line` and `column`, both from 1, or `offset` in characters."""
+
+    line: Annotated[int, Field(ge=1)] | None = None
+    column: Annotated[int, Field(ge=1)] | None = None
+    offset: Annotated[int, Field(ge=0)] | None = None
 
 
 class Resume(Body):

@@ -29,7 +29,15 @@ async def execute(request: Request, body: NewExecution) -> Response:
     """Run code, and wait up to `wait` seconds for it to end or pause."""
     here = context(request)
     limits = None if body.timeout_ms is None else replace(here.executor.limits, wall_ms=body.timeout_ms)
-    run = here.executor.engine.run(here.actor, body.code, language=body.language, limits=limits, seconds=body.wait)
+    run = here.executor.engine.run(
+        here.actor,
+        body.code,
+        language=body.language,
+        runtime=body.runtime,
+        limits=limits,
+        typecheck=body.typecheck,
+        seconds=body.wait,
+    )
     outcome = await here.held.hold(run)
     view = views.execution_view(outcome, here.executor.settings.base_url)
     return answer(view, 201, {"Location": f"/v1/executions/{outcome.execution.id}"})

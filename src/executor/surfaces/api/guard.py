@@ -8,15 +8,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from contextlib import suppress
+from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from executor.errors import CodeTooLarge, ExecutorError
 from executor.identity.tokens import Tokens
+from executor.runtime.remote.runs import LiveRun, LiveRuns
 from executor.settings import Settings
 from executor.surfaces.api import problems
 from executor.surfaces.api.problems import BodyTooLarge, HostRefused, OriginRefused, UnsupportedMediaType
 
+RUN = "executor.run"  # in the scope of a request that showed the token of a live run
 KIND = "executor.actor_kind"  # in the scope of a request that showed a token: `human` or `agent`
 SECURITY_HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"),
@@ -29,7 +32,9 @@ SECURITY_HEADERS: tuple[tuple[bytes, bytes], ...] = (
 )
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 PUBLIC = frozenset({"/healthz"})
+INTERNAL = "/internal/"
 PUBLIC_PREFIX = "/approvals/"
+CODE_PATHS = ("/v1/executions", "/v1/catalog/check", "/v1/catalog/complete")
 SMALL_BODY = 1024 * 1024
 MCP_BODY = 4 * 1024 * 1024
 DOCUMENT_BODY = 64 * 1024 * 1024
@@ -88,6 +93,8 @@ class Guard:
         self._tokens = tokens
         host = settings.host.lower()
         self._hosts = LOOPBACK | {f"[{host}]" if ":" in host else host}
+        self._callback_host = urlsplit(settings.remote_callback_url).netloc.lower()
+        self.runs = LiveRuns()  # none, until the executor is open
         self._execution_body = 2 * settings.max_code_bytes + 64 * 1024
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -103,12 +110,23 @@ class Guard:
     def _admit(self, scope: Scope) -> None:
         headers = Headers(scope["headers"])
         path = scope["path"]
+        if path.startswith(INTERNAL):
+            self._admit_run(scope, headers)
+            return
         origins = self._check_host(scope, headers)
         public = path in PUBLIC or path.startswith(PUBLIC_PREFIX)
         check_origin(headers, origins, navigable=public)
         if public and scope["method"] in ("GET", "HEAD"):
             return
         scope[KIND] = self._tokens.authenticate(headers.get(b"authorization"))
+        check_media_type(headers, scope["method"])
+
+    def _admit_run(self, scope: Scope, headers: Headers) -> None:
+        """A sandbox host, for one live run: no other token opens this, this token opens nothing else, no page may."""
+        if not self._callback_host or (headers.get(b"host") or "").lower() != self._callback_host:
+            self._check_host(scope, headers)
+        check_origin(headers, frozenset(), navigable=False)
+        scope[RUN] = self.runs.authenticate(scope["path"], headers.get(b"authorization"))
         check_media_type(headers, scope["method"])
 
     def _check_host(self, scope: Scope, headers: Headers) -> frozenset[str]:
@@ -125,7 +143,8 @@ class Guard:
         return frozenset(f"http://{host}" for host in allowed)
 
     def _bounded(self, scope: Scope, receive: Receive) -> Receive:
-        limit = self._limit(scope["path"])
+        run: LiveRun | None = scope.get(RUN)
+        limit = self._limit(scope["path"]) if run is None else run.largest_body
         declared = declared_length(scope)
         arrived = 0
 
@@ -144,13 +163,13 @@ class Guard:
         return bounded
 
     def _limit(self, path: str) -> int:
-        if path == "/v1/executions":
+        if path in CODE_PATHS:
             return self._execution_body
         large = {"/v1/sources": DOCUMENT_BODY, "/v1/sources/probe": DOCUMENT_BODY, "/mcp": MCP_BODY}
         return large.get(path, SMALL_BODY)
 
     def _too_large(self, path: str, limit: int) -> ExecutorError:
-        if path == "/v1/executions":
+        if path in CODE_PATHS:
             return CodeTooLarge(f"the request is larger than {limit} bytes", hint="send less code", limit=limit)
         return BodyTooLarge(f"the request is larger than {limit} bytes", hint="send less", limit=limit)
 

@@ -40,6 +40,19 @@ class LogLine(Shape):
     at: str
 
 
+class Diagnostic(Shape):
+    severity: Literal["error", "warning"]
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    message: str
+    code: str
+    tool: str | None = None
+    signature: str | None = None
+    hint: str | None = None
+
+
 class InteractionView(Shape):
     id: str
     execution_id: str
@@ -78,10 +91,12 @@ class ExecutionView(Shape):
     execution_id: str
     status: Status
     language: str
+    runtime: str
     result: Any
     error: Failure | None
     interactions: list[InteractionView]
     logs: list[LogLine]
+    diagnostics: list[Diagnostic]
     created_at: str
     finished_at: str | None
     code: str | None = None
@@ -92,6 +107,7 @@ class ExecutionSummary(Shape):
     execution_id: str
     status: Status
     language: str
+    runtime: str
     error: Failure | None
     preview: str
     created_at: str
@@ -102,6 +118,32 @@ class ExecutionSummary(Shape):
 class ExecutionPage(Shape):
     items: list[ExecutionSummary]
     next: str | None
+
+
+class CheckView(Shape):
+    ok: bool
+    diagnostics: list[Diagnostic]
+    unavailable: str | None
+
+
+class Span(Shape):
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+class Completion(Shape):
+    label: str
+    kind: str
+    detail: str
+    documentation: str
+    insert_text: str
+    replace: Span
+
+
+class Completions(Shape):
+    items: list[Completion]
 
 
 class InteractionPage(Shape):
@@ -219,6 +261,8 @@ class ToolMatches(Shape):
     best_path: str | None
     items: list[dict[str, Any]]
     total: int
+    groups: dict[str, int] | None = None
+    hint: str | None = None
 
 
 class PolicyView(Shape):

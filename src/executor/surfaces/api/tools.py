@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from executor.model.tool import Effect
 from executor.surfaces.api import shapes
 from executor.surfaces.api.answers import PROBLEMS, answer
 from executor.surfaces.api.context import EdgeRoute, context
@@ -36,11 +37,22 @@ async def search(
     query: Annotated[str, Query(max_length=1000)] = "",
     limit: Annotated[int, Query(ge=1, le=100)] = 10,
     namespace: str | None = None,
-    depth: Annotated[int, Query(ge=0, le=3)] = 1,
+    source: str | None = None,
+    effect: Effect | None = None,
+    depth: Annotated[int, Query(ge=0, le=2)] = 1,
 ) -> Response:
-    """By intent: app + verb + object, best first. Without a query, what namespaces there are."""
+    """By intent: app + verb + object, best first. Without a query, what groups of tools there are."""
     here = context(request)
-    found = await here.executor.catalog.search(here.workspace_id, query, limit=limit, namespace=namespace, depth=depth)
+    found = await here.executor.catalog.search(
+        here.workspace_id,
+        query,
+        limit=limit,
+        namespace=namespace,
+        source=source,
+        effect=effect,
+        depth=depth,
+        veil=await here.executor.rules.veil(here.workspace_id),
+    )
     return answer(found)
 
 
@@ -53,11 +65,26 @@ async def version(request: Request, digest: str) -> Response:
 
 @router.get("/{path}")
 async def describe(
-    request: Request, path: str, include_schemas: Annotated[bool, Query(alias="includeSchemas")] = False
+    request: Request,
+    path: str,
+    include_schemas: Annotated[bool, Query(alias="includeSchemas")] = False,
+    language: Literal["typescript", "python"] = "typescript",
+    budget: Annotated[int, Query(ge=150, le=20_000)] = 1_500,
+    part: Literal["arguments", "result", "description"] | None = None,
+    types: Annotated[list[str] | None, Query(max_length=30)] = None,
 ) -> Response:
-    """One tool with its TypeScript signature, and its JSON Schemas if asked for."""
+    """One tool with its signature and an example, within a number of tokens, and its JSON Schemas if asked for."""
     here = context(request)
-    described = await here.executor.catalog.describe(here.workspace_id, path, include_schemas=include_schemas)
+    described = await here.executor.catalog.describe(
+        here.workspace_id,
+        path,
+        include_schemas=include_schemas,
+        language=language,
+        budget=budget,
+        part=part or "",
+        types=types or (),
+        veil=await here.executor.rules.veil(here.workspace_id),
+    )
     return answer(described)
 
 

@@ -11,7 +11,9 @@ from executor.surfaces.cli.options import json_option
 @click.argument("code", required=False)
 @click.option("--file", "file", metavar="PATH", help="Read the code from this file.")
 @click.option("--stdin", is_flag=True, help="Read the code from standard input.")
-@click.option("--language", help="The language of the code; from the file's name, or typescript.")
+@click.option("--language", help="typescript or python; by default from the file's name, or typescript.")
+@click.option("--runtime", metavar="ID", help="What runs it; by default the runtime named like the language.")
+@click.option("--typecheck", type=click.Choice(["error", "warn", "off"]), help="What a wrong type does to the run.")
 @click.option("--no-open", is_flag=True, help="Do not ask in the terminal when a decision is needed.")
 @click.option(
     "--timeout", type=click.FloatRange(min=0.001), metavar="SECONDS", help="Active time; a person's time is free."
@@ -22,6 +24,8 @@ def command(
     file: str | None,
     stdin: bool,
     language: str | None,
+    runtime: str | None,
+    typecheck: str | None,
     no_open: bool,
     timeout: float | None,
     as_json: bool,
@@ -34,6 +38,10 @@ def command(
     request: dict[str, object] = {"code": read_code(code, file, stdin, settings.max_code_bytes)}
     if chosen := language_of(file, language):
         request["language"] = chosen
+    if runtime:
+        request["runtime"] = runtime
+    if typecheck:
+        request["typecheck"] = typecheck
     if timeout:
         request["timeoutMs"] = max(1, round(timeout * 1000))
     follower = Follower(connect(settings), as_json=as_json, ask=not no_open)

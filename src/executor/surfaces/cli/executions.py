@@ -68,6 +68,7 @@ _FACTS = {
     "execution": "executionId",
     "status": "status",
     "language": "language",
+    "runtime": "runtime",
     "created": "createdAt",
     "finished": "finishedAt",
 }

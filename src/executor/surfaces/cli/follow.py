@@ -47,7 +47,9 @@ class Follower:
             _say_it_goes_on(view)
         if self.as_json:
             emit_json(view)
-        elif view["status"] == "completed":
+            return exits.INTERRUPTED if self.interrupted else exits.of_execution(view)
+        show_diagnostics(view)
+        if view["status"] == "completed":
             emit(as_json(view.get("result")))
         elif view["status"] == "paused":
             say_how_to_go_on(view)
@@ -98,6 +100,13 @@ def _say_it_goes_on(view: dict[str, Any]) -> None:
     say(f"\ninterrupted; execution {execution_id} goes on running")
     say(f"to see its outcome:\n  {program()} resume --execution-id {execution_id}")
     say(f"to end it:\n  {program()} executions cancel {execution_id}")
+
+
+def show_diagnostics(view: dict[str, Any]) -> None:
+    """What its type check found; of a failed one the first is told as the failure."""
+    found = (view.get("error") or {}).get("diagnostics", ())[1:] or view.get("diagnostics") or ()
+    for one in found:
+        say(f"{clean(one['severity'])}: line {one['line']}, column {one['column']}: {clean_lines(one['message'])}")
 
 
 def show_failure(view: dict[str, Any]) -> None:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from typing import Any
+from urllib.parse import urlencode
+
 import click
 
 from executor.settings import Settings
@@ -10,44 +13,113 @@ from executor.surfaces.cli.options import json_option, limit_option
 from executor.surfaces.cli.output import as_json as json_text
 from executor.surfaces.cli.output import clean, clean_lines, emit, emit_json, facts, say, table
 
+FOUND = {"path": "TOOL", "effect": "EFFECT", "description": "DESCRIPTION"}
+EXPLAINED = {"score": "SCORE", "why": "WHY"}
+GROUPS = {"group": "GROUP", "tools": "TOOLS"}
+
 
 @click.group("tools", cls=SuggestingGroup, help=COMMANDS["tools"])
 def command() -> None: ...
 
 
 @command.command("search")
-@click.argument("query", nargs=-1, required=True)
-@click.option("--namespace", help="Only in this source.")
+@click.argument("query", nargs=-1)
+@click.option("--namespace", metavar="PREFIX", help="Only paths that begin so, as github or github.issues.")
+@click.option("--source", metavar="NAMESPACE", help="Only of this source.")
+@click.option("--effect", type=click.Choice(["read", "write", "destructive"]), help="Only tools that do this.")
+@click.option("--depth", type=click.IntRange(0, 2), default=0, help="0: names, 1: with signatures, 2: with schemas.")
+@click.option("--explain", is_flag=True, help="Show the score, and which words were found where.")
 @limit_option(10)
 @json_option
-def search(query: tuple[str, ...], namespace: str | None, limit: int, as_json: bool) -> None:
-    """Find tools by what you want to do."""
-    client = connect(Settings.load())
-    found = client.get("/v1/tools/search", query=" ".join(query), namespace=namespace, limit=limit)
+def search(
+    query: tuple[str, ...],
+    namespace: str | None,
+    source: str | None,
+    effect: str | None,
+    depth: int,
+    explain: bool,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """Find tools by what you want to do. Without a query, show what groups there are."""
+    found = connect(Settings.load()).get(
+        "/v1/tools/search",
+        query=" ".join(query),
+        namespace=namespace,
+        source=source,
+        effect=effect,
+        depth=depth,
+        limit=limit,
+    )
     if as_json:
         emit_json(found)
+        return
+    if found.get("groups"):
+        emit(table([{"group": name, "tools": n} for name, n in found["groups"].items()], GROUPS))
     elif found["items"]:
-        emit(table(found["items"], {"path": "TOOL", "effect": "EFFECT", "description": "DESCRIPTION"}))
+        emit(table([explained(item) for item in found["items"]], FOUND | (EXPLAINED if explain else {})))
+        for item in found["items"] if depth else ():
+            emit(f"\n{clean(item['path'])}\n{clean_lines(item.get('signature') or '')}")
     else:
         say("nothing found")
+    if found.get("hint"):
+        say(clean(found["hint"]))
+
+
+def explained(item: dict[str, Any]) -> dict[str, Any]:
+    words = item.get("matched") or {}
+    return {**item, "why": "; ".join(f"{said}: {where}" for said, where in words.items())}
 
 
 @command.command("describe")
 @click.argument("path")
 @click.option("--schemas", is_flag=True, help="With the full JSON Schemas.")
+@click.option("--language", type=click.Choice(["typescript", "python"]), help="Of the signature and the example.")
+@click.option("--budget", type=click.IntRange(150, 20_000), help="At most about so many tokens (1500).")
+@click.option("--part", type=click.Choice(["arguments", "result", "description"]), help="Only this, in full.")
+@click.option("--type", "types", multiple=True, metavar="NAME", help="Only this type of the signature; repeatable.")
 @json_option
-def describe(path: str, schemas: bool, as_json: bool) -> None:
-    """Show a tool's signature."""
-    wanted = "true" if schemas else None
-    tool = connect(Settings.load()).get(f"/v1/tools/{segment(path)}", includeSchemas=wanted)
+def describe(
+    path: str,
+    schemas: bool,
+    language: str | None,
+    budget: int | None,
+    part: str | None,
+    types: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Show a tool's signature and a call as an example."""
+    wanted = [
+        ("includeSchemas", "true" if schemas else None),
+        ("language", language),
+        ("budget", budget),
+        ("part", part),
+    ]
+    query = urlencode(
+        [(name, value) for name, value in wanted if value is not None] + [("types", one) for one in types]
+    )
+    tool = connect(Settings.load()).get(f"/v1/tools/{segment(path)}{'?' if query else ''}{query}")
     if as_json:
         emit_json(tool)
         return
     emit(facts([(name, tool.get(name)) for name in ("path", "effect", "source", "deprecated")]))
-    emit(f"\n{clean_lines(tool.get('description') or '')}\n\n{clean_lines(tool.get('signature') or '')}")
+    for name in ("description", "signature", "types"):
+        if tool.get(name):
+            emit(f"\n{clean_lines(tool[name])}")
+    if tool.get("example"):
+        emit(f"\nexample\n{clean_lines(tool['example'])}")
     for name in ("inputSchema", "outputSchema"):
         if tool.get(name) is not None:
             emit(f"\n{name}\n{json_text(tool[name])}")
+    if tool.get("cut"):
+        say(cut_said(tool["cut"]))
+
+
+def cut_said(cut: dict[str, Any]) -> str:
+    """What had no room, and the option that shows it."""
+    ways = [f"--type {clean(str(name))}" for name in cut.get("types", [])[:3]]
+    ways += [f"--part {part}" for part in ("arguments", "result", "description") if part in cut]
+    return f"not all of it fits; more with {', '.join([*ways, '--budget N'])}"
 
 
 @command.command("list")

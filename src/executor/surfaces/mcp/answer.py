@@ -15,6 +15,7 @@ LOG_CHARACTERS = 8_000
 DETAIL_CHARACTERS = 2_000
 ARGUMENT_CHARACTERS = 600
 _SHOWN = ("executionId", "status", "result", "error", "interactions", "logs")
+WARNING_CHARACTERS = 1_500
 _ASKED = ("id", "kind", "tool", "effect", "host", "reason", "arguments", "url", "expiresAt")
 _STANDARD = frozenset({"code", "message", "hint", "line", "column", "name", "stack"})
 
@@ -39,6 +40,8 @@ def _result(text: str, structured: dict[str, Any], *, is_error: bool) -> dict[st
 
 def _structured(view: View) -> dict[str, Any]:
     shown = {key: view[key] for key in _SHOWN}
+    if view.get("diagnostics"):
+        shown["diagnostics"] = view["diagnostics"]
     shown["interactions"] = [{key: asked[key] for key in _ASKED} for asked in view["interactions"]]
     return shown
 
@@ -100,8 +103,15 @@ def _arguments(view: View) -> str:
     return f'{{"executionId": "{view["executionId"]}"}}'
 
 
+def _warnings(view: View) -> str:
+    """Of the type check: what may be wrong with the code although it was run."""
+    found = view.get("diagnostics") or ()
+    lines = [f"line {one['line']}, column {one['column']}: {one['message']}" for one in found]
+    return f"\n\nType warnings:\n{shorten(chr(10).join(lines), WARNING_CHARACTERS)}" if lines else ""
+
+
 def _logs(view: View) -> str:
     if not view["logs"]:
-        return ""
+        return _warnings(view)
     text = "\n".join(f"[{line['level']}] {line['text']}" for line in view["logs"])
-    return f"\n\nLogs:\n{shorten(text, LOG_CHARACTERS)}"
+    return f"\n\nLogs:\n{shorten(text, LOG_CHARACTERS)}{_warnings(view)}"

@@ -18,7 +18,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {tool["name"]: tool["inputSchema"] for tool
 class Gateway(Protocol):
     """Where executions happen: in this process, or in the daemon behind `/v1`."""
 
-    async def execute(self, code: str, language: str) -> View: ...
+    async def execute(self, code: str, language: str | None) -> View: ...
 
     async def resume(self, execution_id: str) -> View: ...
 
@@ -28,7 +28,7 @@ async def call(gateway: Gateway, name: str, arguments: dict[str, Any]) -> dict[s
     try:
         checked = _checked(arguments, SCHEMAS[name])
         if name == "execute":
-            return result_of(await gateway.execute(checked["code"], checked.get("language", "typescript")))
+            return result_of(await gateway.execute(checked["code"], checked.get("language") or None))
         return result_of(await gateway.resume(checked["executionId"]))
     except ExecutorError as error:
         return result_of_error(error)

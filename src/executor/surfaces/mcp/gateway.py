@@ -21,7 +21,7 @@ class EngineGateway:
         self._executor = executor
         self._held = held
 
-    async def execute(self, code: str, language: str) -> View:
+    async def execute(self, code: str, language: str | None) -> View:
         executor = self._executor
         actor = executor.tenancy.agent
         run = executor.engine.run(actor, code, language=language, seconds=WAIT_SECONDS)

@@ -11,7 +11,7 @@ INSTRUCTIONS: Final = (
 )
 
 EXECUTE: Final = """\
-Run TypeScript whose only door to the outside is `tools.*`: every API connected here.
+Run TypeScript or Python whose only door to the outside is `tools.*`: every connected API.
 1. Find tools, never guess a path; the query is app + verb + object:
    return await tools.discover({query: "github create issue", limit: 5})
    It returns {bestPath, items: [{path, description, signature}]}.
@@ -19,7 +19,7 @@ Run TypeScript whose only door to the outside is `tools.*`: every API connected 
    const made = await tools.github.issues.create({title: "Hi"}); return made.id
 tools.describe.tool({path}) shows a full signature. \
 A failing call throws ToolError {code, message, status, details, hint}. \
-No fetch, imports or files; console.log is returned. \
+No fetch, packages or files; console output is returned. \
 Writes may pause for a human's approval: tell the user, then call resume."""
 
 RESUME: Final = (
@@ -35,7 +35,7 @@ TOOLS: Final[list[dict[str, Any]]] = [
             "type": "object",
             "properties": {
                 "code": {"type": "string", "description": "Top-level await; `return` the result"},
-                "language": {"type": "string", "default": "typescript"},
+                "language": {"type": "string", "enum": ["typescript", "python"]},
             },
             "required": ["code"],
         },

@@ -43,7 +43,7 @@ class DaemonGateway:
         self._settings = settings
         self._client: httpx2.AsyncClient | None = None
 
-    async def execute(self, code: str, language: str) -> View:
+    async def execute(self, code: str, language: str | None) -> View:
         client = await self._connected()
         if not await self._answers(client):
             client = await self._reconnected()

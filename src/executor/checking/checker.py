@@ -1,0 +1,234 @@
+"""The check of a piece of code: what it names, what that is declared as, what a checker finds, and what that means.
+
+Nothing is found out twice: a verdict is kept for the code as long as the catalog stays the same, and findings for the
+code and the declarations it was held against.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from executor.catalog.catalog import Catalog
+from executor.catalog.declarations import Declared
+from executor.catalog.shelf import Recent
+from executor.checking import completion
+from executor.checking.calls import Outline
+from executor.checking.completion import Item
+from executor.checking.cursor import Cursor, cursor
+from executor.checking.diagnostics import PASSED, Diagnostic, Finding, Lines, Verdict, ordered, shortened
+from executor.checking.judging import Case, Library
+from executor.checking.lexing import Language, TooLong, words
+from executor.checking.names import Names
+from executor.checking.python import PythonChecker
+from executor.checking.typescript import TypeScriptChecker, Unavailable
+from executor.checking.wrapping import unfenced
+from executor.errors import InvalidRequest
+from executor.model.digest import digest_text
+from executor.model.event import Announcement
+from executor.model.tool import Tool
+
+ROOT = "tools"
+LARGE = 20_000  # characters; more is looked through beside the event loop
+OUTLINED = 200_000  # of more, no call is looked at: what is found is told without saying of which tool
+KEPT_VERDICTS, KEPT_FINDINGS = 1_000, 200
+MAX_TOOLS = 1_000_000
+FORGET_SECONDS = 30.0  # after which code that the checker failed on may be tried again
+SETTLED_SECONDS = 1.0
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+
+class Finder(Protocol):
+    """One language's checker."""
+
+    async def check(self, code: str, declarations: str, *, loose: bool = False) -> list[Finding]: ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    verdict: Verdict
+    revision: int
+    until: float
+
+
+class Checker:
+    """`builtins` are the tools of Executor itself; `library` knows them too."""
+
+    def __init__(self, catalog: Catalog, library: Library, builtins: Sequence[Tool], folder: Path) -> None:
+        self._catalog, self._library, self._builtins = catalog, library, tuple(builtins)
+        self.typescript = TypeScriptChecker()
+        self.python = PythonChecker(folder)
+        self._finders: dict[str, Finder] = {"typescript": self.typescript, "python": self.python}
+        self._revisions: dict[str, int] = {}
+        self._names: dict[str, tuple[int, asyncio.Task[Names]]] = {}
+        self._verdicts: Recent[tuple[str, str, str], Kept] = Recent(KEPT_VERDICTS)
+        self._found: Recent[tuple[str, str, str], tuple[Finding, ...]] = Recent(KEPT_FINDINGS)
+        self._under_way: dict[tuple[str, str, str], asyncio.Task[Verdict]] = {}
+
+    def on_event(self, announcement: Announcement) -> None:
+        """A source that changed may have changed what its tools take. Once more when the catalog surely knows."""
+        if announcement.type.startswith("source."):
+            self._change(announcement.workspace_id)
+            asyncio.get_running_loop().call_later(SETTLED_SECONDS, self._change, announcement.workspace_id)
+
+    def _change(self, workspace_id: str) -> None:
+        self._revisions[workspace_id] = self._revision(workspace_id) + 1
+
+    def known(self, workspace_id: str, language: str, code: str) -> Verdict | None:
+        """The verdict if it costs nothing: no tool is named, or it was checked before."""
+        if ROOT not in code or language not in self._finders:
+            return PASSED
+        kept = self._verdicts.get((workspace_id, language, digest_text(code)))
+        if kept is None or kept.revision != self._revision(workspace_id) or kept.until < time.monotonic():
+            return None
+        return kept.verdict
+
+    async def verdict(self, workspace_id: str, language: str, code: str) -> Verdict:
+        known = self.known(workspace_id, language, code)
+        if known is not None:
+            return known
+        key = (workspace_id, language, digest_text(code))
+        task = self._under_way.get(key)
+        if task is None:
+            task = self._under_way[key] = asyncio.create_task(self._check(workspace_id, named(language), code))
+            task.add_done_callback(lambda _: self._under_way.pop(key, None))
+        return await asyncio.shield(task)
+
+    async def complete(self, workspace_id: str, language: str, code: str, offset: int) -> list[dict[str, Any]]:
+        """What could stand at a place: from the catalog where it knows, else from the language server."""
+        spoken, lines = named(language), Lines(code)
+        offset = max(0, min(offset, len(code)))
+        try:
+            at = await aside(offset, lambda: cursor(code, offset, spoken))
+        except TooLong:
+            return []
+        return [item.to_dict(lines) for item in await self._items(workspace_id, spoken, code, offset, at)]
+
+    async def _items(self, workspace_id: str, language: Language, code: str, offset: int, at: Cursor) -> list[Item]:
+        if at.kind == "path":
+            names = await self.names(workspace_id)
+            return await completion.paths(at, offset, names, self._library, workspace_id)
+        if at.kind == "other":
+            return await self._properties(workspace_id, code, offset, at) if language == "typescript" else []
+        tool = await self._library.find(workspace_id, at.prefix)
+        if tool is None:
+            return []
+        schema = await self._library.input_schema(workspace_id, tool)
+        offer = completion.fields if at.kind == "field" else completion.values
+        return offer(at, offset, schema, language)
+
+    async def _properties(self, workspace_id: str, code: str, offset: int, at: Cursor) -> list[Item]:
+        """Of results and of the program's own values, which only the checker knows."""
+        names = await self.names(workspace_id)
+        meant = names.named(await aside(len(code), lambda: words(code)))
+        declared = await self._catalog.declarations(workspace_id, "typescript", meant, others=self._builtins)
+        try:
+            return await self.typescript.complete(code, declared.text, offset, at.typed)
+        except Unavailable as error:
+            logger.warning("no completion: %s", error)
+            return []
+
+    async def warm(self, workspace_id: str) -> None:
+        await self.names(workspace_id)
+        await self.typescript.warm()
+
+    async def names(self, workspace_id: str) -> Names:
+        revision = self._revision(workspace_id)
+        known = self._names.get(workspace_id)
+        if known is None or known[0] != revision or (known[1].done() and known[1].exception() is not None):
+            task = asyncio.create_task(self._read_names(workspace_id))
+            known = self._names[workspace_id] = (revision, task)
+        return await asyncio.shield(known[1])
+
+    async def close(self) -> None:
+        for task in list(self._under_way.values()):
+            task.cancel()
+        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+        for finder in self._finders.values():
+            await finder.close()
+
+    def _revision(self, workspace_id: str) -> int:
+        return self._revisions.get(workspace_id, 0)
+
+    async def _read_names(self, workspace_id: str) -> Names:
+        heads = await self._catalog.page(workspace_id, limit=MAX_TOOLS)
+        paths = [*(head.path for head in heads), *(tool.path for tool in self._builtins)]
+        return await asyncio.to_thread(Names, paths)
+
+    async def _check(self, workspace_id: str, language: Language, code: str) -> Verdict:
+        revision, until = self._revision(workspace_id), float("inf")
+        try:
+            verdict = await self._checked(workspace_id, language, code)
+        except Unavailable as error:
+            logger.warning("code was not checked: %s", error, extra={"language": language})
+            verdict, until = Verdict(unavailable=str(error)), time.monotonic() + FORGET_SECONDS
+        self._verdicts.put((workspace_id, language, digest_text(code)), Kept(verdict, revision, until))
+        return verdict
+
+    async def _checked(self, workspace_id: str, language: Language, code: str) -> Verdict:
+        code = unfenced(code)
+        names = await self.names(workspace_id)
+        meant = names.named(await aside(len(code), lambda: words(code)))
+        declared = await self._catalog.declarations(workspace_id, language, meant, others=self._builtins)
+        findings = await self._findings(language, code, declared, loose=False)
+        if not findings:
+            return PASSED
+        outline = await self._outline(language, code)
+        if outline is None:
+            return Verdict(ordered([plain_warning(one, Lines(code)) for one in findings]))
+
+        async def recheck() -> list[Finding]:
+            return await self._findings(language, code, declared, loose=True)
+
+        case = Case(workspace_id, outline, names, self._library, recheck, Lines(code))
+        return Verdict(ordered(await case.judge(findings)))
+
+    async def _findings(self, language: Language, code: str, declared: Declared, *, loose: bool) -> list[Finding]:
+        key = (f"{language}{'-loose' if loose else ''}", digest_text(code), declared.digest)
+        found = self._found.get(key)
+        if found is None:
+            found = tuple(await self._finders[language].check(code, declared.text, loose=loose))
+            self._found.put(key, found)
+        return list(found)
+
+    async def _outline(self, language: Language, code: str) -> Outline | None:
+        if len(code) > OUTLINED:
+            return None
+        try:
+            return await aside(len(code), lambda: outlined(code, language))
+        except TooLong:
+            return None
+
+
+def outlined(code: str, language: Language) -> Outline:
+    outline = Outline(code, language)
+    _ = outline.chains  # here, where it takes nobody's time
+    return outline
+
+
+def named(language: str) -> Language:
+    if language == "typescript":
+        return "typescript"
+    if language == "python":
+        return "python"
+    raise InvalidRequest(f"there is no checker for {language!r}", hint="use typescript or python")
+
+
+def plain_warning(finding: Finding, lines: Lines) -> Diagnostic:
+    line, column = lines.place(finding.start)
+    end_line, end_column = lines.place(finding.end)
+    return Diagnostic("warning", line, column, end_line, end_column, shortened(finding.message), finding.code)
+
+
+async def aside(size: int, work: Callable[[], T]) -> T:
+    return await asyncio.to_thread(work) if size > LARGE else work()

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from executor.settings import Settings
+from executor.surfaces.cli.main import COMMANDS
+from executor.surfaces.cli.options import json_option
+
+
+@click.command("check", help=f"{COMMANDS['check']} Nothing is run; exits with 1 if the code would not be run either.")
+@click.argument("code", required=False)
+@click.option("--file", "file", metavar="PATH", help="Read the code from this file.")
+@click.option("--stdin", is_flag=True, help="Read the code from standard input.")
+@click.option("--language", help="typescript or python; by default from the file's name, or typescript.")
+@json_option
+def command(code: str | None, file: str | None, stdin: bool, language: str | None, as_json: bool) -> int:
+    from executor.surfaces.cli import exits
+    from executor.surfaces.cli.client import connect
+    from executor.surfaces.cli.output import emit, emit_json, say
+    from executor.surfaces.cli.submission import language_of, read_code
+
+    settings = Settings.load()
+    request = {
+        "code": read_code(code, file, stdin, settings.max_code_bytes),
+        "language": language_of(file, language) or "typescript",
+    }
+    found: dict[str, Any] = connect(settings).post("/v1/catalog/check", request)
+    if as_json:
+        emit_json(found)
+    else:
+        for one in found["diagnostics"]:
+            emit(line_of(one, file))
+        if found["unavailable"]:
+            say(f"not checked: {found['unavailable']}")
+        elif not found["diagnostics"]:
+            say("nothing found")
+    return exits.COMPLETED if found["ok"] else exits.FAILED
+
+
+def line_of(one: dict[str, Any], file: str | None) -> str:
+    from executor.surfaces.cli.output import clean, clean_lines
+
+    where = f"{clean(file)}:" if file else ""
+    lines = [
+        f"{where}{one['line']}:{one['column']}: {one['severity']}: {clean_lines(one['message'])} [{clean(one['code'])}]"
+    ]
+    lines += [f"    {line}" for line in clean_lines(one.get("signature") or "").splitlines()]
+    lines += [f"    hint: {clean_lines(one['hint'])}"] if one.get("hint") else []
+    return "\n".join(lines)

@@ -1,0 +1,59 @@
+"""An Executor with a real upstream, asked to check code and to complete it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from executor.checking import server
+from executor.checking.checker import Checker
+from executor.checking.diagnostics import Diagnostic, Verdict
+from tests.execution.conftest import House, house, ledger, reopen, settings
+
+__all__ = ["house", "ledger", "reopen", "settings"]
+
+
+@dataclass
+class Desk:
+    house: House
+
+    @property
+    def checker(self) -> Checker:
+        return self.house.executor.checker
+
+    @property
+    def workspace_id(self) -> str:
+        return self.house.executor.tenancy.workspace.id
+
+    async def verdict(self, code: str, language: str = "typescript") -> Verdict:
+        return await self.checker.verdict(self.workspace_id, language, code)
+
+    async def errors(self, code: str, language: str = "typescript") -> list[Diagnostic]:
+        verdict = await self.verdict(code, language)
+        assert not verdict.unavailable
+        return list(verdict.errors)
+
+    async def warnings(self, code: str, language: str = "typescript") -> list[Diagnostic]:
+        verdict = await self.verdict(code, language)
+        assert not verdict.unavailable and not verdict.errors
+        return list(verdict.diagnostics)
+
+    async def labels(self, code: str, language: str = "typescript") -> list[str]:
+        """What is offered at the `|` in the code."""
+        offset = code.index("|")
+        items = await self.checker.complete(self.workspace_id, language, code.replace("|", "", 1), offset)
+        return [item["label"] for item in items]
+
+
+@pytest.fixture
+def desk(house: House) -> Desk:
+    return Desk(house)
+
+
+@pytest.fixture(autouse=True)
+def checker_is_there() -> Iterator[None]:
+    if server.program() is None:
+        pytest.skip("this platform has no TypeScript checker")
+    yield
