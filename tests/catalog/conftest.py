@@ -15,11 +15,10 @@ from executor.model.tool import Tool
 from executor.sources.egress import Egress
 from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import OpenApi
-from executor.storage import tenancy
-from executor.storage.database import Database, open_engine
-from executor.storage.migrate import migrate, prepare_file
+from executor.storage.database import Database
 from tests.sources.openapi.documents import document
 from tests.sources.upstream import Upstream, as_json, serving
+from tests.support.catalogs import opened
 
 
 @dataclass
@@ -49,13 +48,5 @@ def upstream() -> Iterator[Upstream]:
 
 @pytest.fixture
 async def house(tmp_path: Path, upstream: Upstream) -> AsyncIterator[House]:
-    path = tmp_path / "data" / "executor.db"
-    prepare_file(path)
-    engine = open_engine(path)
-    migrate(engine)
-    database = Database(engine)
-    local = await database.write(tenancy.provision)
-    catalog = Catalog(database, {"openapi": OpenApi(Egress())})
-    yield House(database, catalog, local.workspace.id, upstream)
-    await catalog.close()
-    await database.close()
+    async with opened(tmp_path, {"openapi": OpenApi(Egress())}) as made:
+        yield House(made.database, made.catalog, made.workspace, upstream)

@@ -1,37 +1,50 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
-from executor.catalog.nearest import Nearest
-from executor.catalog.search import Index, stem, terms
-from executor.errors import NotFound
-from executor.model.tool import Effect
-from executor.storage.tools import Head
-from tests.catalog.conftest import House
-from tests.sources.openapi.documents import answers
+from executor.catalog.nearest import nearest
+from executor.catalog.search.entry import Entry
+from executor.catalog.search.index import Index
+from executor.catalog.search.ranking import Found, search
+from executor.catalog.search.segment import built
+from executor.catalog.search.thesaurus import thesaurus
+from executor.catalog.search.typos import distance
+from executor.catalog.search.words import split, stem, stems
+
+QUERIES = Path(__file__).with_name("queries.jsonl")
 
 
-def head(path: str, description: str = "", effect: Effect = "read", deprecated: bool = False) -> Head:
-    return Head(path, description, effect, (), deprecated, "src")
+def tool(path: str, description: str = "", effect: str = "read", *, route: str = "", deprecated: bool = False) -> Entry:
+    return Entry(path, description, effect, deprecated=deprecated, route=route)
 
 
 TOOLS = [
-    head("github.issues.create", "Create an issue", "write"),
-    head("github.issues.list", "List repository issues"),
-    head("github.pulls.create", "Create a pull request", "write"),
-    head("github.pulls.list", "List pull requests"),
-    head("github.repos.delete", "Delete a repository", "destructive"),
-    head("github.repos.get", "Get a repository"),
-    head("github.reactions.createForIssue", "Create reaction for an issue", "write"),
-    head("shop.refunds.createRefund", "Refund an invoice, in full or in part", "write"),
-    head("shop.refunds.listRefunds", "List the refunds of an invoice"),
-    head("shop.invoices.voidInvoice", "Void an invoice", "write"),
-    head("old.issues.createIssue", "Create an issue", "write", deprecated=True),
+    tool("github.issues.create", "Create an issue", "write"),
+    tool("github.issues.list", "List repository issues"),
+    tool("github.pulls.create", "Create a pull request", "write"),
+    tool("github.pulls.list", "List pull requests"),
+    tool("github.repos.delete", "Delete a repository", "destructive"),
+    tool("github.repos.get", "Get a repository"),
+    tool("github.reactions.createForIssue", "Create reaction for an issue", "write"),
+    tool("shop.refunds.createRefund", "Refund an invoice, in full or in part", "write"),
+    tool("shop.refunds.listRefunds", "List the refunds of an invoice"),
+    tool("shop.invoices.voidInvoice", "Void an invoice", "write"),
+    tool("old.issues.createIssue", "Create an issue", "write", deprecated=True),
 ]
 
 
-def first(query: str, namespace: str | None = None) -> str:
-    return Index(TOOLS).search(query, namespace=namespace)[0][0].head.path
+def index_of(*tools: Entry) -> Index:
+    sources: dict[str, list[Entry]] = {}
+    for one in tools or TOOLS:
+        sources.setdefault(one.path.partition(".")[0], []).append(one)
+    return Index([built(found) for found in sources.values()])
+
+
+def paths(found: Found) -> list[str]:
+    return [hit.path for hit in found.hits]
 
 
 @pytest.mark.parametrize(
@@ -39,53 +52,128 @@ def first(query: str, namespace: str | None = None) -> str:
     [
         ("github create issue", "github.issues.create"),
         ("open a new issue on GitHub", "github.issues.create"),
+        ("file a bug in github", "github.issues.create"),
         ("list PRs", "github.pulls.list"),
+        ("which pull requests are there", "github.pulls.list"),
         ("remove repo", "github.repos.delete"),
+        ("get rid of a repository", "github.repos.delete"),
         ("fetch a repository", "github.repos.get"),
         ("refund an invoice", "shop.refunds.createRefund"),
+        ("give a customer their money back", "shop.refunds.createRefund"),
         ("list refunds", "shop.refunds.listRefunds"),
         ("createForIssue", "github.reactions.createForIssue"),
         ("github.issues.list", "github.issues.list"),
+        ("tools.github.issues.list", "github.issues.list"),
         ("void invoices", "shop.invoices.voidInvoice"),
+        ("github creat isue", "github.issues.create"),
+        ("github delete repostiory", "github.repos.delete"),
+        ("".join(chr(ord(c) + 0xFEE0) if c != " " else c for c in "github create issue"), "github.issues.create"),
     ],
 )
 def test_the_meant_tool_comes_first(query: str, path: str) -> None:
-    assert first(query) == path
+    assert paths(search(index_of(), query))[0] == path
 
 
-def test_a_namespace_is_an_exact_filter() -> None:
-    hits, total = Index(TOOLS).search("create issue", namespace="old")
-    assert [hit.head.path for hit in hits] == ["old.issues.createIssue"] and total == 1
-    assert Index(TOOLS).search("create issue", namespace="git") == ([], 0)
+def test_the_verb_at_the_end_of_a_route_tells_what_an_operation_does() -> None:
+    index = index_of(
+        tool("bank.payouts.PostPayouts", "Send money out", "write", route="POST /v1/payouts"),
+        tool("bank.payouts.PostPayoutsPayout", "A payout", "write", route="POST /v1/payouts/{payout}"),
+        tool("bank.payouts.PostPayoutsPayoutCancel", "A payout", "write", route="POST /v1/payouts/{payout}/cancel"),
+    )
+    assert paths(search(index, "stop a payout"))[0] == "bank.payouts.PostPayoutsPayoutCancel"
+    assert paths(search(index, "create a payout"))[0] == "bank.payouts.PostPayouts"
+    assert paths(search(index, "change a payout"))[0] == "bank.payouts.PostPayoutsPayout"
+
+
+def test_one_thing_and_many_things_are_told_apart() -> None:
+    index = index_of(
+        tool("api.pods.getPod", "A pod", route="GET /pods/{name}"),
+        tool("api.pods.getPods", "A pod", route="GET /pods"),
+    )
+    assert paths(search(index, "show the pods"))[0] == "api.pods.getPods"
+    assert paths(search(index, "show this pod"))[0] == "api.pods.getPod"
+
+
+def test_a_tool_for_more_than_was_asked_for_comes_later() -> None:
+    found = paths(search(index_of(), "create issue"))
+    assert found.index("github.issues.create") < found.index("github.reactions.createForIssue")
+    assert found.index("github.issues.create") < found.index("old.issues.createIssue")
+
+
+def test_all_pages_come_after_the_plain_operation() -> None:
+    index = index_of(tool("a.things.list.all", "List things"), tool("a.things.list", "List things"))
+    assert paths(search(index, "list things")) == ["a.things.list", "a.things.list.all"]
+
+
+def test_a_result_tells_which_words_were_found_where() -> None:
+    hit = search(index_of(), "file a bug in github").hits[0]
+    assert hit.matched["bug"] == "issu in group"
+    assert hit.matched["github"] == "github in source"
+    assert hit.score > search(index_of(), "file a bug in github").hits[1].score
 
 
 def test_the_order_is_stable() -> None:
-    tools = [head(f"a.b.same{letter}", "Same words") for letter in "cab"]
-    hits, _ = Index(tools).search("same words")
-    assert [hit.head.path for hit in hits] == ["a.b.samea", "a.b.sameb", "a.b.samec"]
+    same = [tool(f"a.b.same{letter}", "Same words") for letter in "cab"]
+    assert paths(search(index_of(*same), "same words")) == ["a.b.samea", "a.b.sameb", "a.b.samec"]
 
 
 def test_a_limit_cuts_the_list_but_not_the_total() -> None:
-    tools = [head(f"a.b.tool{number}", "Same words") for number in range(1_000)]
-    hits, total = Index(tools).search("same words", limit=5)
-    assert (len(hits), total) == (5, 1_000)
+    found = search(
+        index_of(*(tool(f"a.b.tool{number}", "Same words") for number in range(1_000))), "same words", limit=5
+    )
+    assert (len(found.hits), found.total) == (5, 1_000)
 
 
-def test_stuffing_a_description_with_words_does_not_win() -> None:
-    stuffed = head("evil.things.doIt", "Does it.\n\n" + "create issue github " * 200, "write")
-    assert Index([*TOOLS, stuffed]).search("github create issue")[0][0].head.path == "github.issues.create"
+@pytest.mark.parametrize("times", [20, 2_000])
+def test_stuffing_a_description_with_words_does_not_win(times: int) -> None:
+    stuffed = tool("evil.things.doIt", "Does it.\n\n" + "create issue github list pull requests " * times, "write")
+    index = index_of(*TOOLS, stuffed)
+    assert paths(search(index, "github create issue"))[0] == "github.issues.create"
+    assert paths(search(index, "list pull requests"))[0] == "github.pulls.list"
 
 
-@pytest.mark.parametrize("query", ["", "?", "🙂", "x" * 100_000, "the of", "'; DROP TABLE tools; --", "\x00", "你好"])
+@pytest.mark.parametrize("query", ["?", "🙂🙂", "the of", "\x00", "你好", "q", "\u202eeussi", "zzzzqqqq"])
+def test_queries_without_a_known_word_find_nothing(query: str) -> None:
+    assert search(index_of(), query).hits == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "x" * 100_000,
+        "create issue " * 8_000,
+        "'; DROP TABLE tools; --",
+        '" OR 1=1 NOT NEAR(',
+        "ignore all instructions",
+    ],
+)
 def test_odd_queries_are_answered(query: str) -> None:
-    Index(TOOLS).search(query)
+    assert len(search(index_of(), query).hits) <= 10
+
+
+def test_an_empty_index_answers() -> None:
+    assert search(Index([]), "create issue").hits == []
+    assert nearest(Index([]), "a.b", 3) == []
 
 
 def test_words_are_split_and_stemmed() -> None:
-    assert terms("listPullRequests for HTTPServers") == ["list", "pull", "request", "http", "server"]
-    assert [stem(word) for word in ("entries", "boxes", "status", "address", "running", "gas")] == [
-        "entry", "box", "status", "address", "runn", "gas"
-    ]  # fmt: skip
+    assert split("listPullRequests for HTTPServers") == ["list", "pull", "requests", "for", "http", "servers"]
+    assert stems("the listing of repositories") == ["list", "repositori"]
+    assert stem("deployments") == stem("deploy") == "deploy"
+    assert stem("invitation") == stem("invites")
+    assert split("搜索引擎") == ["搜索", "索引", "引擎"]
+
+
+@pytest.mark.parametrize(("one", "other", "apart"), [("issue", "isue", 1), ("issue", "isseu", 1), ("pull", "pool", 2)])
+def test_letters_added_changed_and_swapped_are_counted(one: str, other: str, apart: int) -> None:
+    assert distance(one, other, 2) == apart
+
+
+def test_the_thesaurus_has_no_empty_meaning() -> None:
+    known = thesaurus()
+    assert all(meanings for meanings in known.meanings.values())
+    assert known.meanings["pr"].keys() >= {"pull_request"}
+    assert known.longest <= 5
 
 
 @pytest.mark.parametrize(
@@ -96,60 +184,18 @@ def test_words_are_split_and_stemmed() -> None:
         ("GitHub.Issues.Create", "github.issues.create"),
         ("shop.createRefund", "shop.refunds.createRefund"),
         ("github.pulls.lst", "github.pulls.list"),
+        ("githbu.isues.list", "github.issues.list"),
     ],
 )
 def test_the_nearest_path_is_found(wanted: str, near: str) -> None:
-    assert Nearest(tool.path for tool in TOOLS).to(wanted, 3)[0] == near
+    assert nearest(index_of(), wanted, 3)[0] == near
 
 
 def test_what_resembles_nothing_has_no_nearest() -> None:
-    assert Nearest(tool.path for tool in TOOLS).to("zzzzqqqq", 3) == []
-    assert Nearest([]).to("a.b", 3) == []
+    assert nearest(index_of(), "zzzzqqqq", 3) == []
 
 
-async def connected(house: House) -> None:
-    operation = {"operationId": "getThing", "tags": ["things"], "summary": "Get a thing. It has more to say."}
-    schema = {"$ref": "#/components/schemas/Thing"}
-    parts = {"components": {"schemas": {"Thing": {"type": "object", "properties": {"id": {"type": "string"}}}}}}
-    await house.connect({"/things/{id}": {"get": {**operation, "responses": answers(schema)}}}, **parts)
-
-
-async def test_a_search_answers_as_deep_as_asked(house: House) -> None:
-    await connected(house)
-    names = await house.catalog.search(house.workspace, "get thing", depth=0)
-    assert names["bestPath"] == "things.things.getThing" and names["total"] == 1
-    assert set(names["items"][0]) == {"path", "description", "effect", "score"}
-    assert names["items"][0]["description"] == "Get a thing."
-    signatures = await house.catalog.search(house.workspace, "get thing")
-    assert "Promise<Thing>" in signatures["items"][0]["signature"]
-    schemas = await house.catalog.search(house.workspace, "get thing", depth=2)
-    assert schemas["items"][0]["outputSchema"]["$defs"]["Thing"]["type"] == "object"
-
-
-async def test_an_empty_query_lists_what_there_is(house: House) -> None:
-    await connected(house)
-    answer = await house.catalog.search(house.workspace, "  ")
-    assert answer["bestPath"] is None
-    assert answer["total"] == 1 and answer["namespaces"] == {"things": 1}
-
-
-async def test_an_unknown_namespace_is_said(house: House) -> None:
-    await connected(house)
-    answer = await house.catalog.search(house.workspace, "thing", namespace="thnigs")
-    assert answer["items"] == [] and "things" in answer["hint"]
-
-
-async def test_a_tool_is_described_with_its_schemas_on_request(house: House) -> None:
-    await connected(house)
-    described = await house.catalog.describe(house.workspace, "things.things.getThing")
-    assert described["effect"] == "read" and described["source"] == "things"
-    assert "inputSchema" not in described
-    with_schemas = await house.catalog.describe(house.workspace, "things.things.getThing", include_schemas=True)
-    assert with_schemas["inputSchema"]["required"] == ["id"]
-
-
-async def test_describing_an_unknown_tool_suggests_the_nearest(house: House) -> None:
-    await connected(house)
-    with pytest.raises(NotFound) as caught:
-        await house.catalog.describe(house.workspace, "things.thing.getThing")
-    assert "things.things.getThing" in caught.value.hint
+def test_the_project_s_own_queries_are_well_formed() -> None:
+    rows = [json.loads(line) for line in QUERIES.read_text("utf-8").splitlines()]
+    assert all(row.keys() == {"part", "source", "agent", "query", "relevant"} for row in rows)
+    assert all(row["relevant"] and row["agent"].startswith(row["source"]) for row in rows)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import json
 from typing import Any
 
@@ -108,6 +109,10 @@ def test_nothing_a_document_says_breaks_out(about: str, name: str, value: str, n
     text = signature(tool({"type": "object", "properties": properties}, description=about), definitions)
     declaration = as_declaration(text)
     assert not errors(declaration), declaration
+    python = signature(
+        tool({"type": "object", "properties": properties}, description=about), definitions, language="python"
+    )
+    assert {type(node) for node in ast.parse(python).body} <= {ast.AsyncFunctionDef, ast.ClassDef, ast.Assign}, python
     assert [kind for kind in shape(declaration) if kind != "comment"] == [
         "ambient_declaration",
         "type_alias_declaration",
@@ -139,3 +144,39 @@ def test_a_signature_stays_within_its_budget() -> None:
         assert len(text) < budget * 1.5 + 500
         assert "field_number_499: string" in text
         assert "more" in text
+
+
+def test_a_python_signature_is_a_function_and_typed_dicts() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "q": {"type": "string", "description": "What. And more."},
+            "n": {"$ref": "#/$defs/Node"},
+            "options": {"type": "object", "properties": {"deep": {"enum": ["a", None]}}},
+        },
+        "required": ["n"],
+    }
+    node = {"type": ["object", "null"], "properties": {"next": {"$ref": "#/$defs/Node"}}, "required": ["next"]}
+    output = {"type": "array", "items": {"$ref": "#/$defs/Node"}}
+    assert signature(tool(schema, output), {"Node": node}, language="python") == (
+        "# await tools.ns.group.name(…)\n"
+        "async def name(\n    *,\n    n: Node | None,\n    q: str = ...,  # What.\n    options: NameOptions = ...,\n"
+        ') -> list[Node | None]:\n    """Does it."""\n'
+        "class Node(TypedDict):\n    next: Node | None\n"
+        "class NameOptions(TypedDict):\n    deep: NotRequired[Literal['a'] | None]"
+    )
+
+
+def test_names_that_python_cannot_write_come_in_one_dict() -> None:
+    schema = {"type": "object", "properties": {"x-y": {"type": "string"}, "class": {}}, "required": ["x-y"]}
+    text = signature(tool(schema), {}, language="python")
+    assert "async def name(args: NameArguments)" in text
+    assert "NameArguments = TypedDict(\"NameArguments\", {'x-y': str, 'class': NotRequired[Any]})" in text
+    ast.parse(text)
+
+
+def test_an_arguments_schema_of_alternatives_is_shown_as_such() -> None:
+    schema = {"type": "object", "anyOf": [{"$ref": "#/$defs/A"}, {"$ref": "#/$defs/B"}]}
+    definitions = {name: {"type": "object", "properties": {name.lower(): {"type": "string"}}} for name in "AB"}
+    assert "(args: A | B): Promise" in signature(tool(schema), definitions)
+    assert "args: A | B" in signature(tool(schema), definitions, language="python")

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from executor.catalog import changes
+from executor.catalog import changes, describing
 from executor.catalog.changes import Refreshed
-from executor.catalog.nearest import Nearest
+from executor.catalog.declarations import Declared
+from executor.catalog.declaring import declare
+from executor.catalog.describing import BUDGET, Part, Wish, schemas
+from executor.catalog.discovery import Discovery, Wanted
+from executor.catalog.examples import Accepts
+from executor.catalog.indexes import Indexes, Veil
+from executor.catalog.language import Language
+from executor.catalog.nearest import nearest
 from executor.catalog.references import reached, with_definitions
-from executor.catalog.search import Hit, Index
 from executor.catalog.shelf import Recent, Shelf
 from executor.catalog.signatures import COMPACT, FULL, signature
-from executor.catalog.text import first_sentence
 from executor.catalog.upkeep import Upkeep
 from executor.catalog.validation import Validator, compile_schema, invalid_arguments, problems
 from executor.errors import NotFound, ToolError
 from executor.model.source import Source
-from executor.model.tool import Tool
+from executor.model.tool import Effect, Tool
 from executor.sources.kind import Checks, Kind, Probe, Progress, SourceRequest, silent
 from executor.sources.references import names_in
 from executor.sources.registry import Kinds
@@ -32,23 +37,24 @@ from executor.storage.database import Database
 from executor.storage.tools import Head
 
 SIGNATURE_STEPS = 9
-MAX_LIMIT = 200
-ITEM_DESCRIPTION = 160
-LARGE = 5_000
 
 
 class Catalog:
     """Reads come from memory when warm; a change of a source drops what was remembered of its workspace."""
 
-    def __init__(self, database: Database, kinds: Kinds | Mapping[str, Kind]) -> None:
+    def __init__(
+        self, database: Database, kinds: Kinds | Mapping[str, Kind], *, search_folder: Path | None = None
+    ) -> None:
         self._database = database
         self._kinds = kinds if isinstance(kinds, Kinds) else Kinds.of(kinds)
         self.upkeep = Upkeep(database, self._kinds, self._forget)
+        self._indexes = Indexes(database, search_folder)
+        self._discovery = Discovery(database, self._indexes, self._deepened)
         self._shelves: dict[str, Shelf] = {}
         self._sources: dict[str, Source] = {}
         self._changes = 0
         self._validators: Recent[tuple[str, str], Validator] = Recent(2_000)
-        self._signatures: Recent[tuple[str, str, int], str] = Recent(5_000)
+        self._signatures: Recent[tuple[str, str, int, Language], str] = Recent(5_000)
 
     async def tool(self, workspace_id: str, path: str) -> Tool | None:
         shelf = self._shelf(workspace_id)
@@ -71,16 +77,16 @@ class Catalog:
     async def sources(self, workspace_id: str) -> list[Source]:
         return await self._database.read(lambda c: source_rows.listing(c, workspace_id))
 
-    async def check(self, tool: Tool, arguments: dict[str, Any]) -> None:
+    async def check(self, tool: Tool, arguments: dict[str, Any], *, language: Language = "typescript") -> None:
         """Raises ToolError("invalid_arguments") with every problem, and the signature as its hint."""
         if not isinstance(arguments, dict):
             found = [{"at": "", "message": "arguments must be one object"}]
-            raise invalid_arguments(tool, found, await self._signature(tool, COMPACT))
+            raise invalid_arguments(tool, found, await self._signature(tool, COMPACT, language))
         kind, source = await self._kind_of(tool)
         arranged = kind.arrange(tool, arguments)
         found = problems(await self._validator(kind, tool, source.workspace_id), arranged, arguments, tool)
         if found:
-            raise invalid_arguments(tool, found, await self._signature(tool, COMPACT))
+            raise invalid_arguments(tool, found, await self._signature(tool, COMPACT, language))
         if isinstance(kind, Checks):
             await kind.check(source, tool, arguments)
 
@@ -88,48 +94,78 @@ class Catalog:
         kind, source = await self._kind_of(tool)
         return await kind.invoke(source, tool, arguments, idempotency_key)
 
-    async def nearest(self, workspace_id: str, path: str, limit: int = 3) -> list[str]:
-        index = await self._nearest(workspace_id)
-        return await asyncio.to_thread(index.to, path, limit)
+    async def nearest(self, workspace_id: str, path: str, limit: int = 3, *, veil: Veil | None = None) -> list[str]:
+        """Nothing that `veil` hides is named."""
+        shown = await self._indexes.of(workspace_id)
+        return await asyncio.to_thread(lambda: nearest(shown.index, path, limit, shown.visible(veil)))
 
     async def search(
-        self, workspace_id: str, query: str, *, limit: int = 10, namespace: str | None = None, depth: int = 1
+        self,
+        workspace_id: str,
+        query: str,
+        *,
+        limit: int = 10,
+        namespace: str | None = None,
+        source: str | None = None,
+        effect: Effect | None = None,
+        depth: int = 1,
+        veil: Veil | None = None,
     ) -> dict[str, Any]:
-        """`depth` 0: names, 1: with signatures, 2: with schemas."""
-        limit = max(1, min(limit, MAX_LIMIT))
-        index = await self._index(workspace_id)
-        if query.strip():
-            hits, total = await asyncio.to_thread(index.search, query, namespace=namespace, limit=limit)
-        else:
-            hits = [Hit(head, 0.0) for head in index.heads if namespace is None or in_namespace(head, namespace)]
-            hits, total = hits[:limit], len(hits)
-        items = [item(hit) for hit in hits]
-        await self._deepen(workspace_id, items, depth)
-        best_path = items[0]["path"] if items and query.strip() else None
-        answer: dict[str, Any] = {"bestPath": best_path, "items": items, "total": total}
-        known = namespaces(index)
-        if not query.strip():
-            answer["namespaces"] = known
-        elif namespace is not None and namespace not in known:
-            answer["hint"] = f"there is no namespace {namespace[:80]!r}; there are: {', '.join(list(known)[:20])}"
-        return answer
+        """`depth` 0: names, 1: with signatures, 2: with schemas. What `veil` hides is not found."""
+        wanted = Wanted(query, limit, namespace or None, source or None, effect, depth)
+        return await self._discovery.answer(workspace_id, wanted, veil)
 
-    async def describe(self, workspace_id: str, path: str, *, include_schemas: bool = False) -> dict[str, Any]:
-        tool = await self.tool(workspace_id, path)
-        if tool is None:
-            close = await self.nearest(workspace_id, path)
-            hint = f"nearest: {', '.join(close)}" if close else "find tools with tools.discover({query})"
-            raise NotFound(f"there is no tool {path[:200]!r}", hint=hint, nearest=close)
-        source = await self.source(workspace_id, tool.source_id)
-        described: dict[str, Any] = {
-            "path": tool.path,
-            "description": tool.description,
-            "effect": tool.effect,
-            "source": source.namespace if source else tool.namespace,
-            "signature": await self._signature(tool, FULL),
-            "deprecated": tool.deprecated,
-        }
-        return {**described, **await self._schemas(workspace_id, tool)} if include_schemas else described
+    async def describe(
+        self,
+        workspace_id: str,
+        path: str,
+        *,
+        include_schemas: bool = False,
+        language: Language = "typescript",
+        budget: int = BUDGET,
+        part: Part = "",
+        types: Sequence[str] = (),
+        veil: Veil | None = None,
+    ) -> dict[str, Any]:
+        """Within `budget` tokens; what had no room is said, and can be asked for by `part` or `types`."""
+        wish = Wish(language, budget, part, tuple(types), include_schemas)
+        shelf = self._shelf(workspace_id)
+        told = shelf.described.get((path, wish))
+        if told is None:
+            tool = await self.tool(workspace_id, path)
+            if tool is None:
+                close = await self.nearest(workspace_id, path, veil=veil)
+                hint = f"nearest: {', '.join(close)}" if close else "find tools with tools.discover({query})"
+                raise NotFound(f"there is no tool {path[:200]!r}", hint=hint, nearest=close)
+            kind, source = await self._kind_of(tool)
+            strict, validator = kind.strict_schema(tool), await self._validator(kind, tool, workspace_id)
+
+            def read(c: Connection) -> dict[str, Any]:
+                accepts = acceptance(kind, tool, validator)
+                return describing.read(c, workspace_id, tool, source.namespace, strict, accepts, wish)
+
+            told = await self._database.read(read)
+            shelf.described.put((path, wish), told)
+        return told
+
+    async def signature(self, tool: Tool, language: Language = "typescript") -> str:
+        """Compact: what errors tell."""
+        return await self._signature(tool, COMPACT, language)
+
+    async def declarations(
+        self, workspace_id: str, language: Language, names: Iterable[str], *, others: Sequence[Tool] = ()
+    ) -> Declared:
+        """What a type checker needs to know of the tools that code names, by path or by what their paths begin with.
+
+        Unknown names contribute nothing; `others` (the built-in tools) are always there.
+        """
+        shelf, wanted = self._shelf(workspace_id), tuple(sorted(set(names)))
+        key = (language, wanted, tuple(tool.schema_digest for tool in others))
+        declared = shelf.declared.get(key)
+        if declared is None:
+            declared = await self._database.read(lambda c: declare(c, workspace_id, language, wanted, others))
+            shelf.declared.put(key, declared)
+        return declared
 
     async def page(
         self,
@@ -196,6 +232,7 @@ class Catalog:
 
     def _forget(self, source: Source) -> None:
         self._shelves.pop(source.workspace_id, None)
+        self._indexes.forget(source.workspace_id)
         self._sources.pop(source.id, None)
         self._changes += 1
 
@@ -226,56 +263,40 @@ class Catalog:
             self._validators.put(key, validator)
         return validator
 
-    async def _signature(self, tool: Tool, budget: int) -> str:
-        key = (tool.source_id, tool.schema_digest, budget)
+    async def _signature(self, tool: Tool, budget: int, language: Language = "typescript") -> str:
+        key = (tool.source_id, tool.schema_digest, budget, language)
         text = self._signatures.get(key)
         if text is None:
             _, source = await self._kind_of(tool)
-            text = await self._database.read(lambda c: render(c, source.workspace_id, tool, budget))
+            text = await self._database.read(lambda c: render(c, source.workspace_id, tool, budget, language))
             self._signatures.put(key, text)
         return text
 
     async def _schemas(self, workspace_id: str, tool: Tool) -> dict[str, Any]:
         return await self._database.read(lambda c: schemas(c, workspace_id, tool))
 
-    async def _deepen(self, workspace_id: str, items: list[dict[str, Any]], depth: int) -> None:
-        for one in items if depth >= 1 else ():
-            tool = await self.tool(workspace_id, one["path"])
-            if tool is not None:
-                one["signature"] = await self._signature(tool, COMPACT)
-                if depth >= 2:
-                    one |= await self._schemas(workspace_id, tool)
-
-    async def _index(self, workspace_id: str) -> Index:
-        """Built in a thread, once, by whoever asks first."""
-        shelf = self._shelf(workspace_id)
-        if shelf.index is None or failed(shelf.index):
-            shelf.index = asyncio.ensure_future(self._build_index(workspace_id))
-        return await asyncio.shield(shelf.index)
-
-    async def _nearest(self, workspace_id: str) -> Nearest:
-        shelf = self._shelf(workspace_id)
-        if shelf.nearest is None or failed(shelf.nearest):
-            shelf.nearest = asyncio.ensure_future(self._build_nearest(workspace_id))
-        return await asyncio.shield(shelf.nearest)
-
-    async def _build_index(self, workspace_id: str) -> Index:
-        return await self._database.read(lambda c: built(c, workspace_id))
-
-    async def _build_nearest(self, workspace_id: str) -> Nearest:
-        return await self._database.read(lambda c: Nearest(head.path for head in tool_rows.heads(c, workspace_id)))
+    async def _deepened(self, workspace_id: str, path: str, depth: int) -> dict[str, Any]:
+        tool = await self.tool(workspace_id, path)
+        if tool is None:
+            return {}
+        signature = {"signature": await self._signature(tool, COMPACT)}
+        return signature if depth < 2 else {**signature, **await self._schemas(workspace_id, tool)}
 
 
-def render(c: Connection, workspace_id: str, tool: Tool, budget: int) -> str:
+def acceptance(kind: Kind, tool: Tool, validator: Validator) -> Accepts:
+    def accepts(arguments: Any) -> bool:
+        try:
+            return not problems(validator, kind.arrange(tool, arguments), arguments, tool)
+        except ToolError:
+            return False
+
+    return accepts
+
+
+def render(c: Connection, workspace_id: str, tool: Tool, budget: int, language: Language = "typescript") -> str:
     names = names_in(tool.input_schema, tool.output_schema)
     known = reached(c, workspace_id, tool.schema_digest, names, steps=SIGNATURE_STEPS)
-    return signature(tool, known, budget=budget)
-
-
-def schemas(c: Connection, workspace_id: str, tool: Tool) -> dict[str, Any]:
-    known = reached(c, workspace_id, tool.schema_digest, names_in(tool.input_schema, tool.output_schema))
-    output = None if tool.output_schema is None else with_definitions(tool.output_schema, known)
-    return {"inputSchema": with_definitions(tool.input_schema, known), "outputSchema": output}
+    return signature(tool, known, budget=budget, language=language)
 
 
 def past(c: Connection, workspace_id: str, schema_digest: str) -> dict[str, Any] | None:
@@ -284,38 +305,3 @@ def past(c: Connection, workspace_id: str, schema_digest: str) -> dict[str, Any]
         return None
     told = {"path": found.path, "description": found.description, "effect": found.effect, "schemaDigest": schema_digest}
     return {**told, "signature": render(c, workspace_id, found, FULL), **schemas(c, workspace_id, found)}
-
-
-def built(c: Connection, workspace_id: str) -> Index:
-    """A large index is made of millions of objects and no cycles: looking for those would stop everything else."""
-    heads = tool_rows.heads(c, workspace_id)
-    if len(heads) < LARGE:
-        return Index(heads)
-    gc.disable()
-    try:
-        index = Index(heads)
-        gc.freeze()
-    finally:
-        gc.enable()
-    return index
-
-
-def failed(future: asyncio.Future[Any]) -> bool:
-    return future.done() and (future.cancelled() or future.exception() is not None)
-
-
-def item(hit: Hit) -> dict[str, Any]:
-    description = first_sentence(hit.head.description, ITEM_DESCRIPTION)
-    return {"path": hit.head.path, "description": description, "effect": hit.head.effect, "score": hit.score}
-
-
-def in_namespace(head: Head, namespace: str) -> bool:
-    return head.path.startswith(f"{namespace}.")
-
-
-def namespaces(index: Index) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for head in index.heads:
-        name = head.path.partition(".")[0]
-        counts[name] = counts.get(name, 0) + 1
-    return counts

@@ -1,37 +1,48 @@
-"""The paths someone probably meant: by shared three-letter pieces, then by edit distance."""
+"""The paths someone probably meant: by their words, then by how few letters differ."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections import Counter, defaultdict
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-CANDIDATES = 40
+if TYPE_CHECKING:
+    from executor.catalog.search.index import Index
+    from executor.catalog.search.segment import Array
+
+CANDIDATES = 60
 MAX_PATH = 300
 
 
-class Nearest:
-    def __init__(self, paths: Iterable[str]) -> None:
-        self.paths = list(paths)
-        self._pieces: dict[str, list[int]] = defaultdict(list)
-        for number, path in enumerate(self.paths):
-            for piece in pieces(path):
-                self._pieces[piece].append(number)
+def nearest(index: Index, path: str, limit: int, allowed: Array | None = None) -> list[str]:
+    """Only of those that are `allowed`."""
+    import numpy as np
 
-    def to(self, path: str, limit: int) -> list[str]:
-        path = path[:MAX_PATH]
-        shared: Counter[int] = Counter()
-        for piece in pieces(path):
-            shared.update(self._pieces.get(piece, ()))
-        candidates = heads_of(shared, self.paths)
-        ranked = sorted(candidates, key=lambda other: (-likeness(path, other), other))
-        return [other for other in ranked if likeness(path, other) > 0.4][:limit]
+    from executor.catalog.search.ranking import best
+
+    scores = np.zeros(index.total, np.float32)
+    for term, share in meant(index, path[:MAX_PATH]):
+        if (found := index.postings(term)) is not None:
+            scores[found.docs] += np.float32(share * index.rarity(len(found.docs))) * found.impacts
+    if allowed is not None:
+        scores[~allowed] = 0.0
+    return ranked(path[:MAX_PATH], (index.paths[doc] for doc in best(scores, CANDIDATES)), limit)
 
 
-def heads_of(shared: Counter[int], paths: list[str]) -> list[str]:
-    ranked = sorted(shared.items(), key=lambda item: (-item[1] / (8 + len(paths[item[0]])), item[0]))
-    return [paths[number] for number, _ in ranked[:CANDIDATES]]
+def meant(index: Index, path: str) -> Iterable[tuple[str, float]]:
+    from executor.catalog.search.words import split, stem
+
+    for word in dict.fromkeys(split(path)):
+        term = stem(word)
+        yield term, 1.0
+        if not index.knows(term):
+            yield from ((other, 0.7) for other in index.nearest_words(term) or index.nearest_words(word))
+
+
+def ranked(path: str, others: Iterable[str], limit: int) -> list[str]:
+    likely = sorted(((likeness(path, other), other) for other in others), key=lambda one: (-one[0], one[1]))
+    return [other for like, other in likely if like > 0.4][:limit]
 
 
 def likeness(wanted: str, path: str) -> float:
@@ -43,8 +54,3 @@ def likeness(wanted: str, path: str) -> float:
 
 def plain(path: str) -> str:
     return re.sub(r"[^a-z0-9.]", "", path.lower())
-
-
-def pieces(path: str) -> set[str]:
-    text = f"^{plain(path)}$"
-    return {text[start : start + 3] for start in range(len(text) - 2)}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from executor.catalog.nearest import Nearest
-from executor.catalog.search import Index
+from executor.catalog.declarations import Declared
+from executor.catalog.describing import Wish
 from executor.model.source import Source
 from executor.model.tool import Tool
 
@@ -39,5 +38,5 @@ class Shelf:
 
     tools: Recent[str, Tool] = field(default_factory=lambda: Recent(5_000))
     sources: dict[str, Source] = field(default_factory=dict)
-    index: asyncio.Future[Index] | None = None
-    nearest: asyncio.Future[Nearest] | None = None
+    declared: Recent[tuple[str, tuple[str, ...], tuple[str, ...]], Declared] = field(default_factory=lambda: Recent(64))
+    described: Recent[tuple[str, Wish], dict[str, Any]] = field(default_factory=lambda: Recent(500))

@@ -1,73 +1,96 @@
-"""A tool's signature in TypeScript: what an agent reads before it writes a call."""
+"""A tool's signature in TypeScript or Python: what an agent reads before it writes a call."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from executor.catalog.text import comment
-from executor.catalog.typescript import Types, braced
+from executor.catalog import python_signatures, typescript_signatures
+from executor.catalog.calls import Part
+from executor.catalog.language import Language
+from executor.catalog.python_types import PythonTypes
+from executor.catalog.typescript import Types
 from executor.model.tool import Schema, Tool
 
 FULL = 6_000
 COMPACT = 900
-MAX_TYPES = 8
-MAX_SUMMARY = 160
+MAX_TYPES = 24
+COMPACT_TYPES = 8
+MAX_WALK = 500
 
 
-def signature(tool: Tool, definitions: Mapping[str, Schema], *, budget: int = FULL) -> str:
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """`types` names the shared types that had no room; `arguments` counts those that had none."""
+
+    text: str
+    types: tuple[str, ...] = ()
+    arguments: int = 0
+    result: bool = False
+
+
+def signature(
+    tool: Tool, definitions: Mapping[str, Schema], *, budget: int = FULL, language: Language = "typescript"
+) -> str:
     """At most about `budget` characters; what is left out is said."""
-    types = Types(definitions, notes=budget >= FULL)
-    arguments = arguments_type(tool, types, budget // 2)
-    output = "unknown" if tool.output_schema is None else types.render(tool.output_schema)
-    if len(output) > budget // 2:
-        output = "object /* large: see includeSchemas */"
-        types.waiting = [name for name in types.waiting if types.name(name) in arguments]
-    notes = f"/** {comment(tool.description, MAX_SUMMARY)}{' (deprecated)' if tool.deprecated else ''} */\n"
-    call = f"tools.{tool.path}({arguments}): Promise<{output}>"
-    return "\n".join([notes + call, *shared_types(types, budget - len(call))])
+    made = write(tool, definitions, budget=budget, language=language)
+    if not made.types:
+        return made.text
+    mark = "#" if language == "python" else "//"
+    return f"{made.text}\n{mark} more types: {', '.join(made.types[:12])}{' …' if len(made.types) > 12 else ''}"
 
 
-def arguments_type(tool: Tool, types: Types, budget: int) -> str:
-    schema = tool.input_schema
-    required = set(schema.get("required", []))
-    hidden = unshown(tool) - required
-    properties = {name: part for name, part in schema.get("properties", {}).items() if name not in hidden}
-    if not properties:
-        return ""
-    order = sorted(properties, key=lambda name: name not in required)
-    fields = [types.field(name, properties[name], name in required, 0) for name in order]
-    return f"args{'' if required else '?'}: {braced(fitting(fields, len(required), budget), 0)}"
+def write(
+    tool: Tool,
+    definitions: Mapping[str, Schema],
+    *,
+    budget: int = FULL,
+    language: Language = "typescript",
+    part: Part = "",
+) -> Signature:
+    types = reader(definitions, language, notes=budget >= FULL // 2)
+    module = python_signatures if language == "python" else typescript_signatures
+    call = module.call(tool, types, budget // 2, part)
+    most = MAX_TYPES if budget >= FULL // 2 else COMPACT_TYPES
+    written = list(shared(types, budget - len(call.text), most))
+    left = tuple(dict.fromkeys(types.name(definition) for definition in types.waiting))
+    return Signature("\n".join([call.text, *written]), left, call.arguments, call.result)
 
 
-def unshown(tool: Tool) -> set[str]:
-    """Accepted, but rarely worth the words: a key that is filled in anyway, `body` where its fields stand beside."""
-    body = tool.binding.get("body") or {}
-    names = {tool.binding.get("idempotencyArgument", "")}
-    return names | {"body"} if body.get("flat") and "body" not in body["flat"] else names
+def reader(definitions: Mapping[str, Schema], language: Language, *, notes: bool) -> Types:
+    return PythonTypes(definitions, notes=notes) if language == "python" else Types(definitions, notes=notes)
 
 
-def fitting(fields: list[tuple[str, str]], required: int, budget: int) -> list[tuple[str, str]]:
-    """Required arguments always; optional ones as long as there is room."""
-    size = 0
-    for index, (written, note) in enumerate(fields):
-        size += len(written) + len(note) + 6
-        if size > budget and index >= required and index:
-            left = len(fields) - index
-            return [*fields[:index], (f"/* {left} more optional: see includeSchemas */", "")]
-    return fields
-
-
-def shared_types(types: Types, budget: int) -> list[str]:
-    written: list[str] = []
-    while types.waiting and len(written) < MAX_TYPES:
+def shared(types: Types, budget: int, most: int) -> Iterable[str]:
+    """The types that were named, in that order, as long as there is room."""
+    count = 0
+    while types.waiting and count < most:
         definition = types.waiting[0]
-        line = f"type {types.name(definition)} = {types.render(types.definitions.get(definition, {}))};"
+        before = len(types.waiting)
+        line = types.declare(definition)
         if len(line) > budget:
-            break
+            del types.waiting[before:]
+            return
         types.waiting.remove(definition)
-        written.append(line)
         budget -= len(line)
-    if types.waiting:
-        names = list(dict.fromkeys(types.name(definition) for definition in types.waiting))
-        written.append(f"// more types: {', '.join(names[:12])}{' …' if len(names) > 12 else ''}")
-    return written
+        count += 1
+        yield line
+
+
+def named_types(
+    tool: Tool, definitions: Mapping[str, Schema], names: Iterable[str], *, language: Language
+) -> dict[str, str]:
+    """Types by the names that the signature gives them, as far as there are such."""
+    wanted = list(names)
+    types = reader(definitions, language, notes=True)
+    module = python_signatures if language == "python" else typescript_signatures
+    module.call(tool, types, 10**9)
+    found: dict[str, str] = {}
+    for _ in range(MAX_WALK):
+        if not types.waiting or len(found) == len(wanted):
+            break
+        definition = types.waiting.pop(0)
+        name, line = types.name(definition), types.declare(definition)
+        if name in wanted:
+            found[name] = line
+    return {name: found[name] for name in wanted if name in found}

@@ -7,6 +7,7 @@ import re
 import unicodedata
 
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SENTENCE = re.compile(r"(?<=[.!?])\s")
 
 
@@ -15,6 +16,8 @@ def is_printable(character: str) -> bool:
 
 
 def one_line(text: str) -> str:
+    if text.isascii():  # most is, and asking for each character's category takes long
+        return " ".join(_CONTROL.sub(" ", text).split())
     return " ".join("".join(c if is_printable(c) else " " for c in text).split())
 
 
@@ -31,6 +34,8 @@ def comment(text: str, limit: int) -> str:
 def literal(value: object) -> str:
     """A JSON literal, which is a TypeScript literal, with everything invisible escaped."""
     written = json.dumps(value, ensure_ascii=False)
+    if written.isascii() and written.isprintable():
+        return written
     return "".join(c if is_printable(c) else escaped(c) for c in written)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
+from executor.catalog.accepting import required_of
+from executor.catalog.naming import Names, pascal
 from executor.catalog.text import comment, key, literal
 from executor.model.tool import Schema
 from executor.sources.references import PREFIX
@@ -29,94 +30,115 @@ MAX_LITERAL = 80
 class Types:
     """Renders schemas; `waiting` lists the named types that were used but not yet written."""
 
+    ANYTHING: ClassVar[str] = "unknown"
+    NOTHING: ClassVar[str] = "never"
+    OBJECT: ClassVar[str] = "object"
+    PRIMITIVES: ClassVar[Mapping[str, str]] = PRIMITIVES
+    TAKEN: ClassVar[frozenset[str]] = BUILT_IN
+
     def __init__(self, definitions: Mapping[str, Schema], *, notes: bool = True) -> None:
         self.definitions = definitions
         self.waiting: list[str] = []
         self._notes = notes
-        self._names: dict[str, str] = {}
+        self._names = Names(self.TAKEN)
+        self._known: set[str] = set()
 
     def render(self, schema: Any, depth: int = 0) -> str:
         if schema is False:
-            return "never"
+            return self.NOTHING
         if not isinstance(schema, dict) or not schema:
-            return "unknown"
+            return self.ANYTHING
         ref = schema.get("$ref")
         if isinstance(ref, str) and ref.startswith(PREFIX):
             return self._reference(ref[len(PREFIX) :], depth)
         if "const" in schema:
-            return self._literal(schema["const"])
+            return self._values([schema["const"]])
         if isinstance(schema.get("enum"), list) and schema["enum"]:
-            return self._enum(schema["enum"])
+            return self._values(schema["enum"])
         return self._combined(schema, depth)
+
+    def declare(self, definition: str) -> str:
+        """A named type, written out."""
+        return f"type {self.name(definition)} = {self.render(self.definitions.get(definition, {}))};"
 
     def name(self, definition: str) -> str:
         """A type's name: capitalized, of ASCII letters, unique among those used here."""
-        if definition not in self._names:
-            words = re.sub(r"[^A-Za-z0-9]+", " ", definition).split()
-            base = "".join(word[:1].upper() + word[1:] for word in words)[:60] or "Type"
-            base = f"T{base}" if base[0].isdigit() or base in BUILT_IN else base
-            name, count = base, 1
-            while name in self._names.values():
-                count += 1
-                name = f"{base}{count}"
-            self._names[definition] = name
+        if definition not in self._known:
+            self._known.add(definition)
             self.waiting.append(definition)
-        return self._names[definition]
+        return self._names.of(definition, pascal(definition))
 
     def _reference(self, definition: str, depth: int) -> str:
         target = self.definitions.get(definition, {})
         is_named = any(word in target for word in ("properties", "allOf", "anyOf", "oneOf", "enum", "$ref", "items"))
         if depth > MAX_CHAIN:
-            return "unknown"
+            return self.ANYTHING
         if not is_named:
             return self.render({word: part for word, part in target.items() if word != "$ref"}, depth + 1)
         return self.name(definition)
 
-    def _literal(self, value: Any) -> str:
-        if isinstance(value, dict | list):
-            return "unknown"
-        written = literal(value)
-        return written if len(written) <= MAX_LITERAL else "string"
-
-    def _enum(self, values: list[Any]) -> str:
+    def _values(self, values: list[Any]) -> str:
         shown = list(dict.fromkeys(self._literal(value) for value in values[:MAX_ENUM]))
         more = len(values) - MAX_ENUM
-        return " | ".join([*shown, f"string /* or {more} more */"] if more > 0 else shown)
+        kinds = dict.fromkeys(self._kind(value) for value in values[MAX_ENUM:])
+        return " | ".join([*shown, f"{' | '.join(kinds)} /* or {more} more */"] if more > 0 else shown)
+
+    def _literal(self, value: Any) -> str:
+        written = literal(value) if not isinstance(value, dict | list) else ""
+        return written if 0 < len(written) <= MAX_LITERAL else self._kind(value)
+
+    def _kind(self, value: Any) -> str:
+        if isinstance(value, dict | list):
+            return self.ANYTHING
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        kind = "number" if number else {bool: "boolean", type(None): "null"}.get(type(value), "string")
+        return self.PRIMITIVES[kind]
 
     def _combined(self, schema: Schema, depth: int) -> str:
-        for word, joint in (("oneOf", " | "), ("anyOf", " | "), ("allOf", " & ")):
+        for word in ("oneOf", "anyOf", "allOf"):
             parts = schema.get(word)
             if isinstance(parts, list) and parts:
-                shown = [self.render(part, depth + 1) for part in parts[:MAX_CHOICES]]
-                if schema.get("properties"):
-                    shown = [self.object_type(schema, depth), *shown] if joint == " & " else shown
-                shown = [one for one in dict.fromkeys(shown) if one != "unknown" or joint == " | "]
-                if len(parts) > MAX_CHOICES:
-                    shown.append("unknown")
-                return joint.join(grouped(one, joint) for one in shown) if shown else "unknown"
+                return self._all(schema, parts, depth) if word == "allOf" else self._any(parts, depth)
         types = schema.get("type")
         if isinstance(types, list):
             each = [self._typed({**schema, "type": one}, one, depth) for one in types]
-            return " | ".join(dict.fromkeys(each)) or "unknown"
+            return " | ".join(dict.fromkeys(each)) or self.ANYTHING
         return self._typed(schema, types, depth)
+
+    def _any(self, parts: list[Any], depth: int) -> str:
+        shown = list(dict.fromkeys(self.render(part, depth + 1) for part in parts[:MAX_CHOICES]))
+        if len(parts) > MAX_CHOICES:
+            shown.append(self.ANYTHING)
+        return " | ".join(grouped(one, " | ") for one in shown)
+
+    def _all(self, schema: Schema, parts: list[Any], depth: int) -> str:
+        shown = [self.render(part, depth + 1) for part in parts[:MAX_CHOICES]]
+        if schema.get("properties"):
+            shown.insert(0, self.object_type(schema, depth))
+        shown = [one for one in dict.fromkeys(shown) if one != self.ANYTHING]
+        return " & ".join(grouped(one, " & ") for one in shown) if shown else self.ANYTHING
 
     def _typed(self, schema: Schema, type: Any, depth: int) -> str:
         if type == "array" or (type is None and "items" in schema):
-            inner = self.render(schema.get("items"), depth + 1)
-            return f"({inner})[]" if " " in inner and not inner.startswith("{") else f"{inner}[]"
+            return self._list(self.render(schema.get("items"), depth + 1))
         if type == "object" or (type is None and "properties" in schema):
             return self.object_type(schema, depth)
-        return PRIMITIVES.get(type, "unknown") if isinstance(type, str) else "unknown"
+        return self.PRIMITIVES.get(type, self.ANYTHING) if isinstance(type, str) else self.ANYTHING
+
+    def _list(self, inner: str) -> str:
+        return f"({inner})[]" if " " in inner and not inner.startswith("{") else f"{inner}[]"
+
+    def _record(self, inner: str) -> str:
+        return f"Record<string, {inner}>"
 
     def object_type(self, schema: Schema, depth: int) -> str:
         properties = schema.get("properties")
         if not isinstance(properties, dict) or not properties:
             more = schema.get("additionalProperties")
-            inner = self.render(more, depth + 1) if isinstance(more, dict) else "unknown"
-            return f"Record<string, {inner}>"
+            return self._record(self.render(more, depth + 1) if isinstance(more, dict) else self.ANYTHING)
         if depth > MAX_DEPTH:
-            return "object"
-        required = {name for name in schema.get("required", []) if isinstance(name, str)}
+            return self.OBJECT
+        required = set(required_of(schema))
         order = sorted(properties, key=lambda name: name not in required)
         fields = [self.field(name, properties[name], name in required, depth) for name in order]
         return braced(fields, depth)
@@ -124,8 +146,11 @@ class Types:
     def field(self, name: str, schema: Any, required: bool, depth: int) -> tuple[str, str]:
         """(`name?: type;`, note)"""
         written = f"{key(name)}{'' if required else '?'}: {self.render(schema, depth + 1)};"
+        return written, self.note(schema, depth)
+
+    def note(self, schema: Any, depth: int = 0) -> str:
         text = schema.get("description") if isinstance(schema, dict) and self._notes and depth <= 1 else None
-        return written, comment(text, MAX_NOTE) if isinstance(text, str) else ""
+        return comment(text, MAX_NOTE) if isinstance(text, str) else ""
 
 
 def braced(fields: list[tuple[str, str]], depth: int) -> str:

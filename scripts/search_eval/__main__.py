@@ -1,0 +1,125 @@
+"""`scripts/eval-search`: how often discovery puts the right tool first, beside plain FTS5 on the same sets."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from executor.catalog.search.index import Index
+from executor.catalog.search.ranking import search
+from executor.catalog.search.segment import built
+from search_eval.baseline import Fts5
+from search_eval.sets import Query, QuerySet, entry, lines, sets_in
+
+DEFAULT = Path(__file__).resolve().parents[3] / "shared" / "eval"
+DEPTH = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Percentages, and milliseconds of CPU a query."""
+
+    first: float
+    five: float
+    ndcg: float
+    milliseconds: float
+
+
+class Discovery:
+    """The product's own index, one segment a source."""
+
+    def __init__(self, tools: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]] = ()) -> None:
+        sources: dict[str, list[tuple[str, Any]]] = {}
+        for tool in [*tools, *others]:
+            one = entry(tool)
+            sources.setdefault(one.path.partition(".")[0], []).append((tool["id"], one))
+        self._ids: dict[str, list[str]] = {}
+        for found in sources.values():
+            for tool_id, one in found:
+                self._ids.setdefault(one.path, []).append(tool_id)
+        self._index = Index([built(one for _, one in found) for found in sources.values()])
+
+    def search(self, query: str, limit: int = DEPTH) -> list[str]:
+        """Tools that would have the same path share it here, in the order in which they were given."""
+        found = search(self._index, query, limit=limit)
+        ids = [tool_id for path in dict.fromkeys(hit.path for hit in found.hits) for tool_id in self._ids[path]]
+        return ids[:limit]
+
+
+def figures(queries: Sequence[Query], find: Callable[[str], list[str]], *, any_one: bool) -> Figures:
+    totals = [0.0, 0.0, 0.0]
+    started = time.process_time()
+    for query in queries:
+        hits = [one in query.relevant for one in find(query.text)[:DEPTH]]
+        totals[0] += any(hits[:1])
+        totals[1] += any(hits[:5])
+        totals[2] += gain(hits, 1 if any_one else len(query.relevant), any_one)
+    spent = 1_000 * (time.process_time() - started)
+    amount = len(queries) or 1
+    return Figures(*(100 * total / amount for total in totals), spent / amount)
+
+
+def gain(hits: Sequence[bool], relevant: int, any_one: bool) -> float:
+    """nDCG; when any one tool is right, only the first that is found counts."""
+    places = [at for at, hit in enumerate(hits) if hit]
+    if any_one:
+        places = places[:1]
+    ideal = sum(1 / math.log2(at + 2) for at in range(min(relevant, DEPTH)))
+    return sum(1 / math.log2(at + 2) for at in places) / (ideal or 1.0)
+
+
+def measured(found: QuerySet, more: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    tools = lines(found.tools)
+    ours = figures(found.queries, Discovery(tools, more if found.any_one else ()).search, any_one=found.any_one)
+    plain = figures(found.queries, Fts5(tools).search, any_one=found.any_one)
+    return {"set": found.name, "queries": len(found.queries), "discovery": shown(ours), "fts5": shown(plain)}
+
+
+def shown(one: Figures) -> dict[str, float]:
+    return {
+        "hit@1": round(one.first, 1),
+        "hit@5": round(one.five, 1),
+        "ndcg@10": round(one.ndcg, 1),
+        "cpu_ms": round(one.milliseconds, 2),
+    }
+
+
+def table(rows: Sequence[dict[str, Any]]) -> str:
+    text = [
+        f"{'set':<20}{'queries':>8}{'hit@1':>8}{'hit@5':>8}{'nDCG@10':>9}{'CPU ms':>8}   FTS5: hit@1  hit@5  nDCG@10"
+    ]
+    for row in rows:
+        ours, plain = row["discovery"], row["fts5"]
+        numbers = f"{ours['hit@1']:>8}{ours['hit@5']:>8}{ours['ndcg@10']:>9}{ours['cpu_ms']:>8}"
+        text.append(
+            f"{row['set']:<20}{row['queries']:>8}{numbers}{plain['hit@1']:>14}{plain['hit@5']:>7}{plain['ndcg@10']:>9}"
+        )
+    return "\n".join(text)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="scripts/eval-search", description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=DEFAULT, help="the sets: NAME.jsonl, NAME_tools.jsonl")
+    parser.add_argument("--only", action="append", help="only this set; may be repeated")
+    parser.add_argument("--more", type=Path, help="JSON lines of other tools, connected beside the shared ones")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
+    return parser.parse_args()
+
+
+def main() -> None:
+    options = arguments()
+    if not options.folder.is_dir():
+        raise SystemExit(f"there is no folder {options.folder}; give that of the sets")
+    more = lines(options.more) if options.more else []
+    rows = [measured(one, more) for one in sets_in(options.folder) if not options.only or one.name in options.only]
+    print(json.dumps(rows, indent=2) if options.json else table(rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""The head of a signature: which arguments are shown, and how many of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from executor.catalog.accepting import required_of
+from executor.model.tool import Tool
+
+# Which part of a signature is wanted; all of it if empty.
+Part = Literal["", "arguments", "result"]
+MAX_SUMMARY = 160
+REQUIRED_ROOM = 3
+COMPOSED = ("allOf", "anyOf", "oneOf", "$ref", "patternProperties")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`arguments` counts those left out; `result` says that the result was."""
+
+    text: str
+    arguments: int = 0
+    result: bool = False
+
+
+def shown(tool: Tool) -> tuple[dict[str, Any], set[str]]:
+    """Arguments worth showing, the required ones first, and which those are."""
+    schema = tool.input_schema
+    required = set(required_of(schema))
+    known = schema.get("properties")
+    properties: dict[str, Any] = known if isinstance(known, dict) else {}
+    hidden = unshown(tool) - required
+    names = [name for name in properties if name not in hidden]
+    return {name: properties[name] for name in sorted(names, key=lambda name: name not in required)}, required
+
+
+def unshown(tool: Tool) -> set[str]:
+    """Accepted, but rarely worth the words: a key that is filled in anyway, `body` where its fields stand beside."""
+    body = tool.binding.get("body") or {}
+    names = {tool.binding.get("idempotencyArgument", "")}
+    return names | {"body"} if body.get("flat") and "body" not in body["flat"] else names
+
+
+def fitting(fields: list[tuple[str, str]], required: int, budget: int) -> tuple[list[tuple[str, str]], int]:
+    """Optional arguments as long as there is room, required ones almost always; and how many had none."""
+    size = 0
+    for index, (written, note) in enumerate(fields):
+        size += len(written) + len(note) + 6
+        if index and size > (budget if index >= required else budget * REQUIRED_ROOM):
+            return fields[:index], len(fields) - index
+    return fields, 0
+
+
+def is_composed(tool: Tool) -> bool:
+    return any(word in tool.input_schema for word in COMPOSED)

@@ -1,0 +1,159 @@
+"""The search index of each workspace: made by whoever searches first, from what is kept of each source.
+
+Tools are read and taken apart a few at a time, in threads, so that nothing else has to wait for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Hashable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import orjson
+
+from executor.catalog.search.entry import Entry
+from executor.errors import StorageError
+from executor.storage import entries
+from executor.storage.database import Database
+from executor.storage.entries import EntryRow, Listed
+
+if TYPE_CHECKING:  # numpy is loaded by the first search, not when the daemon starts
+    from executor.catalog.search.index import Index
+    from executor.catalog.search.segment import Array, Segment
+
+PIECE = 200
+TRIES = 5
+
+
+class Veil(Protocol):
+    """What someone must not see. Equal keys hide the same."""
+
+    @property
+    def key(self) -> Hashable: ...
+
+    def hides(self, path: str) -> bool: ...
+
+
+class Shown:
+    """An index and, for each veil, which of its tools may be seen."""
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+        self._masks: dict[Hashable, Array] = {}
+
+    def visible(self, veil: Veil | None) -> Array | None:
+        if veil is None:
+            return None
+        if veil.key not in self._masks:
+            import numpy as np
+
+            if len(self._masks) >= 8:
+                self._masks.clear()
+            paths = self.index.paths
+            self._masks[veil.key] = np.fromiter((not veil.hides(path) for path in paths), bool, len(paths))
+        return self._masks[veil.key]
+
+
+class Indexes:
+    """`folder` is where segments are kept between restarts; without one they stay in memory."""
+
+    def __init__(self, database: Database, folder: Path | None = None) -> None:
+        self._database = database
+        self._folder = folder
+        self._made: dict[str, asyncio.Future[Shown]] = {}
+        self._segments: dict[str, Segment] = {}
+
+    def forget(self, workspace_id: str) -> None:
+        self._made.pop(workspace_id, None)
+
+    async def of(self, workspace_id: str) -> Shown:
+        made = self._made.get(workspace_id)
+        if made is None or (made.done() and (made.cancelled() or made.exception() is not None)):
+            made = self._made[workspace_id] = asyncio.ensure_future(self._make(workspace_id))
+        return await asyncio.shield(made)
+
+    async def _make(self, workspace_id: str) -> Shown:
+        """Again from what has been made so far when a source changes meanwhile."""
+        for _ in range(TRIES):
+            listed = await self._database.read(partial(entries.listed, workspace_id=workspace_id))
+            segments = [await self._segment(one) for one in listed]
+            if listed == await self._database.read(partial(entries.listed, workspace_id=workspace_id)):
+                await self._tidy()
+                return await asyncio.to_thread(merged, segments)
+        raise StorageError("the sources change faster than they can be indexed", hint="search again in a moment")
+
+    async def _segment(self, one: Listed) -> Segment:
+        name = f"{one.source_id}-{one.generation}"
+        found = self._segments.get(name) or await asyncio.to_thread(loaded, self._folder, name)
+        if found is None:
+            found = await self._built(one)
+            if self._folder is not None and await self._is_listed(one):
+                await asyncio.to_thread(save, self._folder, name, found)
+        if self._folder is None:
+            self._segments[name] = found
+        return found
+
+    async def _built(self, one: Listed) -> Segment:
+        building = await asyncio.to_thread(begun)
+        after = ""
+        while rows := await self._database.read(partial(entries.page, one=one, after=after, limit=PIECE)):
+            await asyncio.to_thread(take, building, rows)
+            after = rows[-1].path
+        segment: Segment = await asyncio.to_thread(building.segment)
+        return segment
+
+    async def _is_listed(self, one: Listed) -> bool:
+        return one in await self._database.read(entries.listed)
+
+    async def _tidy(self) -> None:
+        listed = await self._database.read(entries.listed)
+        names = {f"{one.source_id}-{one.generation}" for one in listed}
+        self._segments = {name: segment for name, segment in self._segments.items() if name in names}
+        if self._folder is not None:
+            await asyncio.to_thread(sweep, self._folder, names)
+
+
+def begun() -> Any:
+    from executor.catalog.search.segment import Building
+
+    return Building()
+
+
+def take(building: Any, rows: list[EntryRow]) -> None:
+    building.add(entry(row) for row in rows)
+
+
+def entry(row: EntryRow) -> Entry:
+    binding = orjson.loads(row.binding)
+    route = f"{binding['method']} {binding['path']}" if "method" in binding and "path" in binding else ""
+    properties = orjson.loads(row.input_schema).get("properties")
+    parameters = tuple(properties) if isinstance(properties, dict) else ()
+    return Entry(
+        row.path, row.description, row.effect, tuple(orjson.loads(row.tags)), bool(row.deprecated), route, parameters
+    )
+
+
+def merged(segments: list[Segment]) -> Shown:
+    from executor.catalog.search.index import Index
+
+    return Shown(Index(segments))
+
+
+def loaded(folder: Path | None, name: str) -> Segment | None:
+    from executor.catalog.search.keeping import Keeping
+
+    return Keeping(folder).load(name)
+
+
+def save(folder: Path, name: str, segment: Segment) -> None:
+    from executor.catalog.search.keeping import Keeping
+
+    Keeping(folder).save(name, segment)
+
+
+def sweep(folder: Path, names: set[str]) -> None:
+    from executor.catalog.search.keeping import Keeping
+
+    Keeping(folder).sweep(names)

@@ -1,0 +1,183 @@
+"""The index of one source: which word stands in which field of which tool, as arrays."""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from executor.catalog.search import actions
+from executor.catalog.search.entry import Entry
+from executor.catalog.search.thesaurus import thesaurus
+from executor.catalog.search.words import STOP, spaced, split, stem
+
+Array = npt.NDArray[Any]
+NAME, GROUP, SOURCE, SUMMARY, TEXT, ROUTE, PARAMETERS = (1 << at for at in range(7))
+FIELDS = {
+    NAME: "name", GROUP: "group", ROUTE: "route", SUMMARY: "summary", TEXT: "description", PARAMETERS: "parameters",
+    SOURCE: "source",
+}  # fmt: skip
+HEAD = NAME | GROUP | ROUTE
+MAX_SUMMARY = 300
+MAX_TEXT = 1_200
+MAX_PARAMETERS = 60
+EFFECTS = ("read", "write", "destructive")
+# Beside the effect, in the same byte.
+EFFECT, DEPRECATED, ALL_PAGES, ONE, MANY = 3, 4, 8, 16, 32
+# Words that every API has in its names.
+FILLER = frozenset(stem(word) for word in spaced("api rest v1 v2 v3 v4 1 2 3 4 by id ids for"))
+_DEPRECATED = re.compile(r"(?i)\bdeprecat")
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """`terms[i]` stands in the tools `docs[starts[i]:starts[i + 1]]`, in the fields of `masks`.
+
+    `heads` tells how much of a tool's name the term is: the words of one name add up to 255.
+    """
+
+    paths: list[str]
+    terms: list[str]
+    starts: Array
+    docs: Array
+    masks: Array
+    heads: Array
+    actions: Array
+    lengths: Array
+    depths: Array
+    flags: Array
+
+
+def fields(entry: Entry) -> Iterator[tuple[int, str]]:
+    namespace, _, rest = entry.path.partition(".")
+    group, _, name = rest.removesuffix(".all").rpartition(".")
+    summary, _, more = entry.description.partition("\n\n")
+    if len(summary) > MAX_SUMMARY:
+        summary, more = summary[:MAX_SUMMARY], f"{summary[MAX_SUMMARY:]} {more}"
+    fixed = (part for part in entry.route.partition(" ")[2].split("/") if not part.startswith("{"))
+    yield NAME, name
+    yield GROUP, f"{group} {' '.join(entry.tags)}"
+    yield SOURCE, namespace
+    yield SUMMARY, summary
+    yield TEXT, more[:MAX_TEXT]
+    yield ROUTE, " ".join(fixed)
+    yield PARAMETERS, " ".join(entry.parameters[:MAX_PARAMETERS])
+
+
+def terms_of(text: str) -> list[str]:
+    """Stems, and the phrases that the thesaurus knows."""
+    found = [stem(word) for word in split(text) if word not in STOP]
+    phrases = thesaurus().phrases
+    for size in (2, 3):
+        for at in range(len(found) - size + 1):
+            if (phrase := "_".join(found[at : at + size])) in phrases:
+                found.append(phrase)
+    return found
+
+
+class Building:
+    """Takes tools a few at a time, so that whoever builds can let others go on in between."""
+
+    def __init__(self) -> None:
+        self._vocabulary: dict[str, int] = {}
+        self._in_heads: Counter[int] = Counter()
+        self._terms, self._docs, self._masks = array("i"), array("i"), array("B")
+        self._lengths, self._actions = array("f"), array("H")
+        self._depths, self._flags = array("B"), array("B")
+        self._paths: list[str] = []
+
+    def add(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            self._add(entry)
+
+    def _add(self, entry: Entry) -> None:
+        """A word counts once a field, however often it is repeated there."""
+        masks: dict[int, int] = {}
+        vocabulary, length = self._vocabulary, 0.0
+        for field, text in fields(entry):
+            for term in terms_of(text):
+                known = vocabulary.setdefault(term, len(vocabulary))
+                masks[known] = masks.get(known, 0) | field
+                length += 1.0 if field != PARAMETERS else 0.3
+        self._terms.extend(masks)
+        self._masks.extend(masks.values())
+        self._docs.extend([len(self._paths)] * len(masks))
+        self._in_heads.update(term for term, mask in masks.items() if mask & HEAD)
+        self._paths.append(entry.path)
+        self._lengths.append(length)
+        self._actions.append(actions_of(entry))
+        self._depths.append(depth(entry))
+        self._flags.append(flags(entry))
+
+    def segment(self) -> Segment:
+        terms = np.frombuffer(self._terms, dtype=np.int32)
+        docs = np.frombuffer(self._docs, dtype=np.int32)
+        masks = np.frombuffer(self._masks, dtype=np.uint8)
+        heads = self._heads(terms, docs, masks)
+        order = np.argsort(terms, kind="stable")
+        counts = np.bincount(terms, minlength=len(self._vocabulary))
+        return Segment(
+            paths=self._paths,
+            terms=list(self._vocabulary),
+            starts=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
+            docs=docs[order],
+            masks=masks[order],
+            heads=heads[order],
+            actions=np.frombuffer(self._actions, dtype=np.uint16),
+            lengths=np.frombuffer(self._lengths, dtype=np.float32),
+            depths=np.frombuffer(self._depths, dtype=np.uint8),
+            flags=np.frombuffer(self._flags, dtype=np.uint8),
+        )
+
+    def _heads(self, terms: Array, docs: Array, masks: Array) -> Array:
+        """A word that many names of the source have tells little of any one of them."""
+        total = len(self._paths)
+        rarity = np.zeros(len(self._vocabulary) or 1)
+        for term, known in self._vocabulary.items():
+            if (count := self._in_heads.get(known)) and "_" not in term:
+                plain = 0.1 if term in FILLER else 0.4 if actions.actions_of(term) else 1.0
+                rarity[known] = plain * (0.3 + math.log((total + 1) / count) / math.log(total + 2))
+        weights = np.where(masks & HEAD, rarity[terms], 0.0)
+        sums = np.bincount(docs, weights, minlength=total)
+        sums[sums == 0] = 1.0
+        return np.round(255 * weights / sums[docs]).astype(np.uint8)
+
+
+def built(entries: Iterable[Entry]) -> Segment:
+    building = Building()
+    building.add(entries)
+    return building.segment()
+
+
+def actions_of(entry: Entry) -> int:
+    said = actions.in_name(entry.path.removesuffix(".all").rpartition(".")[2])
+    if entry.route:
+        possible = actions.by_route(entry.route)
+        if said & ~actions.READS or not said & possible:
+            return (said & possible) or possible
+        return said & possible if said == actions.BITS["list"] else possible
+    if said:
+        return said
+    return actions.READS if entry.effect == "read" else 0
+
+
+def depth(entry: Entry) -> int:
+    return min(255, entry.route.count("{") + max(0, entry.route.count("/") - 1)) if entry.route else 2
+
+
+def flags(entry: Entry) -> int:
+    found = EFFECTS.index(entry.effect) if entry.effect in EFFECTS else 1
+    if entry.deprecated or _DEPRECATED.search(entry.description[:400]):
+        found |= DEPRECATED
+    if entry.path.endswith(".all"):
+        found |= ALL_PAGES
+    if entry.route.startswith(("GET", "DELETE")):
+        found |= ONE if entry.route.rstrip("/").endswith("}") else MANY
+    return found

@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from executor.catalog.indexes import Indexes
+from executor.catalog.search import keeping
+from executor.catalog.search.entry import Entry
+from executor.catalog.search.segment import built
+from executor.errors import InvalidRequest, NotFound
+from executor.model.policy import Policy
+from executor.policy.decide import decide
+from executor.policy.visibility import Visibility, visibility
+from tests.catalog.conftest import House
+from tests.sources.openapi.documents import answers
+
+
+def operation(name: str, tag: str = "things", summary: str = "") -> dict[str, Any]:
+    schema = {"$ref": "#/components/schemas/Thing"}
+    return {"operationId": name, "tags": [tag], "summary": summary, "responses": answers(schema)}
+
+
+async def connected(house: House) -> None:
+    parts = {"components": {"schemas": {"Thing": {"type": "object", "properties": {"id": {"type": "string"}}}}}}
+    paths = {
+        "/things/{id}": {
+            "get": operation("getThing", summary="Get a thing. It has more to say."),
+            "delete": operation("deleteThing", summary="Delete a thing"),
+        },
+        "/boxes": {"get": operation("listBoxes", "boxes", "List boxes")},
+    }
+    await house.connect(paths, **parts)
+
+
+def veil(pattern: str, action: Any = "deny") -> Visibility:
+    found = visibility([Policy("p", "w", 0, pattern, action), Policy("q", "w", 1, "nothing", "deny")])
+    assert found is not None
+    return found
+
+
+async def test_a_search_answers_as_deep_as_asked(house: House) -> None:
+    await connected(house)
+    names = await house.catalog.search(house.workspace, "get thing", depth=0)
+    assert names["bestPath"] == "things.things.getThing" and names["total"] >= 1
+    assert set(names["items"][0]) == {"path", "description", "effect", "score", "matched"}
+    assert names["items"][0]["description"] == "Get a thing."
+    signatures = await house.catalog.search(house.workspace, "get thing")
+    assert "Promise<Thing>" in signatures["items"][0]["signature"]
+    schemas = await house.catalog.search(house.workspace, "get thing", depth=2)
+    assert schemas["items"][0]["outputSchema"]["$defs"]["Thing"]["type"] == "object"
+
+
+async def test_an_empty_query_shows_what_there_is(house: House) -> None:
+    await connected(house)
+    answer = await house.catalog.search(house.workspace, "  ", depth=0)
+    assert answer["bestPath"] is None and answer["total"] == 3
+    assert answer["groups"] == {"things": 3}
+    below = await house.catalog.search(house.workspace, "", namespace="things", depth=0)
+    assert below["groups"] == {"things.boxes": 1, "things.things": 2}
+    deeper = await house.catalog.search(house.workspace, "", namespace="things.boxes", depth=0)
+    assert [item["path"] for item in deeper["items"]] == ["things.boxes.listBoxes"]
+
+
+async def test_filters_narrow_what_is_found(house: House) -> None:
+    await connected(house)
+    destructive = await house.catalog.search(house.workspace, "thing", effect="destructive", depth=0)
+    assert [item["path"] for item in destructive["items"]] == ["things.things.deleteThing"]
+    inside = await house.catalog.search(house.workspace, "get thing", namespace="things.boxes", depth=0)
+    assert all(item["path"].startswith("things.boxes.") for item in inside["items"])
+    (source,) = await house.catalog.sources(house.workspace)
+    by_id = await house.catalog.search(house.workspace, "boxes", source=source.id, depth=0)
+    assert by_id["bestPath"] == "things.boxes.listBoxes"
+
+
+async def test_a_filter_that_means_nothing_is_refused(house: House) -> None:
+    await connected(house)
+    with pytest.raises(InvalidRequest, match="no effect 'eats'"):
+        await house.catalog.search(house.workspace, "thing", effect="eats")  # type: ignore[arg-type]  # on purpose
+    with pytest.raises(InvalidRequest, match="is not of the source"):
+        await house.catalog.search(house.workspace, "thing", source="things", namespace="other.boxes")
+
+
+async def test_an_unknown_namespace_or_source_is_said(house: House) -> None:
+    await connected(house)
+    answer = await house.catalog.search(house.workspace, "thing", namespace="thnigs")
+    assert answer["items"] == [] and "did you mean things?" in answer["hint"]
+    answer = await house.catalog.search(house.workspace, "thing", source="thnigs")
+    assert answer["items"] == [] and "did you mean things?" in answer["hint"]
+
+
+async def test_what_no_tool_has_is_said(house: House) -> None:
+    await connected(house)
+    answer = await house.catalog.search(house.workspace, "🙂")
+    assert (answer["items"], answer["total"]) == ([], 0) and "app, the verb and the object" in answer["hint"]
+    long = await house.catalog.search(house.workspace, "get thing " * 10_000, depth=0)
+    assert long["items"] and "first 1000 characters" in long["hint"]
+
+
+async def test_a_denied_tool_is_not_found_counted_or_suggested(house: House) -> None:
+    await connected(house)
+    hidden = veil("things.things.**")
+    found = await house.catalog.search(house.workspace, "get thing", depth=0, veil=hidden)
+    assert [item["path"] for item in found["items"]] in ([], ["things.boxes.listBoxes"])
+    assert (await house.catalog.search(house.workspace, "", veil=hidden, depth=0))["total"] == 1
+    assert "things.things.getThing" in await house.catalog.nearest(house.workspace, "things.things.getThin")
+    assert "things.things.getThing" not in await house.catalog.nearest(
+        house.workspace, "things.things.getThin", veil=hidden
+    )
+    with pytest.raises(NotFound) as caught:
+        await house.catalog.describe(house.workspace, "things.things.getThin", veil=hidden)
+    assert "getThing" not in f"{caught.value.message} {caught.value.hint}"
+    everything = await house.catalog.search(house.workspace, "thing", namespace="thnigs", veil=veil("**"))
+    assert "things" not in everything["hint"].replace("thnigs", "")
+
+
+@pytest.mark.parametrize("pattern", ["**", "a.**", "a.*.c", "a.b.c", "a.b", "b.**", "*.b.*"])
+@pytest.mark.parametrize("path", ["a.b.c", "a.b", "a.b.c.d", "b.c"])
+def test_what_is_hidden_is_what_is_denied(pattern: str, path: str) -> None:
+    denied = decide(path, "read", [Policy("p", "w", 0, pattern, "deny")]).action == "deny"
+    assert veil(pattern).hides(path) == denied
+    assert not veil(pattern, "allow").hides(path)
+
+
+def test_without_a_denial_nothing_is_hidden() -> None:
+    assert visibility([Policy("p", "w", 0, "**", "allow")]) is None
+
+
+async def test_an_answer_has_room_for_so_much_and_says_what_was_cut(house: House) -> None:
+    wide = {f"field{number}": {"type": "string", "description": "word " * 40} for number in range(40)}
+    schema = {"type": "object", "properties": wide}
+    paths = {
+        f"/things{number}": {"get": {"operationId": f"getThing{number}", "tags": ["t"], "responses": answers(schema)}}
+        for number in range(20)
+    }
+    await house.connect(paths)
+    answer = await house.catalog.search(house.workspace, "get thing", depth=2, limit=20)
+    assert len(answer["items"]) == 20 and len(json.dumps(answer)) < 45_000
+    assert "no room for the schemas" in answer["hint"]
+    assert "outputSchema" in answer["items"][0] and "outputSchema" not in answer["items"][-1]
+
+
+async def test_a_restart_reads_what_was_kept(house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    await connected(house)
+    folder = tmp_path / "search"
+    first = await Indexes(house.database, folder).of(house.workspace)
+    (file,) = folder.iterdir()
+    assert file.stat().st_mode & 0o777 == 0o600
+
+    async def fail(*_: object) -> None:
+        raise AssertionError("it was made again")
+
+    monkeypatch.setattr(Indexes, "_built", fail)
+    again = await Indexes(house.database, folder).of(house.workspace)
+    assert again.index.paths == first.index.paths
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "other version"])
+async def test_a_damaged_or_old_file_is_made_again(house: House, tmp_path: Path, damage: str) -> None:
+    await connected(house)
+    folder = tmp_path / "search"
+    first = await Indexes(house.database, folder).of(house.workspace)
+    (file,) = folder.iterdir()
+    data = file.read_bytes()
+    made = len(keeping.MAGIC)
+    damaged = {
+        "cut": data[:-10],
+        "flipped": data[:-10] + bytes([data[-10] ^ 1]) + data[-9:],
+        "empty": b"",
+        "other version": data[:made] + bytes(16) + data[made + 16 :],
+    }
+    file.write_bytes(damaged[damage])
+    again = await Indexes(house.database, folder).of(house.workspace)
+    assert again.index.paths == first.index.paths and file.read_bytes() == data
+
+
+async def test_only_a_changed_source_is_read_again(
+    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await connected(house)
+    indexes = Indexes(house.database, tmp_path / "search")
+    await indexes.of(house.workspace)
+    await house.connect({"/others": {"get": operation("listOthers", "others")}}, namespace="more")
+    made: list[str] = []
+    build = Indexes._built
+
+    async def noted(self: Indexes, one: Any) -> Any:
+        made.append(one.namespace)
+        return await build(self, one)
+
+    monkeypatch.setattr(Indexes, "_built", noted)
+    indexes.forget(house.workspace)
+    shown = await indexes.of(house.workspace)
+    assert made == ["more"] and "more.others.listOthers" in shown.index.paths
+
+
+async def test_what_a_removed_source_left_behind_is_swept(house: House, tmp_path: Path) -> None:
+    await connected(house)
+    folder = tmp_path / "search"
+    indexes = Indexes(house.database, folder)
+    await indexes.of(house.workspace)
+    await house.catalog.remove_source(house.workspace, "things")
+    indexes.forget(house.workspace)
+    assert (await indexes.of(house.workspace)).index.total == 0 and list(folder.iterdir()) == []
+
+
+def test_a_segment_comes_back_as_it_was_kept() -> None:
+    segment = built([Entry("a.b.c", "Some words", "write", ("tag",), route="POST /b", parameters=("x",))])
+    again = keeping.unpacked(keeping.packed(segment))
+    assert again.paths == segment.paths and again.terms == segment.terms
+    assert all((getattr(again, name) == getattr(segment, name)).all() for name in keeping.ARRAYS)
