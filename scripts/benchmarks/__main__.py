@@ -6,25 +6,39 @@ import argparse
 import asyncio
 import json
 import signal
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
-from benchmarks import direct, report
+from benchmarks import (
+    checking,
+    describe,
+    direct,
+    languages,
+    mcp_sources,
+    overhead,
+    processes,
+    report,
+    runtimes,
+    search,
+    sources,
+)
 from benchmarks.measures import MEASURES, Measure, Rows, parked_memory, warm_up
 from benchmarks.ours import Ours
 from benchmarks.peer import PACKAGE, Peer
 from benchmarks.series import Series
 from benchmarks.subject import Subject
 
-DIRECT = "direct"
+DIRECT, OVERHEAD, MCP, INDEX, DESCRIBE, LANGUAGES = "direct", "overhead", "mcp", "index", "describe", "languages"
+CHECKING = "checking"
+SEARCH = "search"
+APART = (DIRECT, OVERHEAD, MCP, INDEX, DESCRIBE, LANGUAGES, CHECKING, SEARCH)  # these are not taken of a subject alone
 
 
 def arguments() -> argparse.Namespace:
-    names = [measure.name for measure in MEASURES] + [DIRECT]
+    names = [measure.name for measure in MEASURES] + [*APART]
     parser = argparse.ArgumentParser(prog="scripts/bench", description="Measures this checkout's speed and memory.")
     parser.add_argument("--peer", action="store_true", help=f"also measure the npm package {PACKAGE}, in the same run")
     parser.add_argument("--quick", action="store_true", help="fewer operations")
@@ -32,20 +46,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", action="append", choices=names, help="measure only this; may be repeated")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     return parser.parse_args()
-
-
-@contextmanager
-def upstream() -> Iterator[str]:
-    """The trivial API ends when its standard input does, so also if this process is killed."""
-    command = [sys.executable, "-m", "benchmarks.upstream"]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert process.stdin and process.stdout
-    try:
-        yield f"http://127.0.0.1:{int(process.stdout.readline())}"
-    finally:
-        process.stdin.close()
-        process.wait(10)
-        process.stdout.close()
 
 
 def prepared(folder: Path, *, with_peer: bool) -> list[Subject]:
@@ -77,9 +77,19 @@ def collect(results: report.Results, subject: str, rows: Rows) -> None:
 
 def run(options: argparse.Namespace, folder: Path) -> report.Results:
     results: report.Results = {}
-    wanted = options.only or [measure.name for measure in MEASURES] + [DIRECT]
+    wanted = options.only or [measure.name for measure in MEASURES] + [*APART]
+    if INDEX in wanted:
+        collect(results, Ours.name, sources.measure(quick=options.quick, say=say))
+    if SEARCH in wanted:
+        collect(results, Ours.name, search.measure(quick=options.quick, say=say))
+    if DESCRIBE in wanted:
+        collect(results, Ours.name, describe.measure(quick=options.quick, say=say))
+    if CHECKING in wanted:
+        collect(results, Ours.name, checking.measure(quick=options.quick, say=say))
+    if set(wanted) <= {INDEX, DESCRIBE, CHECKING, SEARCH}:
+        return results
     with ExitStack() as stack:
-        address = stack.enter_context(upstream())
+        address = stack.enter_context(processes.listening([sys.executable, "-m", "benchmarks.upstream"]))
         subjects = prepared(folder, with_peer=options.peer)
         for subject in subjects:
             stack.callback(subject.stop)
@@ -92,6 +102,19 @@ def run(options: argparse.Namespace, folder: Path) -> report.Results:
                 results |= measured(measure, subjects, options)
         if DIRECT in wanted:
             collect(results, Ours.name, asyncio.run(direct.measure(address, 5 if options.quick else 20)))
+        if OVERHEAD in wanted:
+            say("overhead: tool calls and direct requests by turns")
+            warm_up(subjects[:1])
+            collect(results, Ours.name, overhead.measure(subjects[0], address, 5 if options.quick else 20))
+        if LANGUAGES in wanted:
+            say("languages: TypeScript and Python by turns")
+            warm_up(subjects[:1])
+            collect(results, Ours.name, languages.measure(subjects[0], 40 if options.quick else 200))
+            say("languages: the other runtimes by turns")
+            collect(results, Ours.name, runtimes.measure(folder / "runtimes", 4 if options.quick else 20))
+        if MCP in wanted:
+            say("mcp: pooled sources, and the SDK's client")
+            collect(results, Ours.name, asyncio.run(mcp_sources.measure(100, 1 if options.quick else 3)))
         if options.full:
             say("parking 10,000 executions")
             collect(results, Ours.name, parked_memory(subjects[0], 10_000))
@@ -111,6 +134,7 @@ def main() -> None:
         print(json.dumps(report.as_json(results), indent=2))
     else:
         print(report.table(results, Ours.name, Peer.name if options.peer else None))
+        print(sources.aims(results, Ours.name))
 
 
 if __name__ == "__main__":

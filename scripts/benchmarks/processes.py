@@ -7,8 +7,8 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,6 +85,20 @@ def free_port() -> int:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]
         return port
+
+
+@contextmanager
+def listening(command: Sequence[str], **variables: str) -> Iterator[str]:
+    """A server that prints its port. It ends when its standard input does, so also if this process is killed."""
+    environ = {**os.environ, **variables}
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environ)
+    assert process.stdin and process.stdout
+    try:
+        yield f"http://127.0.0.1:{int(process.stdout.readline())}"
+    finally:
+        process.stdin.close()
+        process.wait(10)
+        process.stdout.close()
 
 
 def end(process: subprocess.Popen[bytes]) -> None:

@@ -15,8 +15,12 @@ def table(results: Results, subject: str, peer: str | None) -> str:
     head = ["measurement", "median", "p99", "CPU/op", "n"]
     if peer:
         head += ["peer median", "peer p99", "peer CPU/op", "peer ÷ ours", "CPU ratio"]
-    lines = [head] + [line(label, series, subject, peer) for label, series in results.items()]
-    widths = [max(len(cells[column]) for cells in lines) for column in range(len(head))]
+    return as_table([head] + [line(label, series, subject, peer) for label, series in results.items()])
+
+
+def as_table(lines: list[list[str]]) -> str:
+    """The first line is the head."""
+    widths = [max(len(cells[column]) for cells in lines) for column in range(len(lines[0]))]
     lines.insert(1, ["-" * width for width in widths])
     return "\n".join(
         "| "

@@ -47,6 +47,12 @@ class Settings:
     allow_private_hosts: bool = False
     refresh_seconds: int = 86400
     log_level: str = "info"
+    deno_processes: int = 4
+    remote_url: str = ""
+    remote_token_file: Path | None = None
+    remote_callback_url: str = ""
+    typecheck: str = "error"
+    typecheck_unavailable: str = "warn"
 
     @classmethod
     def load(cls, environ: Mapping[str, str] = os.environ) -> Settings:
@@ -224,6 +230,16 @@ def _level(given: _Given) -> str:
     return level
 
 
+def _choice(*words: str) -> Callable[[_Given], str]:
+    def convert(given: _Given) -> str:
+        word = _text(given).lower()
+        if word not in words:
+            raise ValueError(f"expected one of {', '.join(words)}")
+        return word
+
+    return convert
+
+
 def _host(given: _Given) -> str:
     host = _text(given)
     if any(character in host for character in "/@[] ") or host.count(":") == 1:
@@ -236,7 +252,7 @@ XDG = {
     "data": ("XDG_DATA_HOME", "~/.local/share"),
     "state": ("XDG_STATE_HOME", "~/.local/state"),
 }
-PATHS = ("data_dir", "state_dir")
+PATHS = ("data_dir", "state_dir", "remote_token_file")
 CONVERTERS: dict[str, Callable[[_Given], Any]] = {
     "host": _host,
     "port": _integer(0, 65535),
@@ -250,6 +266,12 @@ CONVERTERS: dict[str, Callable[[_Given], Any]] = {
     "allow_private_hosts": _flag,
     "refresh_seconds": _integer(0, 365 * 86400),
     "log_level": _level,
+    "deno_processes": _integer(1, 256),
+    "remote_url": _text,
+    "remote_token_file": _path,
+    "remote_callback_url": _text,
+    "typecheck": _choice("error", "warn", "off"),
+    "typecheck_unavailable": _choice("warn", "fail"),
     "limits.cpu_ms": _integer(1, 24 * 3_600_000),
     "limits.memory_bytes": _integer(MEGABYTE, 4096 * MEGABYTE),
     "limits.wall_ms": _integer(1, 30 * 86_400_000),

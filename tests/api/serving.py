@@ -22,17 +22,14 @@ from executor.daemon.executor import Executor
 from executor.identity.tokens import Tokens
 from executor.settings import Settings
 from executor.surfaces.front import Front
+from tests.support.messages import HasBody
 
 
 @dataclass
-class Answer:
+class Answer(HasBody):
     status: int
     headers: dict[str, str]
     body: bytes
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
 
 
 @dataclass

@@ -93,6 +93,8 @@ def test_no_route_that_changes_settings_is_open_to_the_agent(daemon: Daemon) -> 
         ("POST", "/v1/executions/{execution_id}/resume"),
         ("POST", "/v1/executions/{execution_id}/cancel"),
         ("POST", "/v1/policies/test"),
+        ("POST", "/v1/catalog/check"),
+        ("POST", "/v1/catalog/complete"),
     }
     writes = {(method, path) for method, path in routes(daemon) if method not in ("GET", "HEAD")}
     assert writes == open_writes | {pair for pair in OPERATOR_ONLY if pair[0] != "GET"}

@@ -1,29 +1,17 @@
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx2
-import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.api.serving import Daemon, running_daemon, running_upstream
+from tests.api.serving import Daemon
+from tests.support.shop import daemon, shop
 
-
-@pytest.fixture(scope="package")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    with running_daemon(tmp_path_factory.mktemp("daemon")) as daemon:
-        yield daemon
-
-
-@pytest.fixture(scope="package")
-def shop(daemon: Daemon) -> Iterator[list[Any]]:
-    with running_upstream() as (address, made):
-        added = daemon.post("/v1/sources", {"location": f"{address}/openapi.json", "namespace": "shop"})
-        assert added.status == 201, added.body
-        yield made
+__all__ = ["daemon", "shop"]
 
 
 @asynccontextmanager

@@ -23,7 +23,8 @@ OPERATOR_FILE: Final = "operator.token"
 AGENT_FILE: Final = "agent.token"
 OPERATOR_PREFIX: Final = "exo_"
 AGENT_PREFIX: Final = "exa_"
-_FORM = re.compile(r"ex[oa]_[A-Za-z0-9_-]{43}")
+HOST_PREFIX: Final = "exh_"  # of a sandbox host, which has no data directory
+_FORM = re.compile(r"ex[oah]_[A-Za-z0-9_-]{43}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,8 @@ class Tokens:
     @classmethod
     def load_or_create(cls, data_dir: Path) -> Tokens:
         return cls(
-            operator=_load_or_create(data_dir / OPERATOR_FILE, OPERATOR_PREFIX),
-            agent=_load_or_create(data_dir / AGENT_FILE, AGENT_PREFIX),
+            operator=load_or_create(data_dir / OPERATOR_FILE, OPERATOR_PREFIX),
+            agent=load_or_create(data_dir / AGENT_FILE, AGENT_PREFIX),
         )
 
     def authenticate(self, header: str | None) -> ActorKind:
@@ -103,7 +104,7 @@ def _refuse_unsafe(path: Path, status: os.stat_result) -> None:
         )
 
 
-def _load_or_create(path: Path, prefix: str) -> str:
+def load_or_create(path: Path, prefix: str) -> str:
     """A file appears whole or not at all, and of several that create it at once one wins for all."""
     token = read_token(path)
     if token is not None:
@@ -114,7 +115,7 @@ def _load_or_create(path: Path, prefix: str) -> str:
         _write_new(draft, created)
         os.link(draft, path)
     except FileExistsError:
-        return _load_or_create(path, prefix)
+        return load_or_create(path, prefix)
     except OSError as error:
         raise DataDirectoryUnusable(
             f"the token file {path} can't be created: {error.strerror}",
