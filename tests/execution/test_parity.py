@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -251,8 +252,9 @@ async def test_workers_killed_in_the_middle_lose_no_execution(house: House, side
     execution = await engine.submit(agent, code, language=side.language, runtime=side.runtime)
     await until(lambda: len(house.effects()) == 1)
     for process in psutil.Process().children(recursive=True):
-        if "ledger" not in " ".join(process.cmdline()):
-            process.kill()
+        with suppress(psutil.NoSuchProcess):  # gone with its parent, or not yet reaped
+            if "ledger" not in " ".join(process.cmdline()):
+                process.kill()
     assert value(await house.wait(execution.id)) == ["one", "two"]
     assert house.effects() == [("entries", "one"), ("entries", "two")]
 
