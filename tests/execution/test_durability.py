@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+import pytest
 import sqlalchemy as sa
 
+from executor.errors import Busy
 from executor.model.execution import Execution
 from executor.storage import calls, executions
 from executor.storage.tables import calls as calls_table
@@ -255,3 +257,17 @@ async def test_a_run_fenced_off_by_another_owner_writes_nothing_more(reopen: Reo
     assert house.effects() == []
     found = await house.executor.database.read(lambda c: calls.of_execution(c, agent.workspace_id, execution.id))
     assert [call.path for call in found if call.done_seq] == []
+
+
+async def test_a_run_whose_sandbox_can_not_be_opened_is_told_as_failed_at_once(
+    reopen: Reopen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = await reopen()
+
+    async def refuse() -> None:
+        raise Busy("no place", hint="none")
+
+    monkeypatch.setattr(house.executor.runtime, "open", refuse)
+    outcome = await house.run("return 1")
+    assert outcome.execution.status == "failed"
+    assert outcome.execution.failure is not None and outcome.execution.failure.code == "busy"

@@ -124,6 +124,7 @@ class LocalDispatch:
         finally:
             if self.runs.get(execution.id) is run:
                 del self.runs[execution.id]
+            run.done.set()
 
     async def _give_up(self, execution: Execution, failure: Failure) -> None:
         journal = Journal(self._database, execution)

@@ -42,7 +42,10 @@ class Resting(Exception):
 
 
 class Run:
-    """`done` is set when the run is over; `outcome` then says how it stands, unless another owner took it away."""
+    """`done` is set by whoever supervises the run, when it is over and that is recorded.
+
+    `outcome` then says how it stands, unless another owner took it away or it failed outside of the code.
+    """
 
     def __init__(
         self,
@@ -105,7 +108,6 @@ class Run:
             logger.info("execution taken over or cancelled", extra={"execution": self.execution.id})
         finally:
             self._sends.cancel()
-            self.done.set()
 
     async def _drive(self) -> None:
         losses, spared, reached = 0, 0, -1
