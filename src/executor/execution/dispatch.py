@@ -116,18 +116,19 @@ class LocalDispatch:
             logger.error("the journal can't be written: %s", error.message, extra={"execution": execution.id})
             self.spawn(self._retry(execution.id))
         except ExecutorError as error:
-            await self._give_up(execution, Failure(error.code, error.message, error.hint))
+            await self._give_up(execution, Failure(error.code, error.message, error.hint), run.journal)
         except Exception as error:
             incident = new_id("err")
             logger.error("run failed", exc_info=error, extra={"incident": incident, "execution": execution.id})
-            await self._give_up(execution, failures.internal(incident))
+            await self._give_up(execution, failures.internal(incident), run.journal)
         finally:
             if self.runs.get(execution.id) is run:
                 del self.runs[execution.id]
             run.done.set()
 
-    async def _give_up(self, execution: Execution, failure: Failure) -> None:
-        journal = Journal(self._database, execution)
+    async def _give_up(self, execution: Execution, failure: Failure, journal: Journal | None = None) -> None:
+        """With the run's own journal where there is one: what it has not written yet comes first."""
+        journal = journal or Journal(self._database, execution)
         journal.close_open_calls()
         try:
             await journal.finish("failed", None, failure, execution.wall_ms)

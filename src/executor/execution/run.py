@@ -64,7 +64,7 @@ class Run:
         self.task: asyncio.Task[None] | None = None
         self.idle_since: float | None = None
         self._fresh = fresh
-        self._journal = journal
+        self.journal = journal
         self._door = door
         self._opener = opener
         self._check = check
@@ -146,7 +146,7 @@ class Run:
         if self._fresh:
             self._take(await sandbox.start(program))
         else:
-            self._position = Position(await self._journal.load())
+            self._position = Position(await self.journal.load())
             self._take(await sandbox.start(program))
             await self._replay(sandbox)
         if self._check is None or await self._passes(self._check):
@@ -162,7 +162,7 @@ class Run:
             await self._finish("failed", failure=ruling.failure)
         elif ruling.diagnostics:
             self._diagnostics = tuple(one.to_dict() for one in ruling.diagnostics)
-            self._journal.note("execution.checked", {"diagnostics": list(self._diagnostics)})
+            self.journal.note("execution.checked", {"diagnostics": list(self._diagnostics)})
         return ruling.failure is None
 
     async def _live(self, sandbox: Sandbox) -> None:
@@ -178,7 +178,7 @@ class Run:
                 self._record()
             elif self._decided:
                 self._decided = False
-                await self._act_on(await self._journal.settled(list(self._questions.asked)))
+                await self._act_on(await self.journal.settled(list(self._questions.asked)))
             elif self._sends:
                 await self._idle()
             elif await self._park():
@@ -187,7 +187,7 @@ class Run:
 
     async def _idle(self) -> None:
         """Wait for news. Asked to rest meanwhile, the run leaves its sandbox to somebody else."""
-        self._journal.flush()
+        self.journal.flush()
         self._sends.news.clear()
         self.idle_since = time.monotonic()
         try:
@@ -216,7 +216,7 @@ class Run:
         """The sandbox is gone, the journal isn't, and what was sent is still under way: replay, then go on."""
         if self._sends.arrived:
             self._record()
-        await self._journal.durable()
+        await self.journal.durable()
         self._deliveries.clear()
         self._questions.asked.clear()
         self._answers = Answers(self.execution.clock_ms, self.execution.limits.result_bytes)
@@ -265,12 +265,12 @@ class Run:
             self._sends.arrive(call, failures.tool_changed(call.path))
         else:
             reason = "it was sent and the answer was lost"
-            self._journal.ask(await self._questions.ask("unknown_outcome", call, tool, reason))
+            self.journal.ask(await self._questions.ask("unknown_outcome", call, tool, reason))
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
     def _take(self, step: Step) -> None:
-        self._journal.log(self._position.take(step))
+        self.journal.log(self._position.take(step))
         self._show(step.logs)
         if step.ended:
             self._end = step
@@ -301,9 +301,9 @@ class Run:
             for admission, call in round_
             if admission.verdict == "ask" and admission.tool
         ]
-        self._journal.propose([call for _, call in round_], asked)
+        self.journal.propose([call for _, call in round_], asked)
         if any(admission.verdict == "send" for admission in admissions):
-            await self._journal.durable()
+            await self.journal.durable()
         for admission, call in round_:
             self._begin(admission, call)
 
@@ -336,7 +336,7 @@ class Run:
             self._position.open.pop(call.seq, None)
             self._questions.asked.pop(call.seq, None)
             self._deliveries.append(answer_of(call))
-        self._journal.answer(answered)
+        self.journal.answer(answered)
 
     async def _act_on(self, settled: dict[int, Interaction]) -> None:
         """Send what was approved exactly as it was shown; ask again where anything has changed."""
@@ -347,14 +347,14 @@ class Run:
             if isinstance(verdict, ToolError):
                 self._sends.arrive(call, verdict)
             elif isinstance(verdict, Interaction):
-                self._journal.ask(verdict, instead_of=interaction)
+                self.journal.ask(verdict, instead_of=interaction)
             elif interaction.result is not None:
                 self._sends.arrive(call, interaction.result)
             else:
                 approved.append((replace(call, state="started", started_at=now_ms()), interaction, verdict))
         if approved:
-            self._journal.start([(call, interaction) for call, interaction, _ in approved])
-            await self._journal.durable()
+            self.journal.start([(call, interaction) for call, interaction, _ in approved])
+            await self.journal.durable()
         for call, interaction, tool in approved:
             del self._questions.asked[call.seq]
             self._position.open[call.seq] = call
@@ -368,7 +368,7 @@ class Run:
         if not asked:
             self._end = Step(failure=failures.stuck())
             return False
-        settled = await self._journal.park(list(asked), self._wall_ms())
+        settled = await self.journal.park(list(asked), self._wall_ms())
         if settled:
             await self._act_on(settled)
             return False
@@ -378,7 +378,7 @@ class Run:
     async def _leave(self) -> None:
         """Going down: record the answers that come soon, and leave the rest to the next start."""
         await self._outwait(STOP_GRACE)
-        await self._journal.requeue(self._wall_ms())
+        await self.journal.requeue(self._wall_ms())
         self._tell("queued")
 
     async def _outwait(self, seconds: float) -> None:
@@ -399,7 +399,7 @@ class Run:
         names = ", ".join(dict.fromkeys(proposal.path for proposal in unsent if proposal.kind == "tool"))
         if names:
             line = Log("warn", f"the code ended without awaiting {names}: these calls were not sent")
-            self._journal.log([line])
+            self.journal.log([line])
             self._show([line])
 
     async def _finish(self, status: Status, *, result: str | None = None, failure: Failure | None = None) -> None:
@@ -407,8 +407,8 @@ class Run:
             await self._outwait(STOP_GRACE)
             failure = failures.with_unknown(failure, self._sends.unanswered_writes())
         if self._position.open or self._questions.asked:
-            self._journal.close_open_calls()
-        at = await self._journal.finish(status, result, failure, self._wall_ms())
+            self.journal.close_open_calls()
+        at = await self.journal.finish(status, result, failure, self._wall_ms())
         self.execution = replace(self.execution, result=result, failure=failure, finished_at=at)
         self._questions.asked.clear()
         self._tell(status)
