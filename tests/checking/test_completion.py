@@ -66,3 +66,21 @@ def test_whole_subtrees_are_jumped_over_when_listing_a_group() -> None:
     assert list(Names([*paths, "api.solo", "other.x"]).below("api"))[:2] == ["group0", "group1"]
     assert len(list(Names(paths).below("api"))) == 100
     assert list(Names(["a.b", "a.b.c", "a.bc"]).below("a")) == ["b", "bc"]
+
+
+async def test_what_a_policy_denies_is_not_offered(desk: Desk) -> None:
+    assert await desk.labels("await tools.ledger.entries.add|") == ["addEntry"]
+    await desk.house.policy("ledger.entries.addEntry", "deny")
+    assert await desk.labels("await tools.ledger.entries.|") == ["listEntries", "removeEntry"]
+    assert await desk.labels("await tools.ledger.entries.addEntry({|") == []
+    await desk.house.policy("ledger.**", "deny")
+    assert await desk.labels("tools.|") == ["describe", "discover", "executor"]
+
+
+async def test_what_a_policy_denies_is_not_named_by_a_check(desk: Desk) -> None:
+    code = "await tools.ledger.entries.addEntri({key: 'a'})"
+    (before,) = await desk.errors(code)
+    await desk.house.policy("ledger.entries.addEntry", "deny")
+    (after,) = await desk.errors(code)
+    assert "addEntry" in before.hint
+    assert "addEntry" not in after.hint

@@ -27,6 +27,7 @@ async def test_a_wrong_argument_is_an_error_at_its_place_with_the_right_signatur
         ("return await tools.ledger.entries.addEntry(key=5)", "key: 5"),
         ("async def f():\n    return await tools.ledger.entries.addEntry(key=5)\nawait f()", "key: 5"),
         ("n = 5\nawait tools.ledger.entries.addEntry(key=n)", "Expected"),
+        ("await tools.ledger.entries.addEntry('a')", "one object of arguments"),
     ],
 )
 async def test_arguments_that_would_be_refused_are_errors(desk: Desk, code: str, said: str) -> None:
@@ -53,6 +54,10 @@ async def test_an_unknown_tool_is_an_error_that_names_the_nearest(desk: Desk) ->
         "try:\n    await tools.ledger.entries.listEntries()\nexcept ToolError as e:\n    print(e.code, error_of(e))",
         "try:\n    await tools.ledger.entries.listEntries()\nexcept Exception as e:\n    print(e.code)",
         "await tools('ledger.entries.listEntries', key='a')",
+        "await tools('ledger.entries.listEntries')",
+        "await getattr(tools.ledger, 'entries').listEntries(key='a')",
+        "found = await tools.ledger.entries.listEntries()\nlist(map(str, filter(None, found)))\nhasattr(found, 'x')",
+        "try:\n    await tools.ledger.entries.listEntries()\nexcept (PermissionError, ImportError) as e:\n    str(e)",
     ],
 )
 async def test_code_that_is_right_is_not_even_a_warning(desk: Desk, code: str) -> None:

@@ -32,6 +32,7 @@ async def test_a_wrong_argument_is_an_error_at_its_place_with_the_right_signatur
         ("return await Promise.all([1].map((i) => tools.ledger.entries.listEntries({key: i})))", "'number'"),
         ("```ts\nreturn await tools.ledger.entries.addEntry({key: 1})\n```", "'number'"),
         ("return await tools.discover({query: 5})", "'number'"),
+        ('return await tools.ledger.entries.addEntry("a")', "'string'"),
     ],
 )
 async def test_arguments_that_would_be_refused_are_errors(desk: Desk, code: str, said: str) -> None:

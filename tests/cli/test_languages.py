@@ -39,3 +39,14 @@ def test_a_runtime_that_is_not_there_is_a_usage_error(shared: Cli) -> None:
     done = shared("call", "--json", "--runtime", "basement", "1")
     assert done.code == exits.USAGE
     assert done.json["error"]["code"] == "unknown_runtime"
+
+
+@pytest.mark.parametrize(
+    ("language", "signature"), [("typescript", "discover(args: {"), ("python", "async def discover")]
+)
+def test_a_type_error_is_shown_with_the_signature(shared: Cli, language: str, signature: str) -> None:
+    code = "await tools.discover({query: 5})" if language == "typescript" else "await tools.discover(query=5)"
+    done = shared("call", "--language", language, code)
+    assert done.code == exits.FAILED
+    assert "type_error" in done.err
+    assert signature in done.err

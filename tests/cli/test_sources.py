@@ -30,7 +30,7 @@ def upstream() -> Iterator[Upstream]:
 def test_a_url_is_looked_at_shown_and_connected(shared: Cli, upstream: Upstream) -> None:
     added = shared("sources", "add", f"{upstream.url}/openapi.json", "--namespace", "looked")
     assert added.code == exits.COMPLETED, added.err
-    assert added.out == "added looked: 1 tools\n"
+    assert added.out == "added looked: 1 tool\n"
     assert "openapi" in added.err and "storing 1 tools" in added.err and "/odd" in added.err
     upstream.routes["/openapi.json"] = as_json(document({"/new": {"get": {"operationId": "a", "tags": ["n"]}}, **LIST}))
     refreshed = shared("sources", "refresh", "looked")
@@ -80,6 +80,27 @@ def test_functions_of_a_module_can_be_connected_and_called(own: Cli, tmp_path: P
     assert added.code == exits.COMPLETED, added.err
     called = own("call", "return await tools.mathematics.double({number: 21})", PYTHONPATH=path)
     assert called.out == "42\n"
+
+
+def test_a_template_that_is_nearly_named_is_suggested(shared: Cli) -> None:
+    assert "did you mean the template github?" in shared("sources", "add", "githb").err
+
+
+def test_a_list_of_tools_has_one_short_line_for_each(shared: Cli, upstream: Upstream) -> None:
+    long = {"get": {"operationId": "a", "tags": ["t"], "description": f"First words.\n\n{'more ' * 100}"}}
+    wide = {"get": {"operationId": "b", "tags": ["t"], "description": "wide " * 100}}
+    upstream.routes["/openapi.json"] = as_json(document({"/long": long, "/wide": wide}))
+    assert shared("sources", "add", f"{upstream.url}/openapi.json", "--namespace", "wordy").code == exits.COMPLETED
+    lines = shared("tools", "list", "--source", "wordy").out.splitlines()
+    assert lines[1].endswith("First words.") and lines[2].endswith("wide …")
+    assert max(map(len, lines)) < 160
+    assert shared("sources", "remove", "wordy").code == exits.COMPLETED
+
+
+def test_a_query_of_any_length_is_searched_for(shared: Cli) -> None:
+    done = shared("tools", "search", "refund " * 15_000)
+    assert done.code == exits.COMPLETED, done.err
+    assert "1000 characters" in done.err
 
 
 def test_templates_are_listed(shared: Cli) -> None:

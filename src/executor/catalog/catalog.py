@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from executor.catalog.describing import BUDGET, Part, Wish, schemas
 from executor.catalog.discovery import Discovery, Wanted
 from executor.catalog.examples import Accepts
 from executor.catalog.indexes import Indexes, Veil
-from executor.catalog.language import Language
+from executor.catalog.language import LANGUAGES, Language
 from executor.catalog.nearest import nearest
 from executor.catalog.references import reached, with_definitions
 from executor.catalog.shelf import Recent, Shelf
@@ -49,7 +50,9 @@ class Catalog:
         self._kinds = kinds if isinstance(kinds, Kinds) else Kinds.of(kinds)
         self.upkeep = Upkeep(database, self._kinds, self._forget)
         self._indexes = Indexes(database, search_folder)
-        self._discovery = Discovery(database, self._indexes, self._deepened)
+        self._discovery = {
+            language: Discovery(database, self._indexes, partial(self._deepened, language)) for language in LANGUAGES
+        }
         self._shelves: dict[str, Shelf] = {}
         self._sources: dict[str, Source] = {}
         self._changes = 0
@@ -109,11 +112,12 @@ class Catalog:
         source: str | None = None,
         effect: Effect | None = None,
         depth: int = 1,
+        language: Language = "typescript",
         veil: Veil | None = None,
     ) -> dict[str, Any]:
-        """`depth` 0: names, 1: with signatures, 2: with schemas. What `veil` hides is not found."""
+        """`depth` 0: names, 1: with signatures in `language`, 2: with schemas. What `veil` hides is not found."""
         wanted = Wanted(query, limit, namespace or None, source or None, effect, depth)
-        return await self._discovery.answer(workspace_id, wanted, veil)
+        return await self._discovery[language].answer(workspace_id, wanted, veil)
 
     async def describe(
         self,
@@ -275,11 +279,11 @@ class Catalog:
     async def _schemas(self, workspace_id: str, tool: Tool) -> dict[str, Any]:
         return await self._database.read(lambda c: schemas(c, workspace_id, tool))
 
-    async def _deepened(self, workspace_id: str, path: str, depth: int) -> dict[str, Any]:
+    async def _deepened(self, language: Language, workspace_id: str, path: str, depth: int) -> dict[str, Any]:
         tool = await self.tool(workspace_id, path)
         if tool is None:
             return {}
-        signature = {"signature": await self._signature(tool, COMPACT)}
+        signature = {"signature": await self._signature(tool, COMPACT, language)}
         return signature if depth < 2 else {**signature, **await self._schemas(workspace_id, tool)}
 
 

@@ -9,6 +9,7 @@ import unicodedata
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SENTENCE = re.compile(r"(?<=[.!?])\s")
+_MARKUP = re.compile(r"</?(?:a|b|br|code|div|em|h[1-6]|i|li|ol|p|pre|span|strong|ul)(?:\s[^<>]*)?/?>", re.IGNORECASE)
 
 
 def is_printable(character: str) -> bool:
@@ -22,7 +23,9 @@ def one_line(text: str) -> str:
 
 
 def first_sentence(text: str, limit: int) -> str:
-    sentence = _SENTENCE.split(one_line(text[: limit * 20]), maxsplit=1)[0]
+    """Without the markup of web pages, in which some documents are written."""
+    text = text[: limit * 20]
+    sentence = _SENTENCE.split(one_line(_MARKUP.sub(" ", text) if "<" in text else text), maxsplit=1)[0]
     return sentence if len(sentence) <= limit else sentence[: limit - 1].rsplit(" ", 1)[0] + "…"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -71,13 +71,15 @@ class Checker:
         self._finders: dict[str, Finder] = {"typescript": self.typescript, "python": self.python}
         self._revisions: dict[str, int] = {}
         self._names: dict[str, tuple[int, asyncio.Task[Names]]] = {}
+        self._visible: dict[str, tuple[Names, Hashable, Names]] = {}
         self._verdicts: Recent[tuple[str, str, str], Kept] = Recent(KEPT_VERDICTS)
         self._found: Recent[tuple[str, str, str], tuple[Finding, ...]] = Recent(KEPT_FINDINGS)
         self._under_way: dict[tuple[str, str, str], asyncio.Task[Verdict]] = {}
 
     def on_event(self, announcement: Announcement) -> None:
-        """A source that changed may have changed what its tools take. Once more when the catalog surely knows."""
-        if announcement.type.startswith("source."):
+        """A source that changed may have changed what its tools take, a policy which of them are named. Once more when
+        the catalog surely knows."""
+        if announcement.type.startswith(("source.", "policy.")):
             self._change(announcement.workspace_id)
             asyncio.get_running_loop().call_later(SETTLED_SECONDS, self._change, announcement.workspace_id)
 
@@ -116,12 +118,12 @@ class Checker:
 
     async def _items(self, workspace_id: str, language: Language, code: str, offset: int, at: Cursor) -> list[Item]:
         if at.kind == "path":
-            names = await self.names(workspace_id)
+            names = await self._offered(workspace_id)
             return await completion.paths(at, offset, names, self._library, workspace_id)
         if at.kind == "other":
             return await self._properties(workspace_id, code, offset, at) if language == "typescript" else []
-        tool = await self._library.find(workspace_id, at.prefix)
-        if tool is None:
+        veil, tool = await self._library.veil(workspace_id), await self._library.find(workspace_id, at.prefix)
+        if tool is None or (veil is not None and veil.hides(tool.path)):
             return []
         schema = await self._library.input_schema(workspace_id, tool)
         offer = completion.fields if at.kind == "field" else completion.values
@@ -129,7 +131,7 @@ class Checker:
 
     async def _properties(self, workspace_id: str, code: str, offset: int, at: Cursor) -> list[Item]:
         """Of results and of the program's own values, which only the checker knows."""
-        names = await self.names(workspace_id)
+        names = await self._offered(workspace_id)
         meant = names.named(await aside(len(code), lambda: words(code)))
         declared = await self._catalog.declarations(workspace_id, "typescript", meant, others=self._builtins)
         try:
@@ -149,6 +151,17 @@ class Checker:
             task = asyncio.create_task(self._read_names(workspace_id))
             known = self._names[workspace_id] = (revision, task)
         return await asyncio.shield(known[1])
+
+    async def _offered(self, workspace_id: str) -> Names:
+        """Without what the policies deny: that is not offered to whoever writes code."""
+        names, veil = await self.names(workspace_id), await self._library.veil(workspace_id)
+        if veil is None:
+            return names
+        known = self._visible.get(workspace_id)
+        if known is None or known[0] is not names or known[1] != veil.key:
+            left = await asyncio.to_thread(lambda: Names(path for path in names.paths if not veil.hides(path)))
+            known = self._visible[workspace_id] = (names, veil.key, left)
+        return known[2]
 
     async def close(self) -> None:
         for task in list(self._under_way.values()):

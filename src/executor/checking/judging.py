@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from executor.catalog.indexes import Veil
 from executor.checking.calls import Chain, Outline
 from executor.checking.catching import is_caught
 from executor.checking.diagnostics import Diagnostic, Finding, Lines, shortened
@@ -53,6 +54,8 @@ class Library(Protocol):
     async def signature(self, workspace_id: str, tool: Tool, language: Language) -> str: ...
 
     async def nearest(self, workspace_id: str, path: str) -> list[str]: ...
+
+    async def veil(self, workspace_id: str) -> Veil | None: ...
 
     async def input_schema(self, workspace_id: str, tool: Tool) -> dict[str, Any]: ...
 
@@ -168,6 +171,9 @@ class Case:
         if self.outline.rebinds_root:
             return None
         read = given(self.outline.arguments(call), self.outline.language)
+        if not read.is_object:
+            how = "{name: value}" if self.outline.language == "typescript" else "name=value, or one dict"
+            return [{"at": "", "message": f"a tool takes one object of arguments: {how}"}], True
         if "" in read.unknown:
             return [], False
         try:

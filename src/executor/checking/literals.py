@@ -24,6 +24,7 @@ class Given:
 
     value: dict[str, Any] = field(default_factory=dict)
     unknown: set[str] = field(default_factory=set)
+    is_object: bool = True  # False if something else is certain, as in `tools.a.b(5)`
 
     def is_certain(self, at: str) -> bool:
         """Whether what a validator says about this place holds whatever the unknown values are."""
@@ -43,8 +44,10 @@ def given(arguments: Sequence[Token], language: Language) -> Given:
         value = reading.value(parts[0], "", 0)
         if isinstance(value, dict):
             reading.given.value = value
-        else:
+        elif reading.given.unknown or value is None or value is _ABSENT:
             reading.given.unknown.add("")
+        else:
+            reading.given.is_object = False
     else:
         reading.given.unknown.add("")
     return reading.given

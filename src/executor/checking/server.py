@@ -97,7 +97,7 @@ class LanguageServer:
                 return await answer
         except TimeoutError:
             self.kill()
-            raise ServerLost(f"it gave no answer within {seconds:g} s") from None
+            raise ServerLost(f"it gave no answer within {seconds:.3g} s") from None
         finally:
             self._answers.pop(number, None)
 

@@ -15,7 +15,7 @@ from executor.runtime.typescript import image
 from executor.runtime.typescript.runtime import TypeScriptRuntime
 from executor.settings import Settings
 
-INSTALL_DENO = "install it with `pip install 'executor[deno]'`"
+INSTALL_DENO = "install it into Executor's environment with `pip install '.[deno]'` in its checkout"
 SET_REMOTE = "set remote_url and remote_token_file; see docs/runtimes.md"
 INSTALL_PYTHON = "install it with `pip install pydantic-monty==1.4.0`"
 

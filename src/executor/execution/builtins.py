@@ -9,6 +9,7 @@ import orjson
 from executor.catalog import describing
 from executor.catalog.catalog import Catalog
 from executor.catalog.indexes import Veil
+from executor.catalog.language import Language
 from executor.catalog.signatures import COMPACT, signature
 from executor.catalog.validation import compile_schema, invalid_arguments, problems
 from executor.errors import ExecutorError, ToolError
@@ -55,7 +56,7 @@ DESCRIBE = _tool(
     {
         "path": _text("the tool's path"),
         "includeSchemas": {"type": "boolean", "description": "also the JSON Schemas, whatever their size"},
-        "language": {"enum": ["typescript", "python"]},
+        "language": {"enum": ["typescript", "python"], "description": "that of the program unless given"},
         "budget": {"type": "integer", "minimum": 150, "maximum": 20_000, "description": "tokens; 1500 unless given"},
         "part": {"enum": ["arguments", "result", "description"], "description": "spend the budget on this alone"},
         "types": {
@@ -97,10 +98,10 @@ BUILTINS: dict[str, Tool] = {tool.path: tool for tool in (DISCOVER, DESCRIBE, LI
 VALIDATORS = {path: compile_schema(tool.input_schema) for path, tool in BUILTINS.items()}
 
 
-def check(tool: Tool, arguments: dict[str, Any]) -> None:
+def check(tool: Tool, arguments: dict[str, Any], language: Language = "typescript") -> None:
     found = problems(VALIDATORS[tool.path], arguments, arguments, tool)
     if found:
-        raise invalid_arguments(tool, found, signature(tool, {}, budget=COMPACT))
+        raise invalid_arguments(tool, found, signature(tool, {}, budget=COMPACT, language=language))
 
 
 async def invoke(
@@ -111,10 +112,11 @@ async def invoke(
     *,
     approved: bool,
     veil: Veil | None = None,
+    language: Language = "typescript",
 ) -> str:
-    """What `veil` hides is neither found nor named."""
+    """What `veil` hides is neither found nor named. `language` is the program's: it is told signatures it can use."""
     try:
-        value = await _answer(catalog, workspace_id, tool, arguments, approved, veil)
+        value = await _answer(catalog, workspace_id, tool, {"language": language, **arguments}, approved, veil)
     except ToolError:
         raise
     except ExecutorError as error:
@@ -134,6 +136,7 @@ async def _answer(
             source=arguments.get("source"),
             effect=arguments.get("effect"),
             depth=arguments.get("depth", 1),
+            language=arguments["language"],
             veil=veil,
         )
     if tool is DESCRIBE:
@@ -147,7 +150,7 @@ async def _described(
     catalog: Catalog, workspace_id: str, arguments: dict[str, Any], veil: Veil | None
 ) -> dict[str, Any]:
     path, types = arguments["path"], tuple(arguments.get("types", ()))
-    schemas, language = arguments.get("includeSchemas", False), arguments.get("language", "typescript")
+    schemas, language = arguments.get("includeSchemas", False), arguments["language"]
     budget, part = arguments.get("budget", describing.BUDGET), arguments.get("part", "")
     if path in BUILTINS:
         wish = describing.Wish(language, budget, part, types, schemas)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from executor.catalog.catalog import Catalog
+from executor.catalog.indexes import Veil
 from executor.catalog.signatures import COMPACT, signature
 from executor.checking.checker import Checker
 from executor.checking.diagnostics import PASSED, Diagnostic, Verdict, shortened
@@ -56,7 +57,10 @@ class Shelf:
         return found
 
     async def nearest(self, workspace_id: str, path: str) -> list[str]:
-        return await self._catalog.nearest(workspace_id, path)
+        return await self._catalog.nearest(workspace_id, path, veil=await self.veil(workspace_id))
+
+    async def veil(self, workspace_id: str) -> Veil | None:
+        return await self._door.rules.veil(workspace_id)
 
 
 class Checks:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import orjson
 
 from executor.catalog.catalog import Catalog
+from executor.catalog.language import spoken
 from executor.errors import ExecutorError, ToolError
 from executor.execution import builtins
 from executor.execution.failures import denied_by_policy, tool_changed
@@ -46,19 +47,19 @@ class Door:
     async def find(self, workspace_id: str, path: str) -> Tool | None:
         return builtins.BUILTINS.get(path) or await self.catalog.tool(workspace_id, path)
 
-    async def admit(self, workspace_id: str, proposal: Proposal) -> Admission:
-        """Arguments are checked before anyone is asked and before anything is sent."""
+    async def admit(self, workspace_id: str, proposal: Proposal, language: str = "typescript") -> Admission:
+        """Arguments are checked before anyone is asked and before anything is sent; `language` is that of the hints."""
         if proposal.kind == "timer":
             return Admission(proposal, "send")
         tool = await self.find(workspace_id, proposal.path)
         if tool is None:
-            return Admission(proposal, "refuse", refusal=await self._unknown(workspace_id, proposal.path))
+            return Admission(proposal, "refuse", refusal=await self._unknown(workspace_id, proposal.path, language))
         policies = await self.rules.of(workspace_id)
         decision = decide(tool.path, tool.effect, policies.policies)
         if decision.action == "deny":
             return Admission(proposal, "refuse", tool, refusal=denied_by_policy(tool.path, decision.reason))
         try:
-            await self.check(tool, parse_arguments(proposal.arguments))
+            await self.check(tool, parse_arguments(proposal.arguments), language)
         except ToolError as refusal:
             return Admission(proposal, "refuse", tool, refusal=refusal)
         verdict: Literal["send", "ask"] = "send" if decision.action == "allow" else "ask"
@@ -70,11 +71,11 @@ class Door:
         decision = decide(tool.path, tool.effect, rules.policies)
         return denied_by_policy(tool.path, decision.reason) if decision.action == "deny" else None
 
-    async def check(self, tool: Tool, arguments: dict[str, Any]) -> None:
+    async def check(self, tool: Tool, arguments: dict[str, Any], language: str = "typescript") -> None:
         if tool.source_id == builtins.SOURCE:
-            builtins.check(tool, arguments)
+            builtins.check(tool, arguments, spoken(language))
         else:
-            await self.catalog.check(tool, arguments)
+            await self.catalog.check(tool, arguments, language=spoken(language))
 
     async def source_of(self, workspace_id: str, tool: Tool) -> Source | None:
         return None if tool.source_id == builtins.SOURCE else await self.catalog.source(workspace_id, tool.source_id)
@@ -131,13 +132,20 @@ class Door:
         if tool.source_id == builtins.SOURCE:
             veil = await self.rules.veil(execution.workspace_id)
             return await builtins.invoke(
-                self.catalog, execution.workspace_id, tool, arguments, approved=approved, veil=veil
+                self.catalog,
+                execution.workspace_id,
+                tool,
+                arguments,
+                approved=approved,
+                veil=veil,
+                language=spoken(execution.language),
             )
         return await self.catalog.invoke(tool, arguments, idempotency_key=f"{execution.id}:{call.seq}")
 
-    async def _unknown(self, workspace_id: str, path: str) -> ToolError:
+    async def _unknown(self, workspace_id: str, path: str, language: str) -> ToolError:
         near = await self.catalog.nearest(workspace_id, path, veil=await self.rules.veil(workspace_id))
-        hint = f"did you mean {', '.join(near)}?" if near else "find tools with tools.discover({query})"
+        find = "tools.discover(query=…)" if language == "python" else "tools.discover({query})"
+        hint = f"did you mean {', '.join(near)}?" if near else f"find tools with {find}"
         return ToolError("unknown_tool", f"there is no tool {path!r}", hint=hint, details={"nearest": near})
 
 

@@ -293,8 +293,9 @@ class Run:
 
     async def _admit(self) -> None:
         """Judge every new call of this round, journal them in one transaction, then send what may go."""
-        workspace_id = self.execution.workspace_id
-        admissions = [await self._door.admit(workspace_id, proposal) for proposal in self._position.take_new()]
+        workspace_id, language = self.execution.workspace_id, self.execution.language
+        new = self._position.take_new()
+        admissions = [await self._door.admit(workspace_id, proposal, language) for proposal in new]
         round_ = [(admission, self._call_of(admission)) for admission in admissions]
         asked = [
             await self._questions.ask("approval", call, admission.tool, admission.reason)

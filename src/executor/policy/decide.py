@@ -18,7 +18,8 @@ def decide(path: str, effect: Effect, policies: Sequence[Policy]) -> Decision:
             return Decision(policy.action, policy.id, f"policy {policy.pattern} → {policy.action}")
     if effect == "read":
         return Decision("allow", "", "reads are allowed by default")
-    return Decision("require_approval", "", f"a {effect} needs approval by default")
+    what = "a write" if effect == "write" else "a destructive call"
+    return Decision("require_approval", "", f"{what} needs approval by default")
 
 
 def parse_action(text: str) -> Action:

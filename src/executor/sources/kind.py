@@ -12,6 +12,8 @@ from executor.model.tool import Schema, Tool
 Progress = Callable[[str], None]
 # Namespaces of built-in tools; a source can't take them.
 RESERVED = frozenset({"discover", "describe", "executor", "tools"})
+# `reason` of a DocumentInvalid that a probe raises: it is of this kind by its own word, and broken.
+DAMAGED = "damaged"
 
 
 def silent(text: str) -> None:

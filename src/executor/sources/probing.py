@@ -18,7 +18,7 @@ from executor.errors import (
 )
 from executor.sources import grants
 from executor.sources.addresses import shown
-from executor.sources.kind import Kind, Probe, SourceRequest
+from executor.sources.kind import DAMAGED, Kind, Probe, SourceRequest
 from executor.sources.loading import in_time
 from executor.sources.registry import Kinds
 
@@ -108,6 +108,8 @@ def unrecognized(request: SourceRequest, refusals: Mapping[str, ExecutorError | 
     for error in sorted(errors, key=lambda error: not isinstance(error, EgressRefused)):
         if is_out_of_reach(error) or len(refusals) == 1:
             return error
+    if damaged := next((error for error in errors if error.details.get("reason") == DAMAGED), None):
+        return damaged
     tried = {name: error.message if error else "not of this kind" for name, error in refusals.items()}
     return DocumentInvalid(
         f"nothing that can be connected was found at {where}",

@@ -309,3 +309,18 @@ async def test_bodies_arrive_as_json(kind: OpenApi, upstream: Upstream) -> None:
     upstream.routes["/thing"] = as_json({})
     await kind.invoke(source_of(loaded), loaded.tools[0], {"id": 5}, "")
     assert upstream.requests[-1].json == {"id": 5}
+
+
+async def test_a_header_that_the_source_has_is_no_argument(kind: OpenApi, upstream: Upstream) -> None:
+    """Documents that ask every call for a token must not bring it into code."""
+    token = {"name": "token", "in": "header", "required": True, "schema": {"type": "string"}}
+    here = {"get": {"operationId": "here", "parameters": [token]}}
+    elsewhere = {"get": {**here["get"], "operationId": "there", "servers": [{"url": "https://b.example"}]}}
+    upstream.routes["/openapi.json"] = as_json(document({"/here": here, "/there": elsewhere}))
+    upstream.routes["/here"] = as_json({})
+    request = SourceRequest(location=upstream.url + "/openapi.json", headers=(("Token", "s3cret"),), allow_private=True)
+    loaded = await kind.load(request)
+    tools = {tool.path.rpartition(".")[2]: tool for tool in loaded.tools}
+    assert [tools[name].input_schema.get("required", []) for name in ("here", "there")] == [[], ["token"]]
+    await kind.invoke(source_of(loaded), tools["here"], {}, "key")
+    assert upstream.requests[-1].headers["token"] == "s3cret"

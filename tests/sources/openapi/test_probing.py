@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from executor.errors import EgressRefused, SourceUnreachable
+from executor.errors import DocumentInvalid, EgressRefused, SourceUnreachable
+from executor.sources import probing
 from executor.sources.egress import Egress
 from executor.sources.kind import Probe, SourceRequest
 from executor.sources.openapi.kind import OpenApi
+from executor.sources.registry import Kinds
 from tests.sources.openapi.documents import document
 from tests.sources.upstream import Reply, Upstream, as_json
 
@@ -125,3 +127,31 @@ async def test_a_document_that_is_given_needs_no_asking(kind: OpenApi) -> None:
     found = await kind.probe(SourceRequest(location="o.json", document=json.dumps(DOCUMENT).encode()))
     assert found is not None and found.base_url == "" and "--base-url" in found.note
     assert await kind.probe(SourceRequest(location="o.json", document=b"hello")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"openapi: 3.0.0\npaths:\n  /a:\n    get: {\n   responses: [}\n", "is not valid JSON or YAML"),
+        (b'{"info": {}, "openapi": "3.0.0", "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested too deeply"),
+        (b'swagger: "1.2"\npaths: {}\n', "Swagger 1.2"),
+    ],
+)
+async def test_a_broken_document_is_told_what_is_wrong(
+    kind: OpenApi, upstream: Upstream, text: bytes, said: str
+) -> None:
+    upstream.routes["/o.yaml"] = Reply(200, text)
+    with pytest.raises(DocumentInvalid, match=said):
+        await probed(kind, upstream, "/o.yaml")
+    with pytest.raises(DocumentInvalid, match=said):
+        kinds = Kinds.of({"openapi": kind, "none": Nothing()})  # type: ignore[dict-item]
+        await probing.probe(kinds, SourceRequest(location="o.yaml", document=text))
+
+
+class Nothing:
+    """A kind that knows nothing."""
+
+    name = "none"
+
+    async def probe(self, request: SourceRequest) -> Probe | None:
+        return None

@@ -8,7 +8,7 @@ from pathlib import Path
 from executor.errors import ExecutorError
 
 MAIN = Path(__file__).with_name("main.js")
-INSTALL = "install the extra: pip install 'executor[deno]'"
+INSTALL = "install the extra into Executor's environment: `pip install '.[deno]'` in its checkout; see docs/runtimes.md"
 _OWN = Path(__file__).parent
 _SHARED = Path(__file__).parents[1] / "typescript" / "prelude"
 _PARTS = (

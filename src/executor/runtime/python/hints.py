@@ -220,6 +220,18 @@ HINTS: Final[tuple[Hint, ...]] = (
         "type(()).__name__\n",
     ),
     Hint(
+        "'dict' object has no attribute",
+        'results are dicts: write value["name"], or value.get("name") where it may be absent',
+        "x = {'a': 1}\nx.a\n",
+        "x = {'a': 1}\n[x['a'], x.get('b')]\n",
+    ),
+    Hint(
+        "'Tool' object is not subscriptable",
+        'write the path with dots, `tools.namespace.name(...)`, or as text, `tools("namespace.name", ...)`',
+        "tools['discover']\n",
+        "tools.discover\n",
+    ),
+    Hint(
         "does not yet support",
         "write it with functions, loops, dicts and lists; docs/python.md lists what there is",
         "x: int\nawait x\ntype A = int\n",

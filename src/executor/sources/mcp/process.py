@@ -105,7 +105,8 @@ class Child:
         return b""
 
     def _lost(self, what: str, reason: str) -> SourceUnreachable:
-        hint = "ask for less: a page, a filter or a smaller range" if reason == "too_large" else "see why in its log"
+        told = f"see why in {log}" if (log := self.complaints.log) else "run it in a terminal to see why"
+        hint = "ask for less: a page, a filter or a smaller range" if reason == "too_large" else told
         return SourceUnreachable(f"{self._where} {what}", hint=hint, reason=reason, sent=True)
 
 

@@ -25,6 +25,11 @@ class Complaints:
         shown = ["".join(c if c.isprintable() else " " for c in line).strip()[:300] for line in lines]
         return " | ".join([line for line in shown if line][-5:])
 
+    @property
+    def log(self) -> Path | None:
+        """Where it can be read, if anything was said."""
+        return self._file if self._tail else None
+
     async def collect(self, stream: asyncio.StreamReader) -> None:
         log = open_log(self._file) if self._file is not None else None
         room = MAX_LOG

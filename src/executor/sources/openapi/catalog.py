@@ -27,7 +27,7 @@ from executor.sources.openapi.visits import Visits
 from executor.sources.stopping import Stopped, never
 
 # Raised when the same document gives other tools than before: then an unchanged document is read again all the same.
-READER = "3"
+READER = "4"
 NOTHING: Mapping[str, bytes] = {}
 NO_REASONS: Mapping[str, str] = {}
 _building = threading.Lock()
@@ -113,6 +113,7 @@ def built(request: SourceRequest, document: documents.Document, location: str, d
         given_base_url=request.base_url,
         options=request.options,
         known=request.names,
+        fixed=(name for name, _ in request.headers),
     )
     tools = reader.tools()
     if not tools and not reader.skipped:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -64,6 +64,7 @@ class Reader:
         server: str = "",
         options: Mapping[str, Any] = NOTHING,
         known: Mapping[str, str] = NOTHING,
+        fixed: Iterable[str] = (),
     ) -> None:
         self.document = document
         self.schemas = Schemas(document)
@@ -74,6 +75,7 @@ class Reader:
         self._base_url = server
         self._options = options
         self._known = known
+        self._fixed = frozenset(name.lower() for name in fixed)
 
     def tools(self) -> list[Tool]:
         operations = list(self._operations())
@@ -143,7 +145,7 @@ class Reader:
         else:
             parameters = collect(self.document, operation.path, operation.item.get("parameters"), raw.get("parameters"))
         responses = answers.successes(self.document, raw)
-        parameters = streams.resumable(parameters, responses)
+        parameters = streams.resumable(self._open(operation, parameters), responses)
         tool = self._tool(operation, raw, path, parameters, responses)
         yield tool
         if operation.method in ("get", "query") and tool.binding["body"] is None:
@@ -151,6 +153,12 @@ class Reader:
             companion = self._all(tool, paging, responses) if paging else None
             if companion is not None:
                 yield companion
+
+    def _open(self, operation: Operation, parameters: list[Parameter]) -> list[Parameter]:
+        """Without the headers that go with every request of the source: what arguments said of them would not count."""
+        if not self._fixed or self._server(operation):
+            return parameters
+        return [one for one in parameters if one.place != "header" or one.name.lower() not in self._fixed]
 
     def _tool(
         self,

@@ -11,8 +11,9 @@ from typing import Any
 from urllib.parse import urljoin
 
 from executor.errors import DocumentInvalid, SourceError
+from executor.sources.addresses import shown
 from executor.sources.egress import Answer
-from executor.sources.kind import Auth, Probe, SourceRequest
+from executor.sources.kind import DAMAGED, Auth, Probe, SourceRequest
 from executor.sources.loading import Loading
 from executor.sources.names import namespace_from
 from executor.sources.openapi import security, servers, swagger
@@ -28,6 +29,9 @@ USUAL = (
 MAX_TRIES = 24
 MAX_SECONDS = 20.0
 MAX_PAGE = 2_000_000
+MAX_CLAIM = 5_000
+CORRECT = "correct the document there, then try again"
+_CLAIM = re.compile(rb"""(?m)(?:^|[{,])\s*["']?(?:openapi|swagger)["']?\s*:\s*["']?\d""")
 RELATIONS = ("service-desc", "describedby", "api-catalog")
 # How pages that show documents name theirs: Swagger UI, Redoc, Scalar, RapiDoc, Stoplight Elements.
 _IN_SCRIPT = re.compile(
@@ -38,16 +42,16 @@ _IN_SCRIPT = re.compile(
 async def probe(fetcher: Fetcher, request: SourceRequest, loading: Loading) -> Probe | None:
     """None if there is no document; raises only if nothing could be asked at all."""
 
-    async def recognised_in(data: bytes, location: str) -> Probe | None:
-        return await loading.run(lambda stopped: recognised(request, data, location))
+    async def recognised_in(data: bytes, location: str, *, is_given: bool = False) -> Probe | None:
+        return await loading.run(lambda stopped: recognised(request, data, location, is_given=is_given))
 
     address = address_of(request)
     if request.document is not None:
-        return await recognised_in(request.document, address)
+        return await recognised_in(request.document, address, is_given=True)
     if not address.startswith(("http://", "https://")):
         return None
     first = await fetcher.get(request, address)
-    found = await recognised_in(first.body, first.url) if first.status == 200 else None
+    found = await recognised_in(first.body, first.url, is_given=True) if first.status == 200 else None
     if found is not None:
         return found
     tried = {address, first.url}
@@ -138,13 +142,16 @@ class Page(HTMLParser):
             self.scripts.append(given["src"])
 
 
-def recognised(request: SourceRequest, data: bytes, location: str) -> Probe | None:
+def recognised(request: SourceRequest, data: bytes, location: str, *, is_given: bool = False) -> Probe | None:
+    """What was given itself and says that it is such a document is not passed over: it is told what is wrong in it."""
     head = data[:200_000]
     if b"openapi" not in head and b"swagger" not in head and b"openapi" not in data and b"swagger" not in data:
         return None
     try:
-        root = read_root(data, "it")
-    except DocumentInvalid:
+        root = read_root(data, shown(location) or "the document")
+    except DocumentInvalid as error:
+        if is_given and _CLAIM.search(head[:MAX_CLAIM]) and not head.lstrip().startswith(b"<"):
+            raise DocumentInvalid(error.message, hint=CORRECT, reason=DAMAGED) from error
         return None
     return described(request, Document(root), location)
 

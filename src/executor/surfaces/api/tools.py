@@ -34,14 +34,15 @@ async def page(
 @router.get("/search", response_model=shapes.ToolMatches)
 async def search(
     request: Request,
-    query: Annotated[str, Query(max_length=1000)] = "",
+    query: str = "",
     limit: Annotated[int, Query(ge=1, le=100)] = 10,
     namespace: str | None = None,
     source: str | None = None,
     effect: Effect | None = None,
     depth: Annotated[int, Query(ge=0, le=2)] = 1,
 ) -> Response:
-    """By intent: app + verb + object, best first. Without a query, what groups of tools there are."""
+    """By intent: app + verb + object, best first; the first 1,000 characters are read. Without a query, what groups of
+    tools there are."""
     here = context(request)
     found = await here.executor.catalog.search(
         here.workspace_id,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import shlex
@@ -43,9 +44,11 @@ def located(words: Sequence[str], templates: Mapping[str, Any]) -> dict[str, Any
         return command([word])
     if _HOST.match(word):
         return {"location": f"{'http' if _LOCAL.match(word) else 'https'}://{word}"}
+    usual = f"give a URL, a file, a command that is installed, or a name that `{program()} sources templates` lists"
+    near = difflib.get_close_matches(word, list(templates), n=1)
     raise InvalidRequest(
         f"{word!r} is no address, file, template or command",
-        hint=f"give a URL, a file, a command after `--`, or a name that `{program()} sources templates` lists",
+        hint=f"did you mean the template {near[0]}? Else {usual}" if near else usual,
     )
 
 

@@ -109,10 +109,18 @@ def show_diagnostics(view: dict[str, Any]) -> None:
         say(f"{clean(one['severity'])}: line {one['line']}, column {one['column']}: {clean_lines(one['message'])}")
 
 
+def signature_of(error: dict[str, Any]) -> str:
+    """Of the tool that a type error is about: its first diagnostic is what the failure tells."""
+    first: dict[str, Any] = next(iter(error.get("diagnostics") or ()), {})
+    return str(first.get("signature") or "")
+
+
 def show_failure(view: dict[str, Any]) -> None:
     error = view.get("error") or {}
     where = f" (line {error['line']}, column {error.get('column', '?')})" if error.get("line") else ""
     say(f"{view['status']}: {clean(error.get('code', view['status']))}: {clean_lines(error.get('message', ''))}{where}")
+    for line in clean_lines(signature_of(error)).splitlines():
+        say(f"    {line}")
     if stack := error.get("stack"):
         say(clean_lines(stack))
     if hint := error.get("hint"):

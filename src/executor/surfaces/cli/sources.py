@@ -213,15 +213,23 @@ def _added(source: dict[str, Any], as_json: bool) -> None:
     if as_json:
         emit_json(source)
         return
-    emit(f"added {clean(source['namespace'])}: {source.get('toolCount', 0)} tools")
+    emit(f"added {clean(source['namespace'])}: {counted(source.get('toolCount', 0), 'tool')}")
     _show_skipped(source)
-    for auth in source.get("auth") or () if not source.get("headers") else ():
+    needed = source.get("auth") or () if not source.get("headers") else ()
+    for auth in needed:
         say(f"calls will need {_auth(auth)}")
+    if needed:
+        again = f"{program()} sources remove {clean(source['namespace'])}"
+        say(f"to give a credential: {again}, then add it again with --header 'NAME: VALUE'")
+
+
+def counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _show_differences(source: dict[str, Any]) -> None:
     news = "nothing new" if source.get("unchanged") else _counted(source)
-    emit(f"refreshed {clean(source['namespace'])}: {source.get('toolCount', 0)} tools, {news}")
+    emit(f"refreshed {clean(source['namespace'])}: {counted(source.get('toolCount', 0), 'tool')}, {news}")
     for sign, field in (("+", "added"), ("-", "removed"), ("~", "changed")):
         paths = source.get(field) or ()
         for path in paths[: 2 * SHOWN]:
@@ -240,7 +248,7 @@ def _show_skipped(source: dict[str, Any]) -> None:
     skipped = source.get("skipped") or ()
     if not skipped:
         return
-    say(f"{len(skipped)} parts were left out:")
+    say(f"{counted(len(skipped), 'part')} {'was' if len(skipped) == 1 else 'were'} left out:")
     for one in skipped[:SHOWN]:
         say(f"  {clean(one.get('where'))}: {clean(one.get('reason'))}")
     if len(skipped) > SHOWN:

@@ -15,6 +15,8 @@ from executor.surfaces.cli.output import clean, clean_lines, emit, emit_json, fa
 
 FOUND = {"path": "TOOL", "effect": "EFFECT", "description": "DESCRIPTION"}
 EXPLAINED = {"score": "SCORE", "why": "WHY"}
+WIDTH = 120
+MAX_QUERY = 1_000  # what is read of a query; far more has no room in an address
 GROUPS = {"group": "GROUP", "tools": "TOOLS"}
 
 
@@ -44,7 +46,7 @@ def search(
     """Find tools by what you want to do. Without a query, show what groups there are."""
     found = connect(Settings.load()).get(
         "/v1/tools/search",
-        query=" ".join(query),
+        query=" ".join(query)[: MAX_QUERY + 1],
         namespace=namespace,
         source=source,
         effect=effect,
@@ -122,6 +124,12 @@ def cut_said(cut: dict[str, Any]) -> str:
     return f"not all of it fits; more with {', '.join([*ways, '--budget N'])}"
 
 
+def shortened(item: dict[str, Any]) -> dict[str, Any]:
+    """The first line, as far as it has room beside the path."""
+    text = " ".join(str(item.get("description") or "").strip().partition("\n")[0].split())
+    return {**item, "description": text if len(text) <= WIDTH else text[: WIDTH - 1].rsplit(" ", 1)[0] + " …"}
+
+
 @command.command("list")
 @click.option("--prefix", help="Only paths that start so.")
 @click.option("--source", metavar="NAMESPACE", help="Only of this source.")
@@ -134,7 +142,7 @@ def listing(prefix: str | None, source: str | None, after: str | None, limit: in
     if as_json:
         emit_json(page)
     elif page["items"]:
-        emit(table(page["items"], {"path": "TOOL", "effect": "EFFECT", "description": "DESCRIPTION"}))
+        emit(table([shortened(item) for item in page["items"]], FOUND))
         if page.get("next"):
             say(f"more: --after {clean(page['next'])}")
     else:
