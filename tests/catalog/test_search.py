@@ -8,7 +8,9 @@ import pytest
 from executor.catalog.nearest import nearest
 from executor.catalog.search.entry import Entry
 from executor.catalog.search.index import Index
+from executor.catalog.search.intent import wishes
 from executor.catalog.search.ranking import Found, search
+from executor.catalog.search.sayings import sayings
 from executor.catalog.search.segment import built
 from executor.catalog.search.thesaurus import thesaurus
 from executor.catalog.search.typos import distance
@@ -167,6 +169,36 @@ def test_words_are_split_and_stemmed() -> None:
 @pytest.mark.parametrize(("one", "other", "apart"), [("issue", "isue", 1), ("issue", "isseu", 1), ("pull", "pool", 2)])
 def test_letters_added_changed_and_swapped_are_counted(one: str, other: str, apart: int) -> None:
     assert distance(one, other, 2) == apart
+
+
+def test_a_wish_is_granted_without_any_word_of_the_tool() -> None:
+    index = index_of(
+        tool("pay.subscriptions.PostSubscriptions", "Starts one", "write", route="POST /subscriptions"),
+        tool("pay.subscriptions.DeleteIt", "Ends one", "destructive", route="DELETE /subscriptions/{id}"),
+        tool("pay.refunds.PostRefunds", "Makes one", "write", route="POST /refunds"),
+        tool("pay.refunds.GetRefunds", "All of them", route="GET /refunds"),
+    )
+    assert paths(search(index, "stop charging this customer every month"))[0] == "pay.subscriptions.DeleteIt"
+    assert paths(search(index, "he sent the shoes back, give him his cash"))[0] == "pay.refunds.PostRefunds"
+    assert paths(search(index, "whom did we give money back to lately"))[0] == "pay.refunds.GetRefunds"
+
+
+@pytest.mark.parametrize(
+    ("said", "wish"),
+    [
+        ("we dont need the old server any more", "drop"),
+        ("who is watching my project", "read"),
+        ("i need a new place for files", "make"),
+        ("there is a typo in my message fix it", "change"),
+    ],
+)
+def test_how_it_is_put_tells_what_is_wished(said: str, wish: str) -> None:
+    found = wishes(said.split(), 0)
+    assert max(found, key=lambda name: found[name]) == wish
+
+
+def test_every_saying_is_about_something() -> None:
+    assert all(saying.things and saying.words for several in sayings().values() for saying in several)
 
 
 def test_the_thesaurus_has_no_empty_meaning() -> None:

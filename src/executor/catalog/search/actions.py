@@ -52,6 +52,10 @@ _BY_METHOD = {
 }
 
 
+# What may be anything that is posted to a list is no sign that it changes something that is there.
+ANY_POST = BITS["send"] | BITS["attach"]
+
+
 def actions_of(stemmed: str) -> int:
     return _BY_WORD.get(stemmed, 0)
 

@@ -14,6 +14,7 @@ from executor.catalog.search.segment import (
     NAME,
     PARAMETERS,
     ROUTE,
+    SAID,
     SOURCE,
     SUMMARY,
     TEXT,
@@ -25,7 +26,7 @@ from executor.catalog.search.words import split
 
 K1 = 1.2
 B = 0.75
-WEIGHTS = {NAME: 2.0, GROUP: 1.0, SOURCE: 2.5, SUMMARY: 1.5, TEXT: 1.0, ROUTE: 1.0, PARAMETERS: 0.5}
+WEIGHTS = {NAME: 2.0, GROUP: 1.0, SOURCE: 2.5, SUMMARY: 1.5, TEXT: 1.0, ROUTE: 1.0, PARAMETERS: 0.5, SAID: 0.7}
 TIMES = np.array([sum(w for field, w in WEIGHTS.items() if mask & field) for mask in range(256)], dtype=np.float32)
 
 

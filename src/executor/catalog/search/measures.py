@@ -9,19 +9,21 @@ import numpy as np
 from executor.catalog.search import actions
 from executor.catalog.search.gathering import VERB, Gathered
 from executor.catalog.search.index import Index
+from executor.catalog.search.intent import WISHES
 from executor.catalog.search.query import Question
-from executor.catalog.search.segment import ALL_PAGES, DEPRECATED, FIELDS, MANY, ONE, Array
+from executor.catalog.search.segment import ALL_PAGES, BULK, DEPRECATED, FIELDS, MANY, ONE, UNSETTLED, Array
 
 # Of the objects of a query, how much stands in each field; of its verbs too; `explained` is the part of a tool's name
 # that the query accounts for, so a tool for more than was asked for loses.
 MEASURES = (
-    "words", "exact", "name", "group", "route", "summary", "text", "parameters", "source", "anywhere", "verb_name",
-    "verb_summary", "verb_anywhere", "explained", "explained_objects", "action", "clash", "elsewhere", "depth",
-    "deprecated", "all_pages", "length", "exact_summary", "pairs", "number",
+    "words", "exact", "name", "group", "route", "summary", "text", "parameters", "source", "said", "anywhere",
+    "verb_name", "verb_summary", "verb_anywhere", "explained", "explained_objects", "action", "clash", "elsewhere",
+    "depth", "deprecated", "all_pages", "length", "exact_summary", "pairs", "number", "bulk", "unsettled", "wish_read",
+    "wish_make", "wish_change", "wish_drop", "unwished", "reading", "dropping", "said_with_wish", "held",
 )  # fmt: skip
 BITS = np.array([[1.0 if mask & field else 0.0 for field in FIELDS] for mask in range(256)], dtype=np.float32)
 # How much a word tells that stands only there.
-STRENGTH = np.array([1.0, 0.85, 0.9, 0.95, 0.6, 0.4, 0.5], dtype=np.float32)
+STRENGTH = np.array([1.0, 0.85, 0.9, 0.95, 0.6, 0.4, 0.5, 0.85], dtype=np.float32)
 UNKNOWN = 0.5
 
 
@@ -77,6 +79,8 @@ def measured(index: Index, asked: Question, gathered: Gathered, candidates: Arra
     of_verbs = np.einsum("s,sdf->df", verbs, cover.fields)
     most = float(np.sum(cover.weights * np.where(cover.verbs, VERB, 1.0))) or 1.0
     flags = index.flags[candidates]
+    granted = granting(index, asked, candidates)
+    held = objects @ cover.fields.max(axis=2)
     columns = [
         gathered.scores[candidates] / most,
         gathered.exact[candidates],
@@ -96,6 +100,11 @@ def measured(index: Index, asked: Question, gathered: Gathered, candidates: Arra
         objects @ cover.exact,
         pairs(cover, objects),
         number(asked, flags),
+        (flags & BULK) / BULK * (1.0 if asked.many <= 0 else 0.5),
+        (flags & UNSETTLED) / UNSETTLED,
+        *granted,
+        by_field[:, 7] * granted[0:4].sum(axis=0),
+        held,
     ]
     return np.stack(columns, axis=1)
 
@@ -112,6 +121,21 @@ def agreement(index: Index, asked: Question, candidates: Array) -> tuple[Array, 
     if not wants_read and asked.actions & actions.READS:
         return agrees.astype(float), nothing
     return agrees.astype(float), (reads != wants_read).astype(float)
+
+
+def granting(index: Index, asked: Question, candidates: Array) -> Array:
+    """How far a tool does what is wished for: reading, making, changing, dropping; what it does that nobody wished."""
+    does = index.actions[candidates]
+    posts = (does & actions.ANY_POST) == actions.ANY_POST
+    does = np.where(posts, does & ~np.uint16(actions.BITS["attach"]), does)
+    wished = asked.wishes
+    fits = {wish: (does & bits) != 0 for wish, bits in WISHES.items()}
+    shares = np.stack([wished[wish] * fits[wish] for wish in WISHES])
+    most = max(wished.values())
+    unwished = most - np.minimum(shares.max(axis=0), most)
+    reads = ((does & ~np.uint16(actions.READS)) == 0).astype(float)
+    drops = ((does & actions.BITS["delete"]) != 0).astype(float)
+    return np.vstack([shares, unwished, reads, drops])
 
 
 def pairs(cover: Coverage, objects: Array) -> Array:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from executor.catalog.search import actions
 from executor.catalog.search.entry import MAX_QUERY
+from executor.catalog.search.intent import wishes
 from executor.catalog.search.thesaurus import PART, thesaurus
 from executor.catalog.search.words import STOP, spaced, split, stem
 
@@ -59,6 +60,7 @@ class Question:
     actions: int
     sources: Mapping[int, tuple[float, tuple[str, ...]]]
     many: int
+    wishes: Mapping[str, float]
 
 
 class Reading:
@@ -164,7 +166,7 @@ def question(
     said = reading.said[1:] if reading.said and reading.said[0] in spoken else reading.said
     asks = bool(said) and (said[0] in ASKING or " ".join(said[:2]) in ASKING_TWO)
     wanted = actions.READS if asks else reading.actions
-    return Question(tuple(reading.slots), wanted, reading.sources, many(said))
+    return Question(tuple(reading.slots), wanted, reading.sources, many(said), wishes(said, reading.actions))
 
 
 def many(said: list[str]) -> int:

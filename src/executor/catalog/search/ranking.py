@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from executor.catalog.search import measures
-from executor.catalog.search.gathering import Gathered, gather
+from executor.catalog.search.gathering import Gathered, Placed, gather
 from executor.catalog.search.index import Index
 from executor.catalog.search.measures import MEASURES
 from executor.catalog.search.query import Question, question
-from executor.catalog.search.segment import FIELDS, Array
+from executor.catalog.search.segment import FIELDS, SAID, Array
 
 CANDIDATES = 400
 SHORT = 8.0
@@ -24,31 +24,43 @@ EXACT = 50.0
 MATCHED = 6
 # measure: (in a short query, in a long one)
 WEIGHTS: dict[str, tuple[float, float]] = {
-    "words": (2.14, 4.8),
-    "exact": (-0.3, 8.0),
-    "name": (-1.46, -1.04),
-    "group": (1.02, 1.53),
-    "route": (2.01, 2.44),
-    "summary": (3.24, 5.21),
-    "text": (-0.94, 1.27),
-    "parameters": (-0.28, 2.3),
-    "source": (0.77, 1.96),
-    "anywhere": (0.6, 3.49),
-    "verb_name": (1.02, 0.0),
-    "verb_summary": (1.96, -0.61),
-    "verb_anywhere": (0.95, -0.03),
-    "explained": (5.35, 0.5),
-    "explained_objects": (2.04, -0.56),
-    "action": (0.64, -0.93),
-    "clash": (-2.37, -0.77),
-    "elsewhere": (-3.32, -1.73),
-    "depth": (-2.57, -0.95),
-    "deprecated": (-2.38, -0.19),
+    "words": (0.78, 4.19),
+    "exact": (1.82, 7.13),
+    "name": (-0.51, -1.04),
+    "group": (0.82, 0.4),
+    "route": (0.49, -0.54),
+    "summary": (0.58, 1.56),
+    "text": (-0.46, 1.98),
+    "parameters": (-0.01, 2.11),
+    "source": (0.99, 1.55),
+    "said": (1.4, -0.18),
+    "anywhere": (1.11, 2.64),
+    "verb_name": (-0.04, 0.1),
+    "verb_summary": (0.02, 0.06),
+    "verb_anywhere": (1.53, 0.32),
+    "explained": (2.62, 1.98),
+    "explained_objects": (0.96, -0.14),
+    "action": (0.8, -0.39),
+    "clash": (-1.15, -0.5),
+    "elsewhere": (-1.77, -2.38),
+    "depth": (-1.54, 0.13),
+    "deprecated": (-0.84, 0.19),
     "all_pages": (-0.5, -0.5),
-    "length": (2.5, 0.78),
-    "exact_summary": (-2.62, 2.05),
-    "pairs": (0.71, 1.61),
-    "number": (0.46, -0.11),
+    "length": (1.12, 0.12),
+    "exact_summary": (-0.86, -0.46),
+    "pairs": (0.86, 2.59),
+    "number": (0.65, -0.28),
+    "bulk": (-1.77, -1.46),
+    "unsettled": (-0.87, 1.41),
+    "wish_read": (-0.26, -0.23),
+    "wish_make": (0.82, -0.55),
+    "wish_change": (0.9, -0.08),
+    "wish_drop": (1.53, 2.2),
+    "unwished": (-0.7, 0.09),
+    "reading": (-0.53, 0.24),
+    "dropping": (-0.41, -0.24),
+    "said_with_wish": (0.99, 2.49),
+    "held": (1.04, 3.34),
 }
 
 
@@ -120,12 +132,22 @@ def named_outright(index: Index, text: str, candidates: Array) -> list[int]:
 def matched(index: Index, gathered: Gathered, doc: int) -> dict[str, str]:
     found: dict[str, str] = {}
     for one in gathered.slots:
-        for term, _, postings in reversed(one.terms):
-            at = int(np.searchsorted(postings.docs, doc))
-            if at < len(postings.docs) and postings.docs[at] == doc:
-                field = next(name for bit, name in FIELDS.items() if postings.masks[at] & bit)
-                found.setdefault(one.slot.said.replace("_", " "), f"{term.replace('_', ' ')} in {field}")
-                break
+        if where := standing(one, doc):
+            found.setdefault(one.slot.said.replace("_", " "), where)
         if len(found) == MATCHED:
             break
     return found
+
+
+def standing(one: Placed, doc: int) -> str:
+    """The best of a slot's terms that the tool itself has, else one that is said of such tools."""
+    said = ""
+    for term, _, postings in reversed(one.terms):
+        at = int(np.searchsorted(postings.docs, doc))
+        if at < len(postings.docs) and postings.docs[at] == doc:
+            field = next(name for bit, name in FIELDS.items() if postings.masks[at] & bit)
+            told = f"{term.replace('_', ' ')} in {field}"
+            if field != FIELDS[SAID]:
+                return told
+            said = said or told
+    return said

@@ -15,14 +15,15 @@ import numpy.typing as npt
 
 from executor.catalog.search import actions
 from executor.catalog.search.entry import Entry
+from executor.catalog.search.sayings import said_of
 from executor.catalog.search.thesaurus import thesaurus
 from executor.catalog.search.words import STOP, spaced, split, stem
 
 Array = npt.NDArray[Any]
-NAME, GROUP, SOURCE, SUMMARY, TEXT, ROUTE, PARAMETERS = (1 << at for at in range(7))
+NAME, GROUP, SOURCE, SUMMARY, TEXT, ROUTE, PARAMETERS, SAID = (1 << at for at in range(8))
 FIELDS = {
     NAME: "name", GROUP: "group", ROUTE: "route", SUMMARY: "summary", TEXT: "description", PARAMETERS: "parameters",
-    SOURCE: "source",
+    SOURCE: "source", SAID: "sayings",
 }  # fmt: skip
 HEAD = NAME | GROUP | ROUTE
 MAX_SUMMARY = 300
@@ -30,10 +31,12 @@ MAX_TEXT = 1_200
 MAX_PARAMETERS = 60
 EFFECTS = ("read", "write", "destructive")
 # Beside the effect, in the same byte.
-EFFECT, DEPRECATED, ALL_PAGES, ONE, MANY = 3, 4, 8, 16, 32
+EFFECT, DEPRECATED, ALL_PAGES, ONE, MANY, BULK, UNSETTLED = 3, 4, 8, 16, 32, 64, 128
 # Words that every API has in its names.
 FILLER = frozenset(stem(word) for word in spaced("api rest v1 v2 v3 v4 1 2 3 4 by id ids for"))
-_DEPRECATED = re.compile(r"(?i)\bdeprecat")
+_DEPRECATED = re.compile(r"(?i)\bdeprecat|\blegacy\b|\bclosing down\b|\bno longer supported\b")
+_BULK = re.compile(r"Collection|(?i:bulk|batch)")
+_UNSETTLED = re.compile(r"(?i)legacy|stubbed|\d(?:alpha|beta)\d|test_?helpers|preview\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +109,17 @@ class Building:
                 known = vocabulary.setdefault(term, len(vocabulary))
                 masks[known] = masks.get(known, 0) | field
                 length += 1.0 if field != PARAMETERS else 0.3
+        does = actions_of(entry)
+        for term in said_of(entry, does):
+            known = vocabulary.setdefault(term, len(vocabulary))
+            masks[known] = masks.get(known, 0) | SAID
         self._terms.extend(masks)
         self._masks.extend(masks.values())
         self._docs.extend([len(self._paths)] * len(masks))
         self._in_heads.update(term for term, mask in masks.items() if mask & HEAD)
         self._paths.append(entry.path)
         self._lengths.append(length)
-        self._actions.append(actions_of(entry))
+        self._actions.append(does)
         self._depths.append(depth(entry))
         self._flags.append(flags(entry))
 
@@ -180,4 +187,8 @@ def flags(entry: Entry) -> int:
         found |= ALL_PAGES
     if entry.route.startswith(("GET", "DELETE")):
         found |= ONE if entry.route.rstrip("/").endswith("}") else MANY
+    if _BULK.search(entry.path.rpartition(".")[2]):
+        found |= BULK
+    if _UNSETTLED.search(f"{entry.path} {entry.route}"):
+        found |= UNSETTLED
     return found
