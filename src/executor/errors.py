@@ -4,6 +4,7 @@ ExecutorError
 ├── InvalidRequest            what was asked makes no sense as it stands
 │   ├── EmptyCode · CodeTooLarge · UnknownRuntime · ConsentRequired
 ├── Unauthorized · Forbidden  who is asking
+│   └── InsufficientScope     a token of an authorization server that was not given enough
 ├── NotFound                  no such thing in this workspace
 ├── Conflict                  it exists, but not in a state that allows this
 │   ├── AlreadySettled · InteractionExpired · NamespaceTaken
@@ -11,6 +12,11 @@ ExecutorError
 │   ├── SourceUnreachable · DocumentInvalid · EgressRefused
 ├── StorageError              the database can't be used
 │   ├── DataDirectoryLocked · DataDirectoryUnusable · StorageFull · NewerDatabase
+├── SecretUnavailable         a secret's value can't be had from its provider
+├── OAuthFailed               a login at an authorization server did not come to its end
+├── IssuerUnavailable         an authorization server that vouches for callers can't be asked
+├── CredentialRequired        a call needs a credential, and only a human can give it
+├── RateLimited               too many tries from one address; later
 ├── Busy                      a limit of the whole installation is reached; try again
 ├── Fenced                    another owner took the execution over (internal)
 ├── SandboxLost               the worker process died under an execution (internal)
@@ -67,6 +73,12 @@ class Unauthorized(ExecutorError):
 class Forbidden(ExecutorError):
     code = "forbidden"
     status = 403
+
+
+class InsufficientScope(Forbidden):
+    """`scope`, among the details, says what a token needs."""
+
+    code = "insufficient_scope"
 
 
 class NotFound(ExecutorError):
@@ -129,6 +141,35 @@ class StorageFull(StorageError):
 
 class NewerDatabase(StorageError):
     code = "newer_database"
+
+
+class SecretUnavailable(ExecutorError):
+    code = "secret_unavailable"
+    status = 503
+
+
+class OAuthFailed(ExecutorError):
+    """What the authorization server said is in `details`: `error` and `error_description`, word for word."""
+
+    code = "oauth_failed"
+    status = 422
+
+
+class IssuerUnavailable(ExecutorError):
+    code = "issuer_unavailable"
+    status = 503
+
+
+class RateLimited(ExecutorError):
+    """`seconds`, among the details, says when to try again."""
+
+    code = "rate_limited"
+    status = 429
+
+
+class CredentialRequired(ExecutorError):
+    code = "credential_required"
+    status = 409
 
 
 class Busy(ExecutorError):

@@ -43,10 +43,27 @@ class Settings:
     slots: int = 16
     limits: LimitSettings = field(default_factory=LimitSettings)
     approval_ttl_seconds: int = 7 * 86400
+    approval_limit_execution: int = 100
+    approval_limit_actor: int = 1_000
     max_code_bytes: int = 1_000_000
     allow_private_hosts: bool = False
     refresh_seconds: int = 86400
     log_level: str = "info"
+    secrets_key: str = "file"
+    secrets_environment: tuple[str, ...] = ()
+    vault_url: str = ""
+    vault_token_file: Path | None = None
+    public_url: str = ""
+    anonymous: str = "auto"
+    mcp_issuer: str = ""
+    mcp_audience: str = ""
+    mcp_jwks_url: str = ""
+    mcp_scopes: tuple[str, ...] = ("executor:execute",)
+    mcp_workspace: str = ""
+    oidc_issuer: str = ""
+    oidc_client_id: str = ""
+    oidc_client_secret: str = ""
+    oidc_default_role: str = ""
     deno_processes: int = 4
     remote_url: str = ""
     remote_token_file: Path | None = None
@@ -74,6 +91,25 @@ class Settings:
     @property
     def base_url(self) -> str:
         return f"http://{bracketed(self.host)}:{self.port}"
+
+    @property
+    def address(self) -> str:
+        """Where a browser finds this daemon: behind a proxy another address than the one that it listens on."""
+        return self.public_url or self.base_url
+
+    @property
+    def resource(self) -> str:
+        """What tokens for `/mcp` are issued for, by the name that clients know it by."""
+        return f"{self.address}/mcp"
+
+    @property
+    def resource_audience(self) -> str:
+        return self.mcp_audience or self.resource
+
+    @property
+    def admits_anonymous(self) -> bool:
+        """Whether strangers may have a workspace of their own; left to itself, only those on this machine."""
+        return self.anonymous == "on" or (self.anonymous == "auto" and _is_loopback(self.host))
 
     @property
     def database_file(self) -> Path:
@@ -183,8 +219,9 @@ def _converted(name: str, given: _Given) -> Any:
     try:
         return CONVERTERS[name](given)
     except ValueError as error:
+        value = "not a reference" if name in REFERENCES else repr(given.value)  # it may be the secret itself
         raise InvalidRequest(
-            f"setting {name} is {given.value!r} (from {given.origin}): {error}",
+            f"setting {name} is {value} (from {given.origin}): {error}",
             hint=f"correct it in {given.origin} or remove it to use the default",
             setting=name,
         ) from None
@@ -230,14 +267,73 @@ def _level(given: _Given) -> str:
     return level
 
 
-def _choice(*words: str) -> Callable[[_Given], str]:
+def _one_of(*words: str) -> Callable[[_Given], str]:
     def convert(given: _Given) -> str:
-        word = _text(given).lower()
+        # TOML writes on and off as booleans too.
+        word = {True: "on", False: "off"}.get(given.value) if isinstance(given.value, bool) else _text(given).lower()
         if word not in words:
             raise ValueError(f"expected one of {', '.join(words)}")
-        return word
+        return str(word)
 
     return convert
+
+
+def _origin(given: _Given) -> str:
+    from urllib.parse import urlsplit
+
+    text = _text(given).rstrip("/").lower()
+    parts = urlsplit(text)
+    plain = f"{parts.scheme}://{parts.netloc}" == text and "@" not in text
+    if parts.scheme not in ("http", "https") or not parts.hostname or not plain:
+        raise ValueError("expected an address such as https://executor.example, without a path")
+    return text
+
+
+def _names(given: _Given) -> tuple[str, ...]:
+    """A list, or text with commas between."""
+    value = given.value
+    names = value.split(",") if isinstance(value, str) else value
+    if not isinstance(names, list) or not all(isinstance(name, str) and name.strip().isidentifier() for name in names):
+        raise ValueError("expected names of environment variables")
+    return tuple(name.strip() for name in names)
+
+
+def _words(given: _Given) -> tuple[str, ...]:
+    """Scopes: a list, or text with blanks between. May be empty."""
+    words = given.value.split() if isinstance(given.value, str) else given.value
+    if not isinstance(words, list) or not all(isinstance(word, str) and _is_word(word) for word in words):
+        raise ValueError("expected scopes, such as executor:execute")
+    return tuple(words)
+
+
+def _is_word(word: str) -> bool:
+    return bool(word) and all("!" <= letter <= "~" and letter not in '"\\' for letter in word)
+
+
+def _url(given: _Given) -> str:
+    """As it is written: an issuer is compared letter by letter."""
+    from urllib.parse import urlsplit
+
+    text = _text(given)
+    parts = urlsplit(text)
+    plain = text.isascii() and not any(letter in text for letter in " @\\") and not parts.query and not parts.fragment
+    if parts.scheme not in ("http", "https") or not parts.hostname or not plain:
+        raise ValueError("expected an address such as https://login.example/realm")
+    return text
+
+
+def _reference(given: _Given) -> str:
+    text = given.value.strip() if isinstance(given.value, str) else ""
+    kind, _, where = text.partition(":")
+    if kind == "env" and where.isidentifier():
+        return text
+    if kind == "file" and where and where.isprintable():
+        return f"file:{(given.folder / Path(where).expanduser()).absolute()}"
+    raise ValueError("expected env:NAME or file:/path, never the secret itself")
+
+
+def _is_loopback(host: str) -> bool:
+    return host.lower() == "localhost" or host == "::1" or host.startswith("127.")
 
 
 def _host(given: _Given) -> str:
@@ -252,7 +348,8 @@ XDG = {
     "data": ("XDG_DATA_HOME", "~/.local/share"),
     "state": ("XDG_STATE_HOME", "~/.local/state"),
 }
-PATHS = ("data_dir", "state_dir", "remote_token_file")
+PATHS = ("data_dir", "state_dir", "vault_token_file", "remote_token_file", "oidc_client_secret")
+REFERENCES = ("oidc_client_secret",)
 CONVERTERS: dict[str, Callable[[_Given], Any]] = {
     "host": _host,
     "port": _integer(0, 65535),
@@ -262,16 +359,33 @@ CONVERTERS: dict[str, Callable[[_Given], Any]] = {
     "workers": _integer(1, 256),
     "slots": _integer(1, 1024),
     "approval_ttl_seconds": _integer(1, 365 * 86400),
+    "approval_limit_execution": _integer(1, 100_000),
+    "approval_limit_actor": _integer(1, 1_000_000),
     "max_code_bytes": _integer(1, 64 * MEGABYTE),
     "allow_private_hosts": _flag,
     "refresh_seconds": _integer(0, 365 * 86400),
     "log_level": _level,
+    "secrets_key": _one_of("file", "keyring"),
+    "secrets_environment": _names,
+    "vault_url": _origin,
+    "vault_token_file": _path,
+    "public_url": _origin,
+    "anonymous": _one_of("auto", "on", "off"),
+    "mcp_issuer": _url,
+    "mcp_audience": _text,
+    "mcp_jwks_url": _url,
+    "mcp_scopes": _words,
+    "mcp_workspace": _text,
+    "oidc_issuer": _url,
+    "oidc_client_id": _text,
+    "oidc_client_secret": _reference,
+    "oidc_default_role": _one_of("viewer", "member", "admin"),
     "deno_processes": _integer(1, 256),
     "remote_url": _text,
     "remote_token_file": _path,
     "remote_callback_url": _text,
-    "typecheck": _choice("error", "warn", "off"),
-    "typecheck_unavailable": _choice("warn", "fail"),
+    "typecheck": _one_of("error", "warn", "off"),
+    "typecheck_unavailable": _one_of("warn", "fail"),
     "limits.cpu_ms": _integer(1, 24 * 3_600_000),
     "limits.memory_bytes": _integer(MEGABYTE, 4096 * MEGABYTE),
     "limits.wall_ms": _integer(1, 30 * 86_400_000),
@@ -280,5 +394,5 @@ CONVERTERS: dict[str, Callable[[_Given], Any]] = {
     "limits.output_bytes": _integer(1, 1024 * MEGABYTE),
     "limits.log_bytes": _integer(0, 1024 * MEGABYTE),
 }
-OTHER_VARIABLES = ("EXECUTOR_CONFIG", "EXECUTOR_TOKEN", "EXECUTOR_PROGRAM")
+OTHER_VARIABLES = ("EXECUTOR_CONFIG", "EXECUTOR_TOKEN", "EXECUTOR_WORKSPACE", "EXECUTOR_PROGRAM")
 VARIABLES = (*map(variable, CONVERTERS), *OTHER_VARIABLES)

@@ -8,7 +8,11 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """`id` grows in commit order within a database, so a reader that remembers the last one misses nothing."""
+    """`id` grows in commit order within a database, so a reader that remembers the last one misses nothing.
+
+    `actor_id` and `origin` say who did it and from where; empty for what Executor did by itself. `seal` chains it to
+    the event before.
+    """
 
     id: int
     workspace_id: str
@@ -16,6 +20,9 @@ class Event:
     type: str
     at: int
     data: dict[str, Any]
+    actor_id: str = ""
+    origin: str = ""
+    seal: str = ""
 
 
 @dataclass(frozen=True, slots=True)

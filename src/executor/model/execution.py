@@ -63,6 +63,7 @@ class Execution:
     updated_at: int = 0
     finished_at: int | None = None
     runtime: str = ""
+    origin: str = ""  # by which credential it was submitted, from where
 
     def __post_init__(self) -> None:
         if not self.runtime:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-InteractionKind = Literal["approval", "unknown_outcome"]
+InteractionKind = Literal["approval", "credential", "oauth", "elicitation", "unknown_outcome"]
+Scope = Literal["once", "execution", "always"]
 InteractionStatus = Literal["pending", "approved", "denied", "expired", "cancelled", "superseded"]
 
 
@@ -21,6 +22,7 @@ class Binding:
     arguments_digest: str
     source_digest: str
     policy_revision: int
+    connection: str = ""  # its id and revision; empty when the call carries no credential
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ class Interaction:
     expires_at: int = 0
     settled_at: int | None = None
     settled_by: str = ""
+    settled_from: str = ""
+    scope: str = ""
     reason: str = ""
     result: str | None = None
     used: bool = False

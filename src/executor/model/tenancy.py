@@ -7,12 +7,28 @@ from typing import Literal
 
 Role = Literal["owner", "admin", "member", "viewer"]
 ActorKind = Literal["human", "agent"]
+Via = Literal["operator_token", "agent_token", "browser", "api_key", "anonymous", "bearer", "internal"]
+# discover: find and describe tools · execute: run code and see what came of it · read: look at everything of the
+# workspace · decide: settle interactions · connect: give one's own credentials · administer: sources, policies,
+# secrets, shared connections, keys of agents · manage: members, invitations, rules of the organization · own: the
+# organization itself
+Permission = Literal["discover", "execute", "read", "decide", "connect", "administer", "manage", "own"]
+
+AGENT: frozenset[Permission] = frozenset(("discover", "execute"))
+# What a key may be given: nothing that an agent holding it could use to decide or to change what it may do.
+KEY: frozenset[Permission] = frozenset(("discover", "execute", "read"))
+VIEWER: frozenset[Permission] = frozenset(("discover", "read"))
+MEMBER: frozenset[Permission] = VIEWER | {"execute", "decide", "connect"}
+ADMIN: frozenset[Permission] = MEMBER | {"administer", "manage"}
+OWNER: frozenset[Permission] = ADMIN | {"own"}
+ROLES: dict[Role, frozenset[Permission]] = {"viewer": VIEWER, "member": MEMBER, "admin": ADMIN, "owner": OWNER}
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
     id: str
     name: str
+    email: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +46,30 @@ class Workspace:
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """`human` may decide interactions and change settings; `agent` may only execute and discover."""
+    """Who a request acts as. What it may do follows from the credential that was shown, never from its content.
+
+    `via` and `credential_id` say what was shown, `address` from where; the audit keeps both.
+    """
 
     id: str
     workspace_id: str
     kind: ActorKind
     name: str
+    permissions: frozenset[Permission] | None = None
+    account_id: str = ""
+    via: Via = "internal"
+    credential_id: str = ""
+    address: str = ""
+
+    def may(self, permission: Permission) -> bool:
+        granted = self.permissions if self.permissions is not None else (OWNER if self.kind == "human" else AGENT)
+        return permission in granted
 
     @property
     def may_decide(self) -> bool:
-        return self.kind == "human"
+        return self.may("decide")
+
+    @property
+    def origin(self) -> str:
+        """For the audit: by which credential, from where."""
+        return " ".join(part for part in (self.via, self.credential_id, self.address) if part)

@@ -23,6 +23,7 @@ from sqlalchemy.pool import QueuePool
 
 from executor.errors import DataDirectoryUnusable, InvalidRequest, StorageError, StorageFull
 from executor.model.event import Announcement
+from executor.storage.chains import Heads
 
 T = TypeVar("T")
 Job = Callable[[Connection], Any]
@@ -63,6 +64,18 @@ class Database:
     async def read(self, job: Callable[[Connection], T]) -> T:
         return await self._loop.run_in_executor(self._readers, self._read, job)
 
+    async def compact(self) -> None:
+        """Write the file anew, so that nothing of what was deleted or overwritten is left in it or in the WAL."""
+        await self._loop.run_in_executor(self._readers, self._compact)
+
+    def _compact(self) -> None:
+        raw = self.engine.raw_connection()
+        try:
+            for statement in ("PRAGMA wal_checkpoint(TRUNCATE)", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
+                raw.cursor().execute(statement).fetchall()
+        finally:
+            raw.close()
+
     async def close(self) -> None:
         if not self._closed:
             self._closed = True
@@ -80,6 +93,7 @@ class Database:
 
     def _write_forever(self) -> None:
         with self.engine.connect().execution_options(writes=True) as connection:
+            connection.info["chains"] = Heads()
             while (group := self._next_group()) is not None:
                 self._commit(connection, group)
 
@@ -102,15 +116,18 @@ class Database:
     def _commit(self, connection: Connection, group: list[Queued]) -> None:
         new_events: list[Announcement] = []
         connection.info["new_events"] = new_events
+        heads: Heads = connection.info["chains"]
         outcomes: list[tuple[Queued, Any, BaseException | None]] = []
         try:
             with connection.begin():
                 for item in group:
                     outcomes.append((item, *run_job(connection, item.job, alone=len(group) == 1)))
+                heads.write(connection)
         except BaseException as error:  # noqa: BLE001 - the edge of the writer thread: every waiting job is told
             failure = storage_error(error) if isinstance(error, DBAPIError) else error
             outcomes = [(item, None, failure) for item in group]
             new_events = []
+            heads.forget()
         self._loop.call_soon_threadsafe(self._finish, outcomes, new_events)
 
     def _finish(self, outcomes: list[tuple[Queued, Any, BaseException | None]], events: list[Announcement]) -> None:
@@ -130,7 +147,8 @@ def run_job(connection: Connection, job: Job, *, alone: bool) -> tuple[Any, Base
     if alone:
         return job_result(connection, job)
     new_events: list[Announcement] = connection.info["new_events"]
-    before = len(new_events)
+    heads: Heads = connection.info["chains"]
+    before, mark = len(new_events), heads.mark()
     savepoint = connection.begin_nested()
     try:
         value = job(connection)
@@ -138,6 +156,7 @@ def run_job(connection: Connection, job: Job, *, alone: bool) -> tuple[Any, Base
     except Exception as error:  # noqa: BLE001 - handed to the job's own waiter
         savepoint.rollback()
         del new_events[before:]
+        heads.undo(mark)
         return None, storage_error(error) if isinstance(error, DBAPIError) else error
     return value, None
 

@@ -61,6 +61,7 @@ def insert(c: Connection, execution: Execution) -> None:
             "updated_at": execution.updated_at,
             "finished_at": execution.finished_at,
             "runtime": execution.runtime,
+            "origin": execution.origin,
         },
     )
 
@@ -128,9 +129,17 @@ def get(c: Connection, workspace_id: str, execution_id: str) -> Execution | None
 
 
 def page(
-    c: Connection, workspace_id: str, *, status: str | None = None, limit: int = 50, before: str | None = None
+    c: Connection,
+    workspace_id: str,
+    *,
+    actor_id: str | None = None,
+    status: str | None = None,
+    limit: int = 50,
+    before: str | None = None,
 ) -> list[Execution]:
     query = sa.select(executions).where(executions.c.workspace_id == workspace_id)
+    if actor_id is not None:
+        query = query.where(executions.c.actor_id == actor_id)
     if status:
         query = query.where(executions.c.status == status)
     if before:
@@ -183,4 +192,5 @@ def _execution(row: Any) -> Execution:
         updated_at=row.updated_at,
         finished_at=row.finished_at,
         runtime=row.runtime,
+        origin=row.origin,
     )

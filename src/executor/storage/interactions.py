@@ -12,7 +12,7 @@ from executor.model.ids import now_ms
 from executor.model.interaction import Binding, Interaction, InteractionStatus
 from executor.storage.prepared import Prepared
 from executor.storage.rows import dump, load
-from executor.storage.tables import interactions
+from executor.storage.tables import executions, interactions
 
 _id = interactions.c.id == sa.bindparam("key")
 _insert = Prepared(
@@ -26,6 +26,8 @@ _settle = Prepared(
         status=sa.bindparam("new_status"),
         settled_at=sa.bindparam("at"),
         settled_by=sa.bindparam("by"),
+        settled_from=sa.bindparam("origin"),
+        scope=sa.bindparam("covers"),
         reason=sa.bindparam("why"),
         result=sa.bindparam("given"),
     )
@@ -54,6 +56,8 @@ def insert(c: Connection, interaction: Interaction) -> None:
             "created_at": interaction.created_at,
             "expires_at": interaction.expires_at,
             "settled_by": "",
+            "settled_from": "",
+            "scope": "",
             "reason": "",
             "used": False,
         },
@@ -61,12 +65,20 @@ def insert(c: Connection, interaction: Interaction) -> None:
 
 
 def settle(
-    c: Connection, interaction_id: str, status: InteractionStatus, *, by: str, reason: str, result: str | None
+    c: Connection,
+    interaction_id: str,
+    status: InteractionStatus,
+    *,
+    by: str,
+    reason: str,
+    result: str | None,
+    origin: str = "",
+    scope: str = "",
 ) -> int | None:
     """When it was settled, for the one that settled it; None, and nothing changed, for a second one."""
     at = now_ms()
     values = {"key": interaction_id, "new_status": status, "at": at, "by": by, "why": reason, "given": result}
-    return at if _settle(c, values).rowcount == 1 else None
+    return at if _settle(c, {**values, "origin": origin, "covers": scope}).rowcount == 1 else None
 
 
 def use(c: Connection, interaction_id: str) -> bool:
@@ -91,6 +103,22 @@ def cancel_pending(c: Connection, execution_id: str) -> list[str]:
 def expired(c: Connection, now: int, limit: int = 200) -> list[Interaction]:
     query = sa.select(interactions).where(interactions.c.status == "pending", interactions.c.expires_at <= now)
     return [_interaction(row) for row in c.execute(query.limit(limit))]
+
+
+def count_open(c: Connection, workspace_id: str, actor_id: str, most: int) -> int:
+    """How much people are being asked on behalf of an actor; no further than `most`."""
+    mine = (interactions.c.workspace_id == workspace_id, interactions.c.status == "pending")
+    joined = sa.select(sa.literal(1)).join_from(
+        interactions, executions, interactions.c.execution_id == executions.c.id
+    )
+    found = joined.where(*mine, executions.c.actor_id == actor_id).limit(most).subquery()
+    return int(c.execute(sa.select(sa.func.count()).select_from(found)).scalar_one())
+
+
+def rebind(c: Connection, interaction_id: str, binding: Binding) -> None:
+    """A decision that itself changed the policies holds under the policies it made."""
+    changed = sa.update(interactions).where(interactions.c.id == interaction_id)
+    c.execute(changed.values(binding=dump(asdict(binding))))
 
 
 def get(c: Connection, workspace_id: str, interaction_id: str) -> Interaction | None:
@@ -135,6 +163,8 @@ def _interaction(row: Any) -> Interaction:
         expires_at=row.expires_at,
         settled_at=row.settled_at,
         settled_by=row.settled_by,
+        settled_from=row.settled_from,
+        scope=row.scope,
         reason=row.reason,
         result=row.result,
         used=bool(row.used),

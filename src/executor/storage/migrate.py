@@ -14,11 +14,12 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 
 from executor.errors import DataDirectoryUnusable, NewerDatabase
+from executor.storage import access  # noqa: F401 - its tables belong to the metadata
 from executor.storage.database import storage_error
 from executor.storage.tables import metadata
 
-HEAD = "0003"
-KNOWN = ("0001", "0002", "0003")
+HEAD = "0005"
+KNOWN = ("0001", "0002", "0003", "0005")
 MIGRATIONS = Path(__file__).parent / "migrations"
 # Alembic's own table, exactly as it would make it.
 VERSION = sa.Table(

@@ -10,6 +10,7 @@ from sqlalchemy.engine import Connection
 from executor.model.source import Source
 from executor.model.tool import Skipped
 from executor.storage import events
+from executor.storage.events import By
 from executor.storage.rows import dump, load
 from executor.storage.tables import sources, workspaces
 from executor.storage.tools import Differences
@@ -17,9 +18,9 @@ from executor.storage.tools import Differences
 TOLD = 50
 
 
-def insert(c: Connection, source: Source) -> None:
+def insert(c: Connection, source: Source, *, by: By = None) -> None:
     c.execute(sa.insert(sources), _row(source))
-    changed(c, source, "source.added")
+    changed(c, source, "source.added", by=by)
 
 
 def replace(c: Connection, source: Source, differences: Differences | None = None) -> bool:
@@ -31,18 +32,23 @@ def replace(c: Connection, source: Source, differences: Differences | None = Non
     return True
 
 
+def rewrite(c: Connection, source: Source) -> None:
+    """The same source, kept in another way: nothing that anyone would see has changed."""
+    c.execute(sa.update(sources).where(sources.c.id == source.id).values(config=dump(source.config)))
+
+
 def told(differences: Differences) -> dict[str, Any]:
     """For an event: how many, and the first of each."""
     parts = {"added": differences.added, "removed": differences.removed, "changed": differences.changed}
     return {name: {"count": len(paths), "paths": list(paths[:TOLD])} for name, paths in parts.items()}
 
 
-def delete(c: Connection, workspace_id: str, id_or_namespace: str) -> Source | None:
+def delete(c: Connection, workspace_id: str, id_or_namespace: str, *, by: By = None) -> Source | None:
     """Its tools and definitions go with it."""
     source = get(c, workspace_id, id_or_namespace)
     if source is not None:
         c.execute(sa.delete(sources).where(sources.c.id == source.id))
-        changed(c, source, "source.removed")
+        changed(c, source, "source.removed", by=by)
     return source
 
 
@@ -69,7 +75,7 @@ def everywhere(c: Connection) -> list[Source]:
     return [_source(row) for row in c.execute(sa.select(sources).order_by(sources.c.id))]
 
 
-def changed(c: Connection, source: Source, type: str, more: dict[str, Any] | None = None) -> None:
+def changed(c: Connection, source: Source, type: str, more: dict[str, Any] | None = None, *, by: By = None) -> None:
     raised = sa.update(workspaces).where(workspaces.c.id == source.workspace_id)
     c.execute(raised.values(catalog_revision=workspaces.c.catalog_revision + 1))
     data = {
@@ -82,7 +88,7 @@ def changed(c: Connection, source: Source, type: str, more: dict[str, Any] | Non
         "error": source.error,
         **(more or {}),
     }
-    events.append(c, source.workspace_id, type, data)
+    events.append(c, source.workspace_id, type, data, by=by)
 
 
 def _row(source: Source) -> dict[str, Any]:

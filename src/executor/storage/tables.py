@@ -40,6 +40,11 @@ accounts = Table(
     Column("id", String, primary_key=True),
     Column("name", String, nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    Column("email", String, nullable=False, default="", server_default=""),
+    Column("issuer", String, nullable=False, default="", server_default=""),
+    Column("subject", String, nullable=False, default="", server_default=""),
+    Column("disabled_at", BigInteger),
+    Index(None, "issuer", "subject"),
 )
 
 organizations = Table(
@@ -79,6 +84,11 @@ actors = Table(
     Column("kind", String, nullable=False),
     Column("name", String, nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    # An agent that an outside authorization server vouches for.
+    Column("issuer", String, nullable=False, default="", server_default=""),
+    Column("subject", String, nullable=False, default="", server_default=""),
+    Column("revoked_at", BigInteger),
+    Index(None, "workspace_id", "issuer", "subject"),
 )
 
 sources = Table(
@@ -152,16 +162,24 @@ definitions = Table(
     Column("links", Text, nullable=False),
 )
 
+# `level` is organization, workspace or toolkit; `owner_id` names the one it belongs to.
 policies = Table(
     "policies",
     metadata,
     Column("id", String, primary_key=True),
-    workspace_column(),
+    Column("level", String, nullable=False),
+    Column("owner_id", String, nullable=False),
     Column("position", Integer, nullable=False),
     Column("pattern", String, nullable=False),
     Column("action", String, nullable=False),
+    Column("conditions", Text, nullable=False, default="[]"),
+    Column("actor_id", String, nullable=False, default=""),
+    Column("source_id", String, nullable=False, default=""),
+    Column("effect", String, nullable=False, default=""),
+    Column("note", Text, nullable=False, default=""),
+    Column("created_by", String, nullable=False, default=""),
     Column("created_at", BigInteger, nullable=False),
-    Index(None, "workspace_id", "position"),
+    Index(None, "level", "owner_id", "position"),
 )
 
 executions = Table(
@@ -184,6 +202,7 @@ executions = Table(
     Column("updated_at", BigInteger, nullable=False),
     Column("finished_at", BigInteger),
     Column("runtime", String, nullable=False, server_default="typescript"),
+    Column("origin", String, nullable=False, default="", server_default=""),
     Index(None, "workspace_id", "status", "id"),
 )
 
@@ -228,6 +247,8 @@ interactions = Table(
     Column("reason", Text, nullable=False, default=""),
     Column("result", Text),
     Column("used", Boolean, nullable=False, default=False),
+    Column("settled_from", String, nullable=False, default="", server_default=""),
+    Column("scope", String, nullable=False, default="", server_default=""),
     Index(None, "execution_id", "call_seq"),
     Index(None, "workspace_id", "status", "id"),
     Index(None, "status", "expires_at"),
@@ -242,5 +263,18 @@ events = Table(
     Column("type", String, nullable=False),
     Column("at", BigInteger, nullable=False),
     Column("data", Text, nullable=False),
+    Column("actor_id", String, nullable=False, default="", server_default=""),
+    Column("origin", String, nullable=False, default="", server_default=""),
+    Column("seal", String, nullable=False, default="", server_default=""),
     Index(None, "execution_id", "id"),
+    Index(None, "workspace_id", "id"),
+)
+
+# The last link of each workspace's chain of events: its seal covers every event before it.
+chains = Table(
+    "chains",
+    metadata,
+    Column("workspace_id", String, ForeignKey("workspaces.id"), primary_key=True),
+    Column("event_id", BigInteger, nullable=False),
+    Column("seal", String, nullable=False),
 )

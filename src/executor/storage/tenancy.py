@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from executor.model.ids import new_id, now_ms
-from executor.model.tenancy import Account, Actor, ActorKind, Organization, Workspace
+from executor.model.tenancy import ROLES, Account, Actor, ActorKind, Organization, Role, Workspace
 from executor.storage.tables import accounts, actors, members, organizations, workspaces
 
 
@@ -55,5 +55,52 @@ def _create(c: Connection) -> None:
 
 def _actor(c: Connection, workspace_id: str, kind: ActorKind) -> Actor:
     mine = (actors.c.workspace_id == workspace_id, actors.c.kind == kind)
-    row: Any = c.execute(sa.select(actors).where(*mine).order_by(actors.c.id).limit(1)).one()
-    return Actor(row.id, row.workspace_id, row.kind, row.name)
+    return _read(c.execute(sa.select(actors).where(*mine).order_by(actors.c.id).limit(1)).one())
+
+
+def actor(c: Connection, workspace_id: str, actor_id: str) -> Actor | None:
+    mine = (actors.c.workspace_id == workspace_id, actors.c.id == actor_id)
+    row = c.execute(sa.select(actors).where(*mine)).first()
+    return _read(row) if row else None
+
+
+def agents(c: Connection, workspace_id: str) -> list[tuple[Actor, int]]:
+    """With the time each was made."""
+    mine = (actors.c.workspace_id == workspace_id, actors.c.kind == "agent")
+    return [(_read(row), row.created_at) for row in c.execute(sa.select(actors).where(*mine).order_by(actors.c.id))]
+
+
+def role(c: Connection, workspace_id: str, account_id: str) -> Role | None:
+    """Of an account in the organization of a workspace. None for strangers and for accounts that were disabled."""
+    query = (
+        sa.select(members.c.role)
+        .join(workspaces, workspaces.c.organization_id == members.c.organization_id)
+        .join(accounts, accounts.c.id == members.c.account_id)
+        .where(workspaces.c.id == workspace_id, members.c.account_id == account_id, accounts.c.disabled_at.is_(None))
+    )
+    found: Role | None = c.execute(query).scalar_one_or_none()
+    return found
+
+
+def human(c: Connection, workspace_id: str, account_id: str, *, create: bool = True) -> Actor | None:
+    """The actor of an account in a workspace, with what its role allows; made when a member first comes here."""
+    held = role(c, workspace_id, account_id) if account_id else None
+    if held is None:
+        return None
+    mine = (actors.c.workspace_id == workspace_id, actors.c.account_id == account_id, actors.c.kind == "human")
+    row = c.execute(sa.select(actors).where(*mine).order_by(actors.c.id).limit(1)).first()
+    if row is None and create:
+        name = c.execute(sa.select(accounts.c.name).where(accounts.c.id == account_id)).scalar_one()
+        return replace(add_actor(c, workspace_id, "human", name, account_id), permissions=ROLES[held])
+    return replace(_read(row), permissions=ROLES[held]) if row else None
+
+
+def add_actor(c: Connection, workspace_id: str, kind: ActorKind, name: str, account_id: str = "") -> Actor:
+    made = Actor(new_id("act"), workspace_id, kind, name, account_id=account_id)
+    row = {"id": made.id, "workspace_id": workspace_id, "account_id": account_id or None, "kind": kind, "name": name}
+    c.execute(sa.insert(actors), {**row, "created_at": now_ms()})
+    return made
+
+
+def _read(row: Any) -> Actor:
+    return Actor(row.id, row.workspace_id, row.kind, row.name, account_id=row.account_id or "")
