@@ -46,16 +46,17 @@ class Tokens:
             agent=load_or_create(data_dir / AGENT_FILE, AGENT_PREFIX),
         )
 
-    def authenticate(self, header: str | None) -> ActorKind:
-        """The kind of actor an `Authorization` header stands for."""
+    def recognise(self, header: str | None) -> tuple[ActorKind | None, str]:
+        """The bearer token of an `Authorization` header, and the kind of actor if it is one of these two."""
         scheme, _, token = (header or "").partition(" ")
+        token = token.strip()
         if scheme.lower() != "bearer" or not token:
             raise Unauthorized("this request carries no bearer token", hint=_HOW)
-        presented = _digest(token.strip())
+        presented = _digest(token)
         kinds = [kind for kind, known in self._digests if hmac.compare_digest(presented, known)]
-        if not kinds:
-            raise Unauthorized("this bearer token is not known here", hint=_HOW)
-        return kinds[0]
+        if not kinds and token.startswith(OPERATOR_PREFIX):
+            raise Unauthorized("this is not the token of this installation's operator", hint=_HOW)
+        return (kinds[0] if kinds else None), token
 
 
 _HOW = (

@@ -1,0 +1,98 @@
+"""Agents with a token and an actor of their own each, so that rules and the audit can tell them apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy.engine import Connection
+
+from executor.errors import Conflict, NotFound
+from executor.identity.minting import AGENT, mint
+from executor.model.ids import new_id, now_ms
+from executor.model.tenancy import AGENT as AGENT_PERMISSIONS
+from executor.model.tenancy import Actor
+from executor.storage import events, keys, subjects, tenancy
+from executor.storage.database import Database
+from executor.storage.keys import Key
+from executor.storage.tenancy import Tenancy
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """`key` is the last token that was made for it; None for the one whose token is a file of this installation."""
+
+    actor: Actor
+    created_at: int
+    key: Key | None = None
+
+
+async def create(database: Database, by: Actor, name: str, expires_at: int | None) -> tuple[Agent, str]:
+    """With its token, this one time. An agent of that name that was revoked comes back as the same actor."""
+    minted, at = mint(AGENT), now_ms()
+
+    def write(c: Connection) -> Agent:
+        actor, made_at = _free(c, by.workspace_id, name, at) or (
+            tenancy.add_actor(c, by.workspace_id, "agent", name),
+            at,
+        )
+        scopes = tuple(sorted(AGENT_PERMISSIONS))
+        key = Key(
+            new_id("key"),
+            by.workspace_id,
+            actor.id,
+            "agent",
+            name,
+            minted.prefix,
+            scopes,
+            by.id,
+            at,
+            expires_at=expires_at,
+        )
+        keys.insert(c, key, minted.digest)
+        told = {"agentId": actor.id, "keyId": key.id, "name": name, "prefix": key.prefix}
+        events.append(c, by.workspace_id, "agent.created", told, by=by)
+        return Agent(actor, made_at, key)
+
+    return await database.write(write), minted.token
+
+
+async def listing(database: Database, by: Actor) -> list[Agent]:
+    def read(c: Connection) -> list[Agent]:
+        last = {key.actor_id: key for key in keys.listing(c, by.workspace_id, "agent")}
+        return [Agent(actor, at, last.get(actor.id)) for actor, at in tenancy.agents(c, by.workspace_id)]
+
+    return await database.read(read)
+
+
+async def revoke(database: Database, local: Tenancy, by: Actor, agent_id: str) -> Agent:
+    at = now_ms()
+
+    def write(c: Connection) -> Agent:
+        found = next((pair for pair in tenancy.agents(c, by.workspace_id) if pair[0].id == agent_id), None)
+        if found is None:
+            raise NotFound(f"there is no agent {agent_id!r}", hint="see `executor agents list`")
+        if agent_id == local.agent.id:
+            raise Conflict(
+                "this installation's own agent has its token in a file",
+                hint="stop the daemon and remove agent.token from the data directory: the next start makes another",
+            )
+        tokens = keys.revoke_of_actor(c, by.workspace_id, agent_id, at)
+        if not tokens and not subjects.revoke_agent(c, by.workspace_id, agent_id, at):
+            raise Conflict(f"agent {agent_id} is revoked already", hint="nothing is left to do")
+        events.append(c, by.workspace_id, "agent.revoked", {"agentId": agent_id, "name": found[0].name}, by=by)
+        return Agent(*found, next(reversed(keys.listing(c, by.workspace_id, "agent", agent_id)), None))
+
+    return await database.write(write)
+
+
+def _free(c: Connection, workspace_id: str, name: str, now: int) -> tuple[Actor, int] | None:
+    """The actor of that name, which must have no token that works."""
+    for actor, made_at in tenancy.agents(c, workspace_id):
+        if actor.name == name:
+            owned = keys.listing(c, workspace_id, "agent", actor.id)
+            if not owned or any(key.usable(now) for key in owned):
+                raise Conflict(
+                    f"there is an agent {name!r} already", hint="choose another name, or `executor agents revoke` first"
+                )
+            return actor, made_at
+    return None

@@ -1,0 +1,109 @@
+"""Agents that nobody vouches for. Each gets an organization and a workspace of its own, where no human can decide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from sqlalchemy.engine import Connection
+
+from executor.errors import Busy, Forbidden, Unauthorized
+from executor.identity.attempts import Attempts
+from executor.identity.minting import ANONYMOUS, SESSION, digest, mint
+from executor.model.ids import new_id, now_ms
+from executor.model.tenancy import AGENT, Actor
+from executor.storage import anonymous, events, keys, tenancy, workspaces
+from executor.storage.anonymous import AnonymousSession
+from executor.storage.database import Database
+from executor.storage.keys import Key
+
+MOST = 200
+UNUSED_MS = 7 * 86_400_000
+TOKEN_MS = 86_400_000
+STARTS = 10
+STARTS_PER_SECOND = 10 / 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    session_id: str = field(repr=False)  # whoever knows it gets tokens; only its digest is kept
+    workspace_id: str
+    actor_id: str
+    client_id: str
+
+
+class Anonymous:
+    def __init__(self, database: Database, *, admitted: bool) -> None:
+        self._database = database
+        self._admitted = admitted
+        self.starts = Attempts(STARTS, STARTS_PER_SECOND)
+        self.failures = Attempts(STARTS, 1.0)
+
+    async def start(self, address: str) -> Started:
+        self._refuse_unwanted()
+        self.starts.take(address)
+        return await self._database.write(lambda c: _start(c, address))
+
+    async def token(self, session_id: str, client_id: str, address: str) -> tuple[str, int]:
+        """A bearer token and when it expires. The one before it ends."""
+        self._refuse_unwanted()
+        self.failures.check(address)
+        found = await self._database.write(lambda c: _token(c, session_id, client_id, address))
+        if found is None:
+            self.failures.spend(address)
+            raise Unauthorized(
+                "this session is not known here or has expired", hint="POST /v1/auth/anonymous/bootstrap starts another"
+            )
+        return found
+
+    def _refuse_unwanted(self) -> None:
+        if not self._admitted:
+            raise Forbidden(
+                "this daemon has no place for strangers",
+                hint="ask for a token of your own; an operator allows this with the setting anonymous = on",
+            )
+
+
+def _start(c: Connection, address: str) -> Started:
+    at = now_ms()
+    _forget(c, at)
+    if anonymous.count(c) >= MOST:
+        raise Busy(f"{MOST} anonymous sessions are in use", hint="try again later, or ask for a token of your own")
+    organization = workspaces.create_organization(c, "anonymous")
+    workspace = workspaces.create(c, organization.id, "default")
+    actor = tenancy.add_actor(c, workspace.id, "agent", "anonymous")
+    minted = mint(SESSION)
+    made = AnonymousSession(new_id("ano"), workspace.id, actor.id, new_id("cli"), at, at)
+    anonymous.insert(c, made, minted.digest)
+    told = {"clientId": made.client_id}
+    events.append(c, workspace.id, "session.started", told, by=_acting(actor, made, address))
+    return Started(minted.token, workspace.id, actor.id, made.client_id)
+
+
+def _token(c: Connection, session_id: str, client_id: str, address: str) -> tuple[str, int] | None:
+    at = now_ms()
+    found = anonymous.by_digest(c, digest(session_id), at - UNUSED_MS)
+    actor = tenancy.actor(c, found.workspace_id, found.actor_id) if found else None
+    if found is None or actor is None or client_id not in ("", found.client_id):
+        return None
+    minted, expires_at = mint(ANONYMOUS), at + TOKEN_MS
+    keys.remove_of_actor(c, found.workspace_id, actor.id)
+    scopes = tuple(sorted(AGENT))
+    key = Key(
+        new_id("key"), found.workspace_id, actor.id, "anonymous", "anonymous", minted.prefix, scopes, actor.id, at,
+        expires_at=expires_at,
+    )  # fmt: skip
+    keys.insert(c, key, minted.digest)
+    anonymous.touch(c, found.workspace_id, found.id, at)
+    told = {"keyId": key.id, "name": key.name, "scopes": list(scopes), "prefix": key.prefix}
+    events.append(c, found.workspace_id, "key.created", told, by=_acting(actor, found, address))
+    return minted.token, expires_at
+
+
+def _forget(c: Connection, at: int) -> None:
+    for old in anonymous.unused(c, at - UNUSED_MS):
+        keys.remove_of_actor(c, old.workspace_id, old.actor_id)
+        anonymous.remove(c, old.workspace_id, old.id)
+
+
+def _acting(actor: Actor, session: AnonymousSession, address: str) -> Actor:
+    return replace(actor, via="anonymous", credential_id=session.id, address=address)

@@ -1,0 +1,132 @@
+"""From what a request shows to the actor it acts as. Nothing known of it, or nothing left of it, means nobody."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from sqlalchemy.engine import Connection
+
+from executor.errors import NotFound, Unauthorized
+from executor.identity.attempts import Attempts
+from executor.identity.minting import digest as digest
+from executor.identity.shown import Shown
+from executor.model.ids import now_ms
+from executor.model.tenancy import KEY, ROLES, Actor, Via
+from executor.storage import browsers, keys, tenancy
+from executor.storage.database import Database
+from executor.storage.tenancy import Tenancy
+
+TOUCH_MS = 60_000
+TRIES = 60
+TRIES_PER_SECOND = 2.0
+REMEMBERED = 1024
+HINT = "send `Authorization: Bearer <token>`; `executor keys create` makes a key, `executor login` opens a browser"
+VIA: dict[keys.KeyKind, Via] = {"personal": "api_key", "agent": "agent_token", "anonymous": "anonymous"}
+# A token of a configured authorization server: the actor it stands for, or None if it is none.
+Verify = Callable[[str, str], Awaitable[Actor | None]]
+
+
+class Callers:
+    """`verify` is set where an outside authorization server is configured.
+
+    Failures are counted by address. One that fails all the time can't shut out others behind the same address, on a
+    laptop every program: what was known before is looked up all the same.
+    """
+
+    def __init__(self, database: Database, local: Tenancy, *, anonymous: bool = True) -> None:
+        self._database = database
+        self._local = local
+        self._anonymous = anonymous
+        self._known: OrderedDict[str, None] = OrderedDict()
+        self.attempts = Attempts(TRIES, TRIES_PER_SECOND)
+        self.verify: Verify | None = None
+
+    async def identify(self, shown: Shown) -> Actor:
+        actor = await self._identify(shown)
+        return await self._placed(replace(actor, address=shown.address), shown.workspace)
+
+    async def _identify(self, shown: Shown) -> Actor:
+        if shown.kind == "human":
+            return replace(self._local.operator, via="operator_token")
+        if shown.kind == "agent":
+            return replace(self._local.agent, via="agent_token")
+        seen = digest(shown.bearer or shown.session)
+        if seen not in self._known:
+            self.attempts.check(shown.address)
+        try:
+            actor = await self._look_up(shown)
+        except Unauthorized:  # a token of an outside server, which says why it is not good
+            self.attempts.spend(shown.address)
+            self._known.pop(seen, None)
+            raise
+        if actor is None:
+            self.attempts.spend(shown.address)
+            self._known.pop(seen, None)
+            raise Unauthorized("this credential is not known here, has expired or was revoked", hint=HINT)
+        self._remember(seen)
+        return actor
+
+    async def _look_up(self, shown: Shown) -> Actor | None:
+        if not shown.bearer:
+            return await self._by_session(shown.session) if shown.session else None
+        actor = await self._by_key(shown.bearer)
+        if actor is None and self.verify is not None:
+            actor = await self.verify(shown.bearer, shown.workspace)
+        return actor
+
+    def _remember(self, seen: str) -> None:
+        self._known[seen] = None
+        self._known.move_to_end(seen)
+        if len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)
+
+    async def _by_key(self, token: str) -> Actor | None:
+        at = now_ms()
+        found = await self._database.read(lambda c: keys.by_digest(c, digest(token)))
+        if found is None or not found.usable(at) or (found.kind == "anonymous" and not self._anonymous):
+            return None
+        actor = await self._database.read(lambda c: _owner(c, found))
+        if actor is not None and at - (found.last_used_at or 0) > TOUCH_MS:
+            await self._database.write(lambda c: keys.touch(c, found.workspace_id, found.id, at))
+        return actor
+
+    async def _by_session(self, token: str) -> Actor | None:
+        at, shown = now_ms(), digest(token)
+        found = await self._database.read(lambda c: browsers.by_digest(c, shown, at))
+        if found is None:
+            return None
+        actor = await self._database.read(
+            lambda c: tenancy.human(c, found.workspace_id, found.account_id, create=False)
+        )
+        if actor is not None and at - found.last_seen_at > TOUCH_MS:
+            await self._database.write(lambda c: browsers.touch(c, found.workspace_id, found.id, at))
+        return replace(actor, via="browser", credential_id=found.id) if actor else None
+
+    async def _placed(self, actor: Actor, workspace_id: str) -> Actor:
+        """In the workspace that was asked for, if it is one of the account's; any other is as if it did not exist."""
+        if not workspace_id or workspace_id == actor.workspace_id:
+            return actor
+        if actor.via not in ("operator_token", "browser"):
+            raise NotFound(f"there is no workspace {workspace_id!r}", hint="this credential belongs to one workspace")
+        there = await self._database.read(lambda c: tenancy.human(c, workspace_id, actor.account_id, create=False))
+        if there is None:
+            there = await self._database.write(lambda c: tenancy.human(c, workspace_id, actor.account_id))
+        if there is None:
+            raise NotFound(f"there is no workspace {workspace_id!r}", hint="see `executor workspaces list`")
+        return replace(there, via=actor.via, credential_id=actor.credential_id, address=actor.address)
+
+
+def _owner(c: Connection, key: keys.Key) -> Actor | None:
+    """A key never does more than its owner may; a key of someone who left does nothing."""
+    actor = tenancy.actor(c, key.workspace_id, key.actor_id)
+    if actor is None:
+        return None
+    granted = KEY & frozenset(key.scopes)
+    if actor.kind == "human":
+        role = tenancy.role(c, key.workspace_id, actor.account_id)
+        granted &= ROLES[role] if role else frozenset()
+        if not granted:
+            return None
+    return replace(actor, permissions=granted, via=VIA[key.kind], credential_id=key.id)

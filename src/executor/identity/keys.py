@@ -1,0 +1,63 @@
+"""Personal API keys: what a human gives to a program that acts for them, with at most what they may do themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlalchemy.engine import Connection
+
+from executor.errors import Conflict, Forbidden, NotFound
+from executor.identity.minting import PERSONAL, mint
+from executor.model.ids import new_id, now_ms
+from executor.model.tenancy import Actor, Permission
+from executor.storage import events, keys
+from executor.storage.database import Database
+from executor.storage.keys import Key
+
+MOST = 100
+
+
+async def create(
+    database: Database, by: Actor, name: str, scopes: Iterable[Permission], expires_at: int | None
+) -> tuple[Key, str]:
+    """The key and, this one time, its token."""
+    wanted = tuple(sorted(set(scopes)))
+    if beyond := [scope for scope in wanted if not by.may(scope)]:
+        raise Forbidden(f"you may not {beyond[0]} yourself, so no key of yours may", hint="leave that scope out")
+    minted, at = mint(PERSONAL), now_ms()
+    key = Key(
+        new_id("key"), by.workspace_id, by.id, "personal", name, minted.prefix, wanted, by.id, at, expires_at=expires_at
+    )
+
+    def write(c: Connection) -> None:
+        if keys.count_usable(c, by.workspace_id, by.id, at) >= MOST:
+            raise Conflict(f"you have {MOST} keys already", hint="`executor keys revoke` ends one")
+        keys.insert(c, key, minted.digest)
+        told = {"keyId": key.id, "name": name, "scopes": list(wanted), "prefix": key.prefix}
+        events.append(c, by.workspace_id, "key.created", told, by=by)
+
+    await database.write(write)
+    return key, minted.token
+
+
+async def listing(database: Database, by: Actor) -> list[Key]:
+    """One's own; those of everyone for whoever administers the workspace."""
+    whose = None if by.may("administer") else by.id
+    return await database.read(lambda c: keys.listing(c, by.workspace_id, "personal", whose))
+
+
+async def revoke(database: Database, by: Actor, key_id: str) -> Key:
+    at = now_ms()
+
+    def write(c: Connection) -> Key:
+        found = keys.get(c, by.workspace_id, key_id)
+        theirs = found is not None and found.kind == "personal" and (found.actor_id == by.id or by.may("administer"))
+        if found is None or not theirs:
+            raise NotFound(f"there is no key {key_id!r}", hint="see `executor keys list`")
+        if not keys.revoke(c, by.workspace_id, key_id, at):
+            raise Conflict(f"key {key_id} is revoked already", hint="nothing is left to do")
+        told = {"keyId": key_id, "name": found.name, "prefix": found.prefix}
+        events.append(c, by.workspace_id, "key.revoked", told, by=by)
+        return found
+
+    return await database.write(write)

@@ -1,0 +1,87 @@
+"""Members and their roles. Nobody gives or takes a role above their own, and an organization keeps an owner."""
+
+from __future__ import annotations
+
+from sqlalchemy.engine import Connection
+
+from executor.errors import Conflict, Forbidden, NotFound
+from executor.model.ids import now_ms
+from executor.model.tenancy import ROLES, Actor, Role
+from executor.storage import browsers, events, keys, members, workspaces
+from executor.storage.database import Database
+from executor.storage.members import Member
+from executor.storage.tenancy import Tenancy
+
+RANKS: tuple[Role, ...] = ("viewer", "member", "admin", "owner")
+
+
+def role_of(actor: Actor) -> Role | None:
+    """The highest whose permissions it has all of."""
+    held = [role for role in RANKS if all(actor.may(permission) for permission in ROLES[role])]
+    return held[-1] if held and actor.kind == "human" else None
+
+
+def refuse_above(by: Actor, role: Role) -> None:
+    own = role_of(by)
+    if own is None or RANKS.index(role) > RANKS.index(own):
+        raise Forbidden(f"the role {role} is above your own", hint="an owner may do this")
+
+
+async def listing(database: Database, by: Actor) -> list[Member]:
+    return await database.read(lambda c: members.listing(c, _organization(c, by)))
+
+
+async def change(database: Database, local: Tenancy, by: Actor, account_id: str, role: Role) -> Member:
+    refuse_above(by, role)
+
+    def write(c: Connection) -> Member:
+        organization_id = _organization(c, by)
+        before = _touchable(c, local, by, organization_id, account_id, leaves_owner=role == "owner")
+        if before.role != role:
+            members.change(c, organization_id, account_id, role)
+            told = {"accountId": account_id, "role": role, "before": before.role}
+            events.append(c, by.workspace_id, "member.changed", told, by=by)
+        return Member(before.account, role, before.created_at)
+
+    return await database.write(write)
+
+
+async def remove(database: Database, local: Tenancy, by: Actor, account_id: str) -> Member:
+    """With everything they could come back with: keys, sessions, links."""
+    at = now_ms()
+
+    def write(c: Connection) -> Member:
+        organization_id = _organization(c, by)
+        before = _touchable(c, local, by, organization_id, account_id, leaves_owner=False)
+        members.remove(c, organization_id, account_id)
+        for workspace_id in workspaces.ids(c, organization_id):
+            for actor_id in members.actors_of(c, workspace_id, account_id):
+                keys.revoke_of_actor(c, workspace_id, actor_id, at)
+            browsers.close_in_workspace(c, workspace_id, account_id, at)
+        told = {"accountId": account_id, "role": before.role, "name": before.account.name}
+        events.append(c, by.workspace_id, "member.removed", told, by=by)
+        return before
+
+    return await database.write(write)
+
+
+def _touchable(
+    c: Connection, local: Tenancy, by: Actor, organization_id: str, account_id: str, *, leaves_owner: bool
+) -> Member:
+    found = members.get(c, organization_id, account_id)
+    if found is None:
+        raise NotFound(f"there is no member {account_id!r}", hint="see `executor members list`")
+    refuse_above(by, found.role)
+    if found.role == "owner" and not leaves_owner:
+        if account_id == local.account.id and organization_id == local.organization.id:
+            raise Conflict(
+                "this installation's own account stays an owner",
+                hint="whoever can read operator.token acts as it; protect the data directory instead",
+            )
+        if members.owners(c, organization_id) == 1:
+            raise Conflict("the last owner stays", hint="make somebody else an owner first")
+    return found
+
+
+def _organization(c: Connection, by: Actor) -> str:
+    return workspaces.get(c, by.workspace_id)[1].id

@@ -1,0 +1,80 @@
+"""Browsers: a link that works once lets one sign in, and a cookie keeps it signed in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlalchemy.engine import Connection
+
+from executor.errors import Forbidden, NotFound, Unauthorized
+from executor.identity.minting import LINK, SESSION, digest, mint
+from executor.model.ids import now_ms
+from executor.model.tenancy import Actor
+from executor.storage import browsers, events, tenancy
+from executor.storage.browsers import BrowserSession
+from executor.storage.database import Database
+
+LINK_MS = 10 * 60_000
+SESSION_MS = 14 * 86_400_000
+KEPT_MS = 86_400_000
+
+
+async def create_link(database: Database, by: Actor, account_id: str = "") -> tuple[str, int]:
+    """The token that goes behind the `#` of a link, and when it expires. For somebody else only from an owner."""
+    account_id = account_id or by.account_id
+    if account_id != by.account_id and not by.may("own"):
+        raise Forbidden("only an owner may make a link for somebody else", hint="let them use their own")
+    minted, at = mint(LINK), now_ms()
+
+    def write(c: Connection) -> None:
+        if tenancy.human(c, by.workspace_id, account_id) is None:
+            raise NotFound(f"there is no member {account_id!r}", hint="see `executor members list`")
+        browsers.forget_links(c, at - KEPT_MS)
+        browsers.add_link(c, by.workspace_id, account_id, minted.digest, at=at, expires_at=at + LINK_MS)
+        events.append(c, by.workspace_id, "session.offered", {"accountId": account_id}, by=by)
+
+    await database.write(write)
+    return minted.token, at + LINK_MS
+
+
+async def sign_in(database: Database, token: str, *, agent: str, address: str) -> tuple[Actor, str, int]:
+    """Who came in, the token of the cookie, and when it expires."""
+    at = now_ms()
+
+    def write(c: Connection) -> tuple[Actor, str, int]:
+        used = browsers.use_link(c, digest(token), at)
+        actor = tenancy.human(c, *used) if used else None
+        if actor is None:
+            raise Unauthorized(
+                "this link is not known here, was used or has expired", hint="`executor login` makes another"
+            )
+        return open_for(c, actor, agent=agent, address=address, at=at)
+
+    return await database.write(write)
+
+
+def open_for(c: Connection, actor: Actor, *, agent: str, address: str, at: int) -> tuple[Actor, str, int]:
+    """A session for a human who has shown in some way who they are: a link, an invitation, an identity provider."""
+    minted, expires_at = mint(SESSION), at + SESSION_MS
+    session_id = browsers.open_session(
+        c, actor.workspace_id, actor.account_id, minted.digest, agent=agent, at=at, expires_at=expires_at
+    )
+    came = replace(actor, via="browser", credential_id=session_id, address=address)
+    events.append(c, actor.workspace_id, "session.opened", {"sessionId": session_id, "agent": agent[:200]}, by=came)
+    return came, minted.token, expires_at
+
+
+async def listing(database: Database, by: Actor) -> list[BrowserSession]:
+    at = now_ms()
+    return await database.read(lambda c: browsers.listing(c, by.account_id, at))
+
+
+async def close(database: Database, by: Actor, session_id: str) -> None:
+    at = now_ms()
+
+    def write(c: Connection) -> None:
+        if not browsers.close_session(c, by.account_id, session_id, at):
+            raise NotFound(f"there is no session {session_id!r}", hint="see `executor login --list`")
+        events.append(c, by.workspace_id, "session.closed", {"sessionId": session_id}, by=by)
+
+    await database.write(write)

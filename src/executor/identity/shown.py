@@ -1,0 +1,21 @@
+"""What a request shows to say who it is. It stands before the database is open, so it imports nothing heavy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from executor.model.tenancy import ActorKind
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """`kind` is set when the bearer token is one of this installation's own two; `session` is the browser's cookie.
+
+    `workspace` is the one the request wants to act in, if it says so.
+    """
+
+    kind: ActorKind | None = None
+    bearer: str = field(default="", repr=False)
+    session: str = field(default="", repr=False)
+    workspace: str = ""
+    address: str = ""

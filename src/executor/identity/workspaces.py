@@ -1,0 +1,94 @@
+"""Organizations and workspaces: who makes and names them."""
+
+from __future__ import annotations
+
+from sqlalchemy.engine import Connection
+
+from executor.errors import Conflict, NotFound
+from executor.model.tenancy import Actor, Organization, Workspace
+from executor.storage import events, members, tenancy, workspaces
+from executor.storage.database import Database
+from executor.storage.workspaces import Place
+
+MOST = 100
+
+
+async def listing(database: Database, by: Actor) -> list[Place]:
+    """Those that the account belongs to; a credential of one workspace sees that one."""
+    found = await database.read(lambda c: workspaces.of_account(c, by.account_id)) if by.account_id else []
+    everywhere = by.via in ("operator_token", "browser")
+    return [place for place in found if everywhere or place.workspace.id == by.workspace_id]
+
+
+async def current(database: Database, by: Actor) -> tuple[Workspace, Organization]:
+    return await database.read(lambda c: workspaces.get(c, by.workspace_id))
+
+
+async def create(database: Database, by: Actor, name: str) -> Workspace:
+    """In the organization of the workspace that one acts in."""
+
+    def write(c: Connection) -> Workspace:
+        _, organization = workspaces.get(c, by.workspace_id)
+        _refuse_taken(c, organization, name)
+        if len(workspaces.ids(c, organization.id)) >= MOST:
+            raise Conflict(f"this organization has {MOST} workspaces already", hint="use one of those")
+        made = workspaces.create(c, organization.id, name)
+        tenancy.human(c, made.id, by.account_id)
+        told = {"workspaceId": made.id, "name": name}
+        events.append(c, by.workspace_id, "workspace.created", told, by=by)
+        return made
+
+    return await database.write(write)
+
+
+async def rename(database: Database, by: Actor, workspace_id: str, name: str) -> Workspace:
+    def write(c: Connection) -> Workspace:
+        _, organization = workspaces.get(c, by.workspace_id)
+        if workspace_id not in workspaces.ids(c, organization.id):
+            raise NotFound(f"there is no workspace {workspace_id!r}", hint="see `executor workspaces list`")
+        before, _ = workspaces.get(c, workspace_id)
+        if before.name != name:
+            _refuse_taken(c, organization, name)
+            workspaces.rename(c, organization.id, workspace_id, name)
+            told = {"workspaceId": workspace_id, "name": name, "before": before.name}
+            events.append(c, by.workspace_id, "workspace.renamed", told, by=by)
+        return Workspace(workspace_id, organization.id, name)
+
+    return await database.write(write)
+
+
+async def create_organization(database: Database, by: Actor, name: str) -> Place:
+    """With a first workspace, and the one who asks as its owner."""
+
+    def write(c: Connection) -> Place:
+        mine = {place.organization.id for place in workspaces.of_account(c, by.account_id)}
+        if len(mine) >= MOST:
+            raise Conflict(f"you belong to {MOST} organizations already", hint="use one of those")
+        organization = workspaces.create_organization(c, name)
+        members.add(c, organization.id, by.account_id, "owner")
+        made = workspaces.create(c, organization.id, "default")
+        tenancy.human(c, made.id, by.account_id)
+        told = {"organizationId": organization.id, "name": name, "workspaceId": made.id}
+        events.append(c, by.workspace_id, "organization.created", told, by=by)
+        return next(place for place in workspaces.of_account(c, by.account_id) if place.workspace.id == made.id)
+
+    return await database.write(write)
+
+
+async def rename_organization(database: Database, by: Actor, organization_id: str, name: str) -> Organization:
+    def write(c: Connection) -> Organization:
+        _, before = workspaces.get(c, by.workspace_id)
+        if organization_id != before.id:
+            raise NotFound(f"there is no organization {organization_id!r}", hint="see `executor organizations list`")
+        if before.name != name:
+            workspaces.rename_organization(c, before.id, name)
+            told = {"organizationId": before.id, "name": name, "before": before.name}
+            events.append(c, by.workspace_id, "organization.renamed", told, by=by)
+        return Organization(before.id, name)
+
+    return await database.write(write)
+
+
+def _refuse_taken(c: Connection, organization: Organization, name: str) -> None:
+    if workspaces.named(c, organization.id, name):
+        raise Conflict(f"there is a workspace {name!r} already", hint="choose another name")

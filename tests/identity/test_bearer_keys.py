@@ -1,0 +1,201 @@
+"""Keys of an issuer: every asymmetric kind, rotation, and how often the issuer is asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from executor.errors import IssuerUnavailable, OAuthFailed, Unauthorized
+from executor.identity import jwks, signed
+from executor.identity.issuer import RETRY_SECONDS, Issuer, places
+from executor.identity.jwks import FRESH_SECONDS, INTERVAL_SECONDS, STALE_SECONDS, KeySet
+from executor.sources.egress import Egress
+from tests.support.issuing import Issuing, a_key, issuing, new_key
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Direct:
+    """Answers of an issuer without a network, counted."""
+
+    def __init__(self, authority: Issuing) -> None:
+        self.authority = authority
+        self.asked: list[str] = []
+        self.is_down = False
+
+    async def document(self, url: str, bearer: str = "") -> dict[str, Any] | None:
+        self.asked.append(url)
+        if self.is_down:
+            raise OAuthFailed("nobody answers")
+        status, body, _ = self.authority.answer("GET", url.removeprefix(self.authority.origin), b"", {})
+        return body if status == 200 else None
+
+    async def post_form(self, url: str, form: Mapping[str, str], headers: Mapping[str, str]) -> Any:
+        raise AssertionError("nothing is posted for keys")
+
+    @property
+    def fetches(self) -> int:
+        return sum(url.endswith("/jwks") for url in self.asked)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def authority() -> Issuing:
+    return Issuing("https://login.example")
+
+
+@pytest.fixture
+def wire(authority: Issuing) -> Direct:
+    return Direct(authority)
+
+
+@pytest.fixture
+def keys(authority: Issuing, wire: Direct, clock: Clock) -> KeySet:
+    return KeySet(Issuer(authority.issuer, wire, clock=clock), wire, clock=clock)
+
+
+@pytest.mark.parametrize("algorithm", [*signed.ALGORITHMS])
+async def test_every_asymmetric_algorithm_is_verified(algorithm: str, authority: Issuing, keys: KeySet) -> None:
+    authority.algorithm, authority.key = algorithm, a_key(algorithm)
+    token = authority.token()
+    await keys.verify(signed.read(token))
+    head, _, signature = token.rpartition(".")
+    with pytest.raises(Unauthorized):
+        await keys.verify(signed.read(f"{head}.{signature[:-8]}{signature[:8]}"))
+
+
+async def test_keys_are_fetched_once(authority: Issuing, keys: KeySet, wire: Direct) -> None:
+    for _ in range(5):
+        await keys.verify(signed.read(authority.token()))
+    assert wire.fetches == 1
+
+
+async def test_a_new_key_is_found_and_an_old_one_forgotten(
+    authority: Issuing, keys: KeySet, wire: Direct, clock: Clock
+) -> None:
+    old = authority.token()
+    await keys.verify(signed.read(old))
+    authority.key = a_key("RS256", "second")
+    clock.now += INTERVAL_SECONDS
+    await keys.verify(signed.read(authority.token()))
+    assert wire.fetches == 2
+    with pytest.raises(Unauthorized):
+        await keys.verify(signed.read(old))
+
+
+async def test_an_unknown_key_is_looked_for_at_most_once_in_an_interval(
+    authority: Issuing, keys: KeySet, wire: Direct, clock: Clock
+) -> None:
+    await keys.verify(signed.read(authority.token()))
+    for _ in range(10):
+        clock.now += INTERVAL_SECONDS / 5
+        with pytest.raises(Unauthorized):
+            await keys.verify(signed.read(authority.token(header={"kid": "unknown"})))
+    assert wire.fetches == 3
+
+
+async def test_keys_are_believed_for_a_while_when_the_issuer_is_away_and_then_no_more(
+    authority: Issuing, keys: KeySet, wire: Direct, clock: Clock
+) -> None:
+    await keys.verify(signed.read(authority.token()))
+    wire.is_down = True
+    clock.now += FRESH_SECONDS + 1
+    await keys.verify(signed.read(authority.token()))
+    clock.now += STALE_SECONDS
+    with pytest.raises(IssuerUnavailable):
+        await keys.verify(signed.read(authority.token()))
+    wire.is_down = False
+    clock.now += RETRY_SECONDS
+    await keys.verify(signed.read(authority.token()))
+
+
+async def test_an_issuer_that_is_away_is_not_asked_again_at_once(
+    authority: Issuing, keys: KeySet, wire: Direct, clock: Clock
+) -> None:
+    wire.is_down = True
+    for _ in range(5):
+        with pytest.raises(IssuerUnavailable):
+            await keys.verify(signed.read(authority.token()))
+    assert len(wire.asked) == len(places(authority.issuer))
+
+
+async def test_a_token_that_names_no_key_is_taken_only_if_one_alone_could_be_meant(
+    authority: Issuing, wire: Direct, clock: Clock
+) -> None:
+    token = signed.read(authority.signed('{"alg": "RS256"}', json.dumps(authority.claims())))
+    public = [authority.key.as_dict(private=False), a_key("ES256").as_dict(private=False)]
+    assert len(jwks.chosen(jwks.parsed(public), token)) == 1
+    public.append(a_key("RS256", "second").as_dict(private=False))
+    assert jwks.chosen(jwks.parsed(public), token) == []
+
+
+def test_keys_that_must_not_verify_are_left_out() -> None:
+    good = a_key("RS256").as_dict(private=False)
+    weak = new_key("RS256", "x").as_dict(private=False)
+    bad: list[Any] = [
+        {"kty": "oct", "k": "c2VjcmV0", "kid": "shared"},
+        a_key("RS256").as_dict(private=True),
+        {**good, "use": "enc"},
+        {**good, "alg": "HS256"},
+        {**good, "alg": "none"},
+        {**good, "kid": 5},
+        {**weak, "n": weak["n"][:170]},
+        {**good, "n": "!!"},
+        {"kty": "EC", "crv": "secp256k1", "x": "AA", "y": "AA"},
+        {"kty": "EC", "crv": "P-256", "x": "AA", "y": "AA"},
+        {"kty": "OKP", "crv": "Ed25519"},
+        {},
+        None,
+        "key",
+    ]
+    assert jwks.parsed(bad) == ()
+    assert len(jwks.parsed([*bad, good])) == 1
+
+
+@pytest.mark.parametrize("said", ["https://login.example/", "https://evil.example", None, 5])
+async def test_metadata_of_another_issuer_is_not_believed(authority: Issuing, wire: Direct, said: Any) -> None:
+    authority.metadata = {"issuer": said}
+    with pytest.raises(IssuerUnavailable, match="can't be used"):
+        await Issuer(authority.issuer, wire).metadata()
+
+
+@pytest.mark.parametrize("address", ["javascript:alert(1)", "file:///etc/passwd", "http://login.example/jwks", 5])
+async def test_an_endpoint_must_be_an_encrypted_address(authority: Issuing, wire: Direct, address: Any) -> None:
+    authority.metadata = {"jwks_uri": address}
+    with pytest.raises(IssuerUnavailable):
+        await Issuer(authority.issuer, wire).address("jwks_uri")
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Issuing]:
+    with issuing("/realm") as authority:
+        yield authority
+
+
+async def test_what_the_issuer_names_on_a_private_network_is_not_reached(served: Issuing) -> None:
+    """Only what an operator wrote is open: a hostile issuer can't point us at another port of this machine."""
+    from executor.daemon.issuers import IssuerWire
+
+    egress = Egress()
+    try:
+        with issuing() as other:
+            wire = IssuerWire(egress, served.issuer)
+            assert await wire.document(f"{served.issuer}/jwks") is not None
+            with pytest.raises(OAuthFailed):
+                await wire.document(f"{other.issuer}/jwks")
+            assert other.ledger.asked.total() == 0
+    finally:
+        await egress.close()

@@ -1,0 +1,114 @@
+"""No query reads or changes rows of a workspace without naming the workspace."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import executor
+from executor.storage import access
+
+ROOT = Path(executor.__path__[0])
+SCOPED = {table.name for table in access.metadata.sorted_tables if "workspace_id" in table.c}
+MODULES = ("executor.storage.tables", "executor.storage.access")
+VERBS = ("select", "update", "delete", "join", "join_from", "select_from", "exists")
+NAMED = re.compile(r"workspace_id\b(?: ==|\.in_)")
+# Queries that name no workspace, by why that is right. A new one must be put here by hand.
+SHOWN = "what is shown says which row it is, and the row says which workspace"
+JOURNAL = "of an execution that was found in its workspace before; its owner is fenced by the epoch"
+FOUND = "of a row that was read with its workspace before"
+UPKEEP = "the daemon's own upkeep, never an answer to somebody"
+REASONS = {
+    SHOWN: """
+        anonymous:by_digest browsers:by_digest browsers:use_link keys:by_digest
+        oauth:flow oauth:known_flow oauth:spend_flow oauth:by_browser oauth:bind_flow oauth:replace_flow
+    """,
+    "of one account: a human's browsers are theirs in whichever workspace": "browsers:close_session browsers:listing",
+    "of one account: whether it was ever a member of anything": "subjects:was_member",
+    JOURNAL: """
+        calls:_start calls:_answer calls:close
+        executions:_owner executions:_finish executions:_locked executions:_claim executions:_park executions:cancel
+        interactions:_settle interactions:_use interactions:_of_execution interactions:supersede interactions:rebind
+        interactions:cancel_pending permits:add permits:of_execution permits:_denials events:count_logs
+    """,
+    FOUND: """
+        chains:_read chains:_write
+        connections:update connections:set_status connections:raise_revision connections:named connections:of_source
+        connections:touch connections:grant connections:store_grant connections:claim_refresh
+        connections:finish_refresh connections:release_refresh connections:reseal_grant
+        oauth:put_client oauth:reseal_client secrets:replace_value secrets:reseal secrets:touch
+        sources:rewrite sources:delete sources:by_id tools:show tools:names tools:_own tools:_delete
+    """,
+    UPKEEP: """
+        anonymous:count anonymous:unused browsers:forget_links connections:every_grant interactions:expired
+        oauth:insert_flow oauth:every_client oauth:every_flow sources:everywhere secrets:every_sealed tools:unseen
+        secrets/rotation:keys_in_use
+    """,
+}
+LISTED = [part for listed in REASONS.values() for part in listed.split()]
+KNOWN = {part if "/" in part else f"storage/{part}" for part in LISTED}
+
+
+def functions() -> Iterator[tuple[str, str, set[str]]]:
+    """Each piece of code that queries: its name, its text, and the scoped tables it queries."""
+    for path in sorted(ROOT.rglob("*.py")):
+        if "migrations" in path.parts:
+            continue
+        text = path.read_text(encoding="utf-8")
+        if "sqlalchemy" not in text:
+            continue
+        module = ast.parse(text)
+        tables_here = _tables(module)
+        for name, node in _pieces(module):
+            if queried := _queried(node, tables_here):
+                yield (
+                    f"{path.relative_to(ROOT).as_posix().removesuffix('.py')}:{name}",
+                    ast.get_source_segment(text, node) or "",
+                    queried,
+                )
+
+
+def _pieces(module: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
+    for node in module.body:
+        if isinstance(node, ast.ClassDef):
+            yield from (
+                (f"{node.name}.{child.name}", child) for child in node.body if isinstance(child, ast.FunctionDef)
+            )
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name, node
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            yield ast.unparse(target), node
+
+
+def _tables(module: ast.Module) -> set[str]:
+    """The names under which a module knows tables that belong to workspaces."""
+    here = [node for node in module.body if isinstance(node, ast.ImportFrom) and node.module in MODULES]
+    imported = [alias for node in here for alias in node.names]
+    return {alias.asname or alias.name for alias in imported if alias.name in SCOPED}
+
+
+def _queried(node: ast.AST, known: set[str]) -> set[str]:
+    calls = [part for part in ast.walk(node) if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)]
+    if not any(call.func.attr in VERBS for call in calls if isinstance(call.func, ast.Attribute)):
+        return set()
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} & known
+
+
+def unscoped() -> dict[str, list[str]]:
+    return {name: sorted(queried) for name, text, queried in functions() if not NAMED.search(text)}
+
+
+def test_every_query_of_a_table_that_belongs_to_workspaces_names_the_workspace() -> None:
+    assert {name: queried for name, queried in unscoped().items() if name not in KNOWN} == {}
+
+
+def test_every_reason_is_of_a_query_that_is_there() -> None:
+    assert set(unscoped()) >= KNOWN
+
+
+def test_there_are_tables_and_queries_to_look_at() -> None:
+    assert {"executions", "api_keys", "connections", "secrets", "events", "browser_sessions"} <= SCOPED
+    assert sum(1 for _ in functions()) > 80
