@@ -12,7 +12,7 @@ from executor.catalog.search.entry import Entry
 from executor.catalog.search.segment import built
 from executor.errors import InvalidRequest, NotFound
 from executor.model.policy import Policy
-from executor.policy.decide import decide
+from executor.policy.decide import Subject, decide
 from executor.policy.visibility import Visibility, visibility
 from tests.catalog.conftest import House
 from tests.sources.openapi.documents import answers
@@ -36,7 +36,9 @@ async def connected(house: House) -> None:
 
 
 def veil(pattern: str, action: Any = "deny") -> Visibility:
-    found = visibility([Policy("p", "w", 0, pattern, action), Policy("q", "w", 1, "nothing", "deny")])
+    found = visibility(
+        [Policy("p", "workspace", "w", 0, pattern, action), Policy("q", "workspace", "w", 1, "nothing", "deny")]
+    )
     assert found is not None
     return found
 
@@ -119,13 +121,13 @@ async def test_a_denied_tool_is_not_found_counted_or_suggested(house: House) -> 
 @pytest.mark.parametrize("pattern", ["**", "a.**", "a.*.c", "a.b.c", "a.b", "b.**", "*.b.*"])
 @pytest.mark.parametrize("path", ["a.b.c", "a.b", "a.b.c.d", "b.c"])
 def test_what_is_hidden_is_what_is_denied(pattern: str, path: str) -> None:
-    denied = decide(path, "read", [Policy("p", "w", 0, pattern, "deny")]).action == "deny"
+    denied = decide(Subject(path, "read"), [Policy("p", "workspace", "w", 0, pattern, "deny")]).action == "deny"
     assert veil(pattern).hides(path) == denied
     assert not veil(pattern, "allow").hides(path)
 
 
 def test_without_a_denial_nothing_is_hidden() -> None:
-    assert visibility([Policy("p", "w", 0, "**", "allow")]) is None
+    assert visibility([Policy("p", "workspace", "w", 0, "**", "allow")]) is None
 
 
 async def test_an_answer_has_room_for_so_much_and_says_what_was_cut(house: House) -> None:

@@ -205,7 +205,7 @@ async def test_compressed_answers_are_read(
 
 
 @pytest.mark.parametrize(
-    ("encoding", "body"), [("gzip", b"not gzip"), ("gzip", gzip.compress(b"x" * 99)[:-9]), ("br", b"x")]
+    ("encoding", "body"), [("gzip", b"not gzip"), ("gzip", gzip.compress(b"x" * 99, mtime=0)[:-9]), ("br", b"x")]
 )
 async def test_a_broken_encoding_is_an_error_not_an_answer(
     egress: Egress, upstream: Upstream, encoding: str, body: bytes

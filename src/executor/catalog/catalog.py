@@ -25,7 +25,9 @@ from executor.catalog.shelf import Recent, Shelf
 from executor.catalog.signatures import COMPACT, FULL, signature
 from executor.catalog.upkeep import Upkeep
 from executor.catalog.validation import Validator, compile_schema, invalid_arguments, problems
+from executor.connections.connections import Connections
 from executor.errors import NotFound, ToolError
+from executor.model.credential import Credential
 from executor.model.source import Source
 from executor.model.tool import Effect, Tool
 from executor.sources.kind import Checks, Kind, Probe, Progress, SourceRequest, silent
@@ -35,6 +37,7 @@ from executor.storage import sources as source_rows
 from executor.storage import tools as tool_rows
 from executor.storage import versions
 from executor.storage.database import Database
+from executor.storage.events import By
 from executor.storage.tools import Head
 
 SIGNATURE_STEPS = 9
@@ -44,11 +47,16 @@ class Catalog:
     """Reads come from memory when warm; a change of a source drops what was remembered of its workspace."""
 
     def __init__(
-        self, database: Database, kinds: Kinds | Mapping[str, Kind], *, search_folder: Path | None = None
+        self,
+        database: Database,
+        kinds: Kinds | Mapping[str, Kind],
+        *,
+        search_folder: Path | None = None,
+        connections: Connections | None = None,
     ) -> None:
         self._database = database
         self._kinds = kinds if isinstance(kinds, Kinds) else Kinds.of(kinds)
-        self.upkeep = Upkeep(database, self._kinds, self._forget)
+        self.upkeep = Upkeep(database, self._kinds, self._forget, connections)
         self._indexes = Indexes(database, search_folder)
         self._discovery = {
             language: Discovery(database, self._indexes, partial(self._deepened, language)) for language in LANGUAGES
@@ -93,9 +101,19 @@ class Catalog:
         if isinstance(kind, Checks):
             await kind.check(source, tool, arguments)
 
-    async def invoke(self, tool: Tool, arguments: dict[str, Any], *, idempotency_key: str) -> str:
-        kind, source = await self._kind_of(tool)
-        return await kind.invoke(source, tool, arguments, idempotency_key)
+    async def invoke(
+        self,
+        tool: Tool,
+        arguments: dict[str, Any],
+        *,
+        idempotency_key: str,
+        source: Source | None = None,
+        credential: Credential | None = None,
+    ) -> str:
+        """`source` is the tool's own, as the caller has it (with the values of its config), if it has it."""
+        kind, known = await self._kind_of(tool)
+        given = {} if credential is None else {"credential": credential}
+        return await kind.invoke(source or known, tool, arguments, idempotency_key, **given)
 
     async def nearest(self, workspace_id: str, path: str, limit: int = 3, *, veil: Veil | None = None) -> list[str]:
         """Nothing that `veil` hides is named."""
@@ -197,8 +215,8 @@ class Catalog:
         """What a source would be, without connecting it."""
         return await self.upkeep.probe(request)
 
-    async def add_source(self, workspace_id: str, request: SourceRequest) -> Source:
-        return await self.upkeep.add(workspace_id, request)
+    async def add_source(self, workspace_id: str, request: SourceRequest, *, by: By = None) -> Source:
+        return await self.upkeep.add(workspace_id, request, by=by)
 
     async def refresh(self, workspace_id: str, id_or_namespace: str, progress: Progress = silent) -> Refreshed:
         """A source that can't be read keeps its tools and is marked `failing`; the error says why."""
@@ -207,8 +225,8 @@ class Catalog:
     async def refresh_source(self, workspace_id: str, id_or_namespace: str) -> Source:
         return (await self.refresh(workspace_id, id_or_namespace)).source
 
-    async def remove_source(self, workspace_id: str, id_or_namespace: str) -> Source:
-        return await self.upkeep.remove(workspace_id, id_or_namespace)
+    async def remove_source(self, workspace_id: str, id_or_namespace: str, *, by: By = None) -> Source:
+        return await self.upkeep.remove(workspace_id, id_or_namespace, by=by)
 
     async def version(self, workspace_id: str, schema_digest: str) -> dict[str, Any]:
         """A tool as it was when a call was made to it, whatever has become of it since."""

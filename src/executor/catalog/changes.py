@@ -13,7 +13,9 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from executor.catalog import namespaces
+from executor.catalog import namespaces, reading
+from executor.connections.connections import Connections
+from executor.connections.statics import as_before
 from executor.errors import NamespaceTaken, NotFound, SourceError
 from executor.model.ids import new_id, now_ms
 from executor.model.packed import DefinitionRow, Packed, ToolRow
@@ -23,6 +25,7 @@ from executor.sources.kind import Kind, Progress, SourceRequest, Unchanged, sile
 from executor.storage import sources, tools, versions
 from executor.storage.checkpoint import checkpoint
 from executor.storage.database import Database
+from executor.storage.events import By
 from executor.storage.tools import Differences
 
 OPERATION = "operation"
@@ -39,9 +42,17 @@ class Refreshed:
     unchanged: bool = False
 
 
-async def add(database: Database, kind: Kind, workspace_id: str, request: SourceRequest) -> Source:
+async def add(
+    database: Database,
+    kind: Kind,
+    workspace_id: str,
+    request: SourceRequest,
+    connections: Connections | None = None,
+    *,
+    by: By = None,
+) -> Source:
     await check_namespace(database, workspace_id, request.namespace)
-    loaded = await kind.load(request)
+    loaded, error = await reading.first(kind, request)
     namespaces.check(loaded.namespace)
     packed, rows = await stored(database, workspace_id, loaded, request.progress)
     fresh = Source(
@@ -54,19 +65,21 @@ async def add(database: Database, kind: Kind, workspace_id: str, request: Source
         created_at=now_ms(),
     )
     source = filled(fresh, loaded, packed)
+    source = replace(source, status="failing", error=error) if error else source
     generation = await offered(database, source, rows)
 
-    def write(c: Connection) -> None:
+    def write(c: Connection) -> Source:
         refuse_taken(c, workspace_id, source.namespace)
-        sources.insert(c, source)
-        tools.show(c, source, generation)
+        kept = connections.statics.hidden(c, source) if connections is not None else source
+        sources.insert(c, kept, by=by)
+        tools.show(c, kept, generation)
+        return kept
 
     try:
-        await database.write(write)
+        return await database.write(write)
     except NamespaceTaken:
         await sweep(database, source.id)
         raise
-    return source
 
 
 async def check_namespace(database: Database, workspace_id: str, namespace: str) -> None:
@@ -76,19 +89,26 @@ async def check_namespace(database: Database, workspace_id: str, namespace: str)
         await database.read(lambda c: refuse_taken(c, workspace_id, namespace))
 
 
-async def refresh(database: Database, kind: Kind, source: Source, progress: Progress = silent) -> Refreshed:
-    request = kind.reload_request(source)
+async def refresh(
+    database: Database,
+    kind: Kind,
+    source: Source,
+    progress: Progress = silent,
+    connections: Connections | None = None,
+) -> Refreshed:
+    request = await reading.again(kind, source, connections)
     names = await database.read(lambda c: names_of(c, source))
     try:
         loaded = await kind.load(replace(request, again=True, names=names, progress=progress))
     except Unchanged:
         return await unchanged(database, source)
-    except SourceError as error:
+    except SourceError as raised:
+        error = reading.redacted(raised, request)
         failing = replace(source, status="failing", error=error.message)
         await database.write(lambda c: sources.replace(c, failing))
-        raise
+        raise error from raised
     packed, rows = await stored(database, source.workspace_id, loaded, progress)
-    fresh = filled(source, loaded, packed)
+    fresh = as_before(source, filled(source, loaded, packed))
     differences, other = await database.read(lambda c: tools.differences(c, source.id, rows))
     generation = await offered(database, fresh, rows) if other else 0
     stays = await database.write(lambda c: switch(c, fresh, generation, differences))
@@ -172,8 +192,21 @@ def operation_of(binding: dict[str, Any]) -> str:
     return f"{binding['method']} {binding['path']}" if "method" in binding and "path" in binding else ""
 
 
-async def remove(database: Database, workspace_id: str, id_or_namespace: str) -> Source:
-    source = await database.write(lambda c: sources.delete(c, workspace_id, id_or_namespace))
+async def remove(
+    database: Database,
+    workspace_id: str,
+    id_or_namespace: str,
+    connections: Connections | None = None,
+    *,
+    by: By = None,
+) -> Source:
+    def write(c: Connection) -> Source | None:
+        found = sources.get(c, workspace_id, id_or_namespace)
+        if found is not None and connections is not None:
+            connections.forget_source(c, found)
+        return sources.delete(c, workspace_id, id_or_namespace, by=by)
+
+    source = await database.write(write)
     if source is None:
         raise no_source(id_or_namespace)
     await sweep(database, source.id)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from typing import Any
 
 from executor.catalog import changes
 from executor.catalog.changes import Refreshed
+from executor.connections.connections import Connections
 from executor.errors import ExecutorError
+from executor.model.credential import Credential
 from executor.model.ids import now_ms
 from executor.model.source import Source
 from executor.sources import probing, templates
@@ -17,15 +20,24 @@ from executor.sources.kind import Forgets, Probe, Progress, SourceRequest, silen
 from executor.sources.registry import Kinds
 from executor.storage import sources
 from executor.storage.database import Database
+from executor.storage.events import By
 
 TICK_SECONDS = 60.0
+TELLING = ("mcp", "graphql")  # kinds that ask the service itself when they are read
 logger = logging.getLogger(__name__)
 
 
 class Upkeep:
     """`forget` is told of each source that has changed, so that nothing old is remembered of it."""
 
-    def __init__(self, database: Database, kinds: Kinds, forget: Callable[[Source], None]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        kinds: Kinds,
+        forget: Callable[[Source], None],
+        connections: Connections | None = None,
+    ) -> None:
+        self._connections = connections
         self._database = database
         self._kinds = kinds
         self._forget = forget
@@ -43,7 +55,7 @@ class Upkeep:
             probing.check_consent(await self._kinds.get(kind.kind), kind)
         return await probing.probe(self._kinds, request)
 
-    async def add(self, workspace_id: str, request: SourceRequest) -> Source:
+    async def add(self, workspace_id: str, request: SourceRequest, *, by: By = None) -> Source:
         probing.check_shape(request)
         request = await probing.with_kind(self._kinds, templates.applied(request))
         if request.kind:
@@ -52,7 +64,7 @@ class Upkeep:
         request = await probing.resolve(self._kinds, request)
         kind = await self._kinds.get(request.kind)
         probing.check_consent(kind, request)
-        source = await changes.add(self._database, kind, workspace_id, request)
+        source = await changes.add(self._database, kind, workspace_id, request, self._connections, by=by)
         self._forget(source)
         return source
 
@@ -64,18 +76,27 @@ class Upkeep:
             kind = await self._kinds.get(source.kind)
             self._tried[source.id] = now_ms()
             try:
-                return await changes.refresh(self._database, kind, source, progress)
+                return await changes.refresh(self._database, kind, source, progress, self._connections)
             finally:
                 self._forget(source)
 
-    async def remove(self, workspace_id: str, id_or_namespace: str) -> Source:
-        source = await changes.remove(self._database, workspace_id, id_or_namespace)
+    async def remove(self, workspace_id: str, id_or_namespace: str, *, by: By = None) -> Source:
+        source = await changes.remove(self._database, workspace_id, id_or_namespace, self._connections, by=by)
         self._locks.pop(source.id, None)
         self._forget(source)
         kind = self._kinds.ready(source.kind)
         if isinstance(kind, Forgets):
             await kind.forget(source)
         return source
+
+    async def try_credential(self, source: Source, credential: Credential) -> bool:
+        """Read the source with it; what was read is thrown away. False if reading it tells nothing about that."""
+        kind = await self._kinds.get(source.kind)
+        if source.kind not in TELLING:
+            return False
+        opened = (await self._connections.opened(source))[0] if self._connections is not None else source
+        await kind.load(replace(kind.reload_request(opened), credential=credential, validators={}))
+        return True
 
     def source_changed(self, source_id: str) -> None:
         """A kind noticed it. However often it is told meanwhile, the source is read once more after this."""

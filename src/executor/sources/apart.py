@@ -72,7 +72,7 @@ async def elsewhere(function: Build, request: SourceRequest, parts: tuple[Any, .
             *(sys.executable, "-S", "-P", "-c", "from executor.sources import worker; worker.run()"),
             stdin=file,
             stdout=asyncio.subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": python_path()},
+            env={**own_environment(), "PYTHONPATH": python_path()},
         )
         try:
             async with asyncio.timeout(seconds):
@@ -84,6 +84,11 @@ async def elsewhere(function: Build, request: SourceRequest, parts: tuple[Any, .
                 process.kill()
             await process.wait()
         return loaded_from(head, file)
+
+
+def own_environment() -> dict[str, str]:
+    """Without the daemon's settings, among which are secrets."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("EXECUTOR_")}
 
 
 def write_job(file: IO[bytes], job: tuple[Any, ...], parts: tuple[Any, ...]) -> None:

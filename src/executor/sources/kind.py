@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
+from executor.model.credential import Credential
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
 
@@ -18,6 +19,11 @@ DAMAGED = "damaged"
 
 def silent(text: str) -> None:
     """Progress that nobody watches."""
+
+
+def as_it_came(content: bytes) -> bytes:
+    """For a source that is read without any credential: there is nothing that it could echo."""
+    return content
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,9 @@ class SourceRequest:
     (`group.name`, without the namespace) by the operation they belong to (`tool.binding["operation"]`), so that they
     stay. The kind's `reload_request` fills in what it finds in the config; the catalog adds `names` and `progress`.
     Only then is a file read from disk, because a new request's path may come from anyone.
+
+    `credential` goes with the requests to its own origin, and is kept nowhere. `redact` takes out of what was read
+    any echo of it, or of the `headers`.
     """
 
     kind: str = ""
@@ -58,6 +67,8 @@ class SourceRequest:
     validators: dict[str, str] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     progress: Progress = silent
+    credential: Credential | None = None
+    redact: Callable[[bytes], bytes] = as_it_came
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +118,16 @@ class Kind(Protocol):
     def arrange(self, tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
         """Arguments in the form that `strict_schema` describes. Raises ToolError if the forms contradict."""
 
-    async def invoke(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
-        """JSON text of the answer. Raises ToolError."""
+    async def invoke(
+        self,
+        source: Source,
+        tool: Tool,
+        arguments: dict[str, Any],
+        idempotency_key: str,
+        *,
+        credential: Credential | None = None,
+    ) -> str:
+        """JSON text of the answer. Raises ToolError. A `credential` is sent to its own origin only."""
 
     async def close(self) -> None: ...
 

@@ -10,9 +10,11 @@ import orjson
 from graphql import GraphQLSchema
 
 from executor.errors import EgressRefused, SourceUnreachable
+from executor.model.credential import Credential
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
 from executor.sources import grants
+from executor.sources.credentials import with_credential
 from executor.sources.egress import Bounds, Egress, Outgoing
 from executor.sources.graphql import documents, probing, reading
 from executor.sources.graphql.calls import Body, call_of
@@ -80,12 +82,21 @@ class GraphQL:
         if document_argument(tool, arguments):
             await self._body(source, tool, arguments)
 
-    async def invoke(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
+    async def invoke(
+        self,
+        source: Source,
+        tool: Tool,
+        arguments: dict[str, Any],
+        idempotency_key: str,
+        *,
+        credential: Credential | None = None,
+    ) -> str:
         if tool.binding["type"] == "describe":
             return await self._describe(source, tool, arguments["name"])
         body = await self._body(source, tool, arguments)
         headers = probing.headers_of(tuple((name, value) for name, value in source.config["headers"]))
         outgoing = Outgoing("POST", source.config["base_url"], headers, body.encode())
+        outgoing = with_credential(outgoing, credential)
         origins = frozenset(source.config["origins"])
         try:
             answer = await self._egress.send(outgoing, origins=origins, bounds=self._call_bounds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,6 +16,7 @@ from executor.model.source import Loaded
 from executor.model.tool import Skipped
 from executor.sources import grants
 from executor.sources.addresses import parse, shown
+from executor.sources.credentials import with_credential
 from executor.sources.digests import with_digests
 from executor.sources.egress import Answer, Bounds, Egress, Outgoing
 from executor.sources.graphql import introspection, sdl
@@ -81,10 +83,11 @@ async def download(
     """The source's headers are for its service: they go along only to the same origin."""
     same = parse(address).origin == parse(request.base_url or request.location).origin
     headers = {"Accept": "*/*", **(dict(request.headers) if same else {})}
-    answer = await egress.send(Outgoing("GET", address, headers), origins=origins, bounds=bounds)
+    outgoing = with_credential(Outgoing("GET", address, headers), request.credential)
+    answer = await egress.send(outgoing, origins=origins, bounds=bounds)
     if answer.status != 200:
         raise wrong_status(address, answer, STATUS_HINTS)
-    return answer.body
+    return request.redact(answer.body)
 
 
 async def introspect(
@@ -93,8 +96,9 @@ async def introspect(
     """Asked twice if need be: a service that rejects a modern question may answer an old one."""
     for modern in (True, False):
         body = orjson.dumps({"query": introspection.question(modern=modern)})
-        outgoing = Outgoing("POST", endpoint, headers_of(request.headers), body)
+        outgoing = with_credential(Outgoing("POST", endpoint, headers_of(request.headers), body), request.credential)
         answer = await egress.send(outgoing, origins=origins, bounds=bounds)
+        answer = replace(answer, body=request.redact(answer.body))
         value = json_of(answer)
         data = value.get("data") if isinstance(value, dict) else None
         if isinstance(data, dict) and isinstance(data.get("__schema"), dict):

@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from executor.errors import InvalidRequest
+from executor.model.credential import Credential
 from executor.model.digest import digest
 from executor.sources.addresses import shown
+from executor.sources.credentials import command_origin
+from executor.sources.credentials import with_credential as put
+from executor.sources.egress import Outgoing
 
 Transport = Literal["http", "sse", "stdio"]
 TRANSPORTS: tuple[Transport, ...] = ("http", "sse", "stdio")
@@ -42,6 +46,11 @@ class Endpoint:
     def digest(self) -> str:
         return digest(asdict(self))
 
+    @property
+    def place(self) -> str:
+        """The same for every credential: fit for the name of a file."""
+        return digest([self.transport, self.url, self.command, self.directory])
+
 
 def of_config(config: Mapping[str, Any]) -> Endpoint:
     return Endpoint(
@@ -53,6 +62,20 @@ def of_config(config: Mapping[str, Any]) -> Endpoint:
         headers=tuple((name, value) for name, value in config["headers"]),
         origins=tuple(config["origins"]),
     )
+
+
+def with_credential(endpoint: Endpoint, credential: Credential | None) -> Endpoint:
+    """As headers, or in the environment of the command and of nothing else; never among its arguments."""
+    if credential is None:
+        return endpoint
+    if endpoint.command:
+        if credential.origin != command_origin(endpoint.command):
+            return endpoint
+        given = dict(credential.environment)
+        kept = [pair for pair in endpoint.environment if pair[0] not in given]
+        return replace(endpoint, environment=tuple(sorted([*kept, *given.items()])))
+    sent = put(Outgoing("POST", endpoint.url, dict(endpoint.headers)), credential)
+    return replace(endpoint, url=sent.url, headers=tuple(sent.headers.items()))
 
 
 def of_command(command: tuple[str, ...], options: Mapping[str, Any]) -> Endpoint:

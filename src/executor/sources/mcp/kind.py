@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import json
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from executor.errors import ConsentRequired, ExecutorError, SourceError, SourceUnreachable, ToolError
+from executor.model.credential import Credential
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
 from executor.sources import grants
 from executor.sources.addresses import parse
 from executor.sources.egress import Egress
-from executor.sources.kind import Probe, SourceRequest
+from executor.sources.kind import Probe, SourceRequest, as_it_came
 from executor.sources.loading import Loading
 from executor.sources.mcp import endpoint as endpoints
 from executor.sources.mcp import names, probing, results
@@ -24,9 +26,11 @@ from executor.sources.mcp.changes import Changes
 from executor.sources.mcp.endpoint import Endpoint
 from executor.sources.mcp.link import Link
 from executor.sources.mcp.listing import list_tools
-from executor.sources.mcp.loading import build_catalog
+from executor.sources.mcp.loading import build_catalog, unlisted
 from executor.sources.mcp.rpc import HEADER_MISMATCH, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from executor.sources.reach import PUBLIC, Reach
+
+MAX_LINKS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,7 @@ class Mcp:
         self._egress = egress
         self._state_dir = state_dir
         self._limits = limits or Limits()
-        self._links: dict[str, Link] = {}
+        self._links: dict[tuple[str, str], Link] = {}
         self._unclaimed: dict[str, Link] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._changes = Changes(on_changed)
@@ -104,7 +108,22 @@ class Mcp:
                 self._unclaimed.pop(endpoint.digest, None)
                 await link.close()
             raise with_last_words(error) from error
+        if request.redact is not as_it_came:
+            listed = json.loads(request.redact(json.dumps(listed, ensure_ascii=False).encode("utf-8", "replace")))
         return await self._loading.run(lambda stopped: build_catalog(request, endpoint, connection.server, listed))
+
+    async def pending(self, request: SourceRequest, error: SourceError) -> Loaded | None:
+        """A server that wants a credential first is connected without tools: they come once it has one."""
+        auth = error.details.get("auth")
+        if request.command or not auth:
+            return None
+        request = await grants.opened(request)
+        found = await probing.look(request, self._reach) if "transport" not in request.options else None
+        transport = found.endpoint.transport if found is not None else request.options.get("transport", "http")
+        url = found.endpoint.url if found is not None else request.location
+        origins = await grants.settled(request, url, anywhere=self._egress.allow_private)
+        endpoint = replace(probing.endpoint_at(request, url, transport), origins=tuple(origins))
+        return unlisted(request, endpoint, auth)
 
     def reload_request(self, source: Source) -> SourceRequest:
         config = source.config
@@ -129,9 +148,17 @@ class Mcp:
     def arrange(self, tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
         return arguments
 
-    async def invoke(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
+    async def invoke(
+        self,
+        source: Source,
+        tool: Tool,
+        arguments: dict[str, Any],
+        idempotency_key: str,
+        *,
+        credential: Credential | None = None,
+    ) -> str:
         """The protocol has no idempotency keys: a call that may have arrived is never sent again."""
-        link = self._link_of(source)
+        link = self._link_of(source, credential)
         params = {"name": tool.binding["operation"], "arguments": arguments}
         try:
             result = await self._call(link, params)
@@ -150,10 +177,10 @@ class Mcp:
 
     async def forget(self, source: Source) -> None:
         """Close what was kept open for a source that is gone, also if nothing was ever called over it."""
-        unclaimed = endpoints.of_config(source.config).digest
-        link = self._links.pop(source.id, None) or self._unclaimed.pop(unclaimed, None)
+        links = [self._links.pop(key) for key in list(self._links) if key[0] == source.id]
+        unclaimed = self._unclaimed.pop(endpoints.of_config(source.config).digest, None)
         self._changes.forget(source.id)
-        if link is not None:
+        for link in (*links, *([unclaimed] if unclaimed is not None else ())):
             await link.close()
 
     async def close(self) -> None:
@@ -210,24 +237,29 @@ class Mcp:
         """A new source's connection waits, unclaimed, for its first call: then the source has an id."""
         source_id = request.source_id if isinstance(request, Reading) else ""
         if source_id:
-            return self._link_to(source_id, endpoint)
+            return self._link_to(source_id, endpoint, request.credential)
         link = self._unclaimed.get(endpoint.digest)
         if link is None:
             link = self._unclaimed[endpoint.digest] = self._new_link(endpoint)
         return link
 
-    def _link_of(self, source: Source) -> Link:
-        return self._link_to(source.id, endpoints.of_config(source.config))
+    def _link_of(self, source: Source, credential: Credential | None = None) -> Link:
+        return self._link_to(source.id, endpoints.of_config(source.config), credential)
 
-    def _link_to(self, source_id: str, endpoint: Endpoint) -> Link:
-        """Sessions are never shared between sources: what one workspace did in it is no other's business."""
-        link = self._links.get(source_id)
+    def _link_to(self, source_id: str, endpoint: Endpoint, credential: Credential | None) -> Link:
+        """Sessions are never shared between sources or credentials: what one did in it is no other's business."""
+        key = source_id, credential.digest if credential is not None else ""
+        endpoint = endpoints.with_credential(endpoint, credential)
+        link = self._links.pop(key, None)
         if link is not None and link.endpoint == endpoint:
+            self._links[key] = link
             return link
         if link is not None:
             self._close_later(link)
+        while len(self._links) >= MAX_LINKS:
+            self._close_later(self._links.pop(next(iter(self._links))))
         unclaimed = self._unclaimed.pop(endpoint.digest) if endpoint.digest in self._unclaimed else None
-        link = self._links[source_id] = unclaimed or self._new_link(endpoint)
+        link = self._links[key] = unclaimed or self._new_link(endpoint)
         link.watch(lambda: self._changes.tell(source_id))
         return link
 
@@ -267,7 +299,7 @@ class Mcp:
         if self._state_dir is None:
             return None
         word = names.identifier(names.telling_word(endpoint.command) or "command")
-        return self._state_dir / "mcp" / f"{word}-{endpoint.digest[:12]}.log"
+        return self._state_dir / "mcp" / f"{word}-{endpoint.place[:12]}.log"
 
 
 def with_last_words(error: SourceError) -> SourceError:

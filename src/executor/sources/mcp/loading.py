@@ -30,18 +30,29 @@ def build_catalog(request: SourceRequest, endpoint: Endpoint, server: dict[str, 
         definitions=listing.definitions,
         skipped=listing.skipped,
         document_digest=digest([tool.schema_digest for tool in listing.tools]),
-        config={
-            "transport": endpoint.transport,
-            "location": endpoint.url or command_line(endpoint.command),
-            "command": list(endpoint.command),
-            "environment": [list(pair) for pair in endpoint.environment],
-            "directory": endpoint.directory,
-            "headers": [list(pair) for pair in endpoint.headers],
-            "origins": list(endpoint.origins),
-            "allow_private": request.allow_private,
-            "server": {key: tools.clean(value, MAX_INSTRUCTIONS) for key, value in server.items()},
-        },
+        config=config_of(request, endpoint, server),
     )
+
+
+def config_of(request: SourceRequest, endpoint: Endpoint, server: dict[str, str]) -> dict[str, Any]:
+    return {
+        "transport": endpoint.transport,
+        "location": endpoint.url or command_line(endpoint.command),
+        "command": list(endpoint.command),
+        "environment": [list(pair) for pair in endpoint.environment],
+        "directory": endpoint.directory,
+        "headers": [list(pair) for pair in endpoint.headers],
+        "origins": list(endpoint.origins),
+        "allow_private": request.allow_private,
+        "server": {key: tools.clean(value, MAX_INSTRUCTIONS) for key, value in server.items()},
+    }
+
+
+def unlisted(request: SourceRequest, endpoint: Endpoint, auth: list[dict[str, Any]]) -> Loaded:
+    """A server that lists nothing before it has a credential; `auth` is what it asks for."""
+    namespace = request.namespace or names.namespace_from("", urlsplit(endpoint.url).hostname or "", ())
+    config = {**config_of(request, endpoint, {}), "auth": auth}
+    return Loaded(request.name or namespace, namespace, (), {}, (), "", config)
 
 
 def no_tools(endpoint: Endpoint, listing: tools.Listing) -> DocumentInvalid:

@@ -15,7 +15,7 @@ from executor.errors import EgressRefused, InvalidRequest, SourceError, SourceUn
 from executor.sources.addresses import shown
 from executor.sources.kind import Auth, Probe, SourceRequest
 from executor.sources.mcp import names
-from executor.sources.mcp.endpoint import TRANSPORTS, Endpoint, printable
+from executor.sources.mcp.endpoint import TRANSPORTS, Endpoint, printable, with_credential
 from executor.sources.mcp.exchange import Exchange
 from executor.sources.reach import Reach
 
@@ -124,11 +124,16 @@ def endpoint_at(request: SourceRequest, url: str, transport: Any) -> Endpoint:
     return Endpoint(transport, url=url, headers=request.headers, origins=request.origins)
 
 
+def open_endpoint(request: SourceRequest, endpoint: Endpoint) -> Endpoint:
+    """As it is asked, which is not as it is kept: a credential is never part of what a source remembers."""
+    return with_credential(endpoint, request.credential)
+
+
 async def look_at(request: SourceRequest, url: str, reach_of: ReachOf) -> Found | None:
     http = await asyncio.to_thread(_http)
     endpoint = endpoint_at(request, url, "http")
     reach = reach_of(url, endpoint.origins)
-    async with http.open_client(endpoint, reach=reach, limit=MAX_GREETING) as client:
+    async with http.open_client(open_endpoint(request, endpoint), reach=reach, limit=MAX_GREETING) as client:
         try:
             found = await greet(client, endpoint)
         except SourceUnreachable as error:
@@ -140,7 +145,7 @@ async def look_at(request: SourceRequest, url: str, reach_of: ReachOf) -> Found 
     if found is not None:
         return found
     endpoint = replace(endpoint, transport="sse")
-    async with http.open_client(endpoint, reach=reach, limit=MAX_GREETING) as client:
+    async with http.open_client(open_endpoint(request, endpoint), reach=reach, limit=MAX_GREETING) as client:
         try:
             return Found(endpoint) if await streams(client, url) else None
         except SourceUnreachable as error:

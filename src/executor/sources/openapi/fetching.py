@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from executor.errors import EgressRefused, SourceUnreachable
 from executor.sources.addresses import shown
+from executor.sources.credentials import with_credential
 from executor.sources.egress import Answer, Bounds, Egress, Outgoing
 from executor.sources.kind import SourceRequest, Unchanged
 from executor.sources.loading import Loading
@@ -32,6 +33,11 @@ class Read:
     data: bytes
     location: str
     validators: dict[str, str]
+
+
+def bare(answered: str, asked: str, wanted: str) -> str:
+    """Where it came from, without what a credential added to the address."""
+    return wanted if answered == asked else answered
 
 
 def address_of(request: SourceRequest) -> str:
@@ -86,8 +92,9 @@ class Fetcher:
 
     async def get(self, request: SourceRequest, url: str, headers: dict[str, str] | None = None) -> Answer:
         sent = {"Accept": ACCEPT_DOCUMENT, **own_headers(request, url), **(headers or {})}
-        outgoing = Outgoing("GET", url, sent)
-        return await self._egress.send(outgoing, origins=frozenset(request.origins), bounds=self._bounds)
+        outgoing = with_credential(Outgoing("GET", url, sent), request.credential)
+        answer = await self._egress.send(outgoing, origins=frozenset(request.origins), bounds=self._bounds)
+        return replace(answer, body=request.redact(answer.body), url=bare(answer.url, outgoing.url, url))
 
     async def others(self, request: SourceRequest, root: dict[str, object], location: str) -> linked.Linked:
         """The documents that this one refers to."""

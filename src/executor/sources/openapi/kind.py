@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from executor.errors import EgressRefused, SourceUnreachable
+from executor.model.credential import Credential
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
 from executor.sources import apart, grants
 from executor.sources.addresses import shown
+from executor.sources.credentials import with_credential
 from executor.sources.egress import Answer, Bounds, Egress, Outgoing
-from executor.sources.kind import Probe, SourceRequest, Unchanged
+from executor.sources.kind import Probe, SourceRequest, Unchanged, as_it_came
 from executor.sources.loading import Loading, in_time
 from executor.sources.openapi import arguments as forms
 from executor.sources.openapi import linked, listing, parsing, probing
@@ -59,10 +61,11 @@ class OpenApi:
                 raise Unchanged
             request.progress("indexing operations")
             parts = (read.data, read.location, others.contents, others.refused)
-            loaded = await apart.build(read_catalog, request, *parts, loading=self._loading)
+            loaded = await apart.build(read_catalog, without_values(request), *parts, loading=self._loading)
             server, anywhere = loaded.config["base_url"], self._egress.allow_private
             origins = await grants.settled(request, server, anywhere=anywhere)
-            loaded = replace(loaded, config={**loaded.config, "origins": origins})
+            headers = [list(pair) for pair in request.headers]
+            loaded = replace(loaded, config={**loaded.config, "origins": origins, "headers": headers})
             return with_validators(loaded, read, has_others=bool(others.contents))
 
     async def _others(self, request: SourceRequest, read: Read) -> linked.Linked:
@@ -96,21 +99,39 @@ class OpenApi:
     def arrange(self, tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
         return forms.arrange(tool, arguments)
 
-    async def invoke(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
+    async def invoke(
+        self,
+        source: Source,
+        tool: Tool,
+        arguments: dict[str, Any],
+        idempotency_key: str,
+        *,
+        credential: Credential | None = None,
+    ) -> str:
         if "all" in tool.binding:
-            return await listing.collect(self, source, tool, arguments)
-        return result_text(tool, await self.send(source, tool, arguments, idempotency_key))
+            return await listing.collect(Sending(self, credential), source, tool, arguments)
+        return result_text(tool, await self.send(source, tool, arguments, idempotency_key, credential))
 
-    async def send(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str = "") -> Answer:
+    async def send(
+        self,
+        source: Source,
+        tool: Tool,
+        arguments: dict[str, Any],
+        idempotency_key: str = "",
+        credential: Credential | None = None,
+    ) -> Answer:
         base_url = tool.binding["server"] or source.config["base_url"]
         outgoing = build_request(base_url, tool.binding, forms.arrange(tool, arguments), idempotency_key)
-        return await self.dispatch(source, tool, outgoing)
+        return await self.dispatch(source, tool, outgoing, credential)
 
-    async def dispatch(self, source: Source, tool: Tool, outgoing: Outgoing) -> Answer:
+    async def dispatch(
+        self, source: Source, tool: Tool, outgoing: Outgoing, credential: Credential | None = None
+    ) -> Answer:
         """Sends a request of the tool. The source's own headers go only to the origin of its base URL."""
         headers = source.config.get("headers")
         if headers and origin_of(outgoing.url) == origin_of(source.config["base_url"]):
             outgoing = replace(outgoing, headers=with_static(outgoing.headers, headers))
+        outgoing = with_credential(outgoing, credential)
         origins = frozenset(source.config["origins"])
         try:
             return await self._egress.send(outgoing, origins=origins, bounds=self._call_bounds)
@@ -119,6 +140,26 @@ class OpenApi:
 
     async def close(self) -> None:
         await self._egress.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """The requests of one call of several pages, each with the same credential."""
+
+    kind: OpenApi
+    credential: Credential | None
+
+    async def send(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> Answer:
+        return await self.kind.send(source, tool, arguments, credential=self.credential)
+
+    async def dispatch(self, source: Source, tool: Tool, outgoing: Outgoing) -> Answer:
+        return await self.kind.dispatch(source, tool, outgoing, self.credential)
+
+
+def without_values(request: SourceRequest) -> SourceRequest:
+    """For what only computes, perhaps in another process: it needs no secret."""
+    blank = tuple((name, "") for name, _ in request.headers)
+    return replace(request, headers=blank, credential=None, redact=as_it_came)
 
 
 def parse_root(data: bytes, where: str) -> dict[str, Any]:

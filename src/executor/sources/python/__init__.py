@@ -1,5 +1,9 @@
-"""Plain Python functions as a source. `from executor.sources.python import tool` marks what a function does."""
+"""Plain Python functions as a source. `from executor.sources.python import tool` marks what a function does.
 
+`credential()` gives a function the values of the connection that its call uses.
+"""
+
+from executor.sources.python.given import credential
 from executor.sources.python.marks import tool
 
-__all__ = ["tool"]
+__all__ = ["credential", "tool"]

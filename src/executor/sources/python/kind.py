@@ -17,10 +17,12 @@ import orjson
 from pydantic import ValidationError
 
 from executor.errors import DocumentInvalid, SourceUnreachable, ToolError
+from executor.model.credential import Credential
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
 from executor.sources.kind import Probe, SourceRequest
 from executor.sources.python.functions import arguments_model, build, namespace_from, result_adapter
+from executor.sources.python.given import GIVEN
 from executor.sources.registry import Surroundings
 
 PREFIX = "python:"
@@ -63,13 +65,22 @@ class PythonFunctions:
     def arrange(self, tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
         return arguments
 
-    async def invoke(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
+    async def invoke(
+        self,
+        source: Source,
+        tool: Tool,
+        arguments: dict[str, Any],
+        idempotency_key: str,
+        *,
+        credential: Credential | None = None,
+    ) -> str:
         name = tool.binding["function"]
         module = await asyncio.to_thread(imported, module_name(source.config["location"]), again=False)
         function = getattr(module, name, None)
         if function is None:
             raise ToolError("unknown_tool", f"{module.__name__} has no function {name}", hint="refresh the source")
         given = converted(tool, name, function, arguments)
+        GIVEN.set(credential)
         try:
             async with asyncio.timeout(self._call_seconds):
                 result = await called(function, given)

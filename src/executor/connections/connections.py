@@ -1,0 +1,199 @@
+"""`Connections`: which credential a call gets, and the connections themselves."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from sqlalchemy.engine import Connection as Database_
+
+from executor.connections import offers, resolving
+from executor.connections.offers import Offer
+from executor.connections.origins import origin_of
+from executor.connections.placing import place
+from executor.connections.resolving import Missing, Use
+from executor.connections.statics import Statics, values_of
+from executor.errors import CredentialRequired, Forbidden, NotFound
+from executor.model.connection import Connection, ConnectionStatus
+from executor.model.credential import Credential
+from executor.model.event import Announcement
+from executor.model.ids import now_ms
+from executor.model.source import Source
+from executor.model.tenancy import Actor
+from executor.model.tool import Tool
+from executor.secrets import in_use
+from executor.secrets.secrets import OWN, Secrets
+from executor.storage import connections as rows
+from executor.storage import events, sources
+from executor.storage import secrets as secret_rows
+from executor.storage.database import Database
+from executor.storage.notify import Feed
+
+TOUCH_MS = 60_000
+REMEMBERED_MS = 30_000
+KEPT = 1_000
+
+
+class Grants(Protocol):
+    """What OAuth gave. Raises CredentialRequired when a human has to consent again."""
+
+    async def access_token(self, connection: Connection, *, rejected: str = "") -> str: ...
+
+
+class Connections:
+    """What is known of a source's connections is dropped the moment a change is committed."""
+
+    def __init__(self, database: Database, secrets: Secrets, feed: Feed, grants: Grants | None = None) -> None:
+        self._database = database
+        self.secrets = secrets
+        self.statics = Statics(database, secrets)
+        self.grants = grants
+        self._known: dict[str, list[Connection]] = {}
+        self._changes = 0
+        self._touched: dict[str, int] = {}
+        self._read: dict[tuple[str, int], tuple[int, dict[str, str]]] = {}
+        feed.listen(self._forget)
+
+    async def resolve(self, source: Source, tool: Tool, actor_id: str) -> Use:
+        return resolving.resolve(source, tool, actor_id, await self.of_source(source.id))
+
+    def missing(self, source: Source, tool: Tool, reason: str, connection: str = "") -> Missing:
+        return resolving.missing(source, tool, reason, connection)
+
+    async def credential(self, connection: Connection, *, rejected: Credential | None = None) -> Credential:
+        """The values, where they go, and only for `connection.origin`. Raises SecretUnavailable, CredentialRequired.
+
+        `rejected` is one that the service has just refused: of a login, a new token is asked for.
+        """
+        if connection.scheme == "oauth2":
+            values = {"token": await self._token(connection, rejected.values[0] if rejected is not None else "")}
+        else:
+            values = await self._values(connection)
+        credential = place(connection, values)
+        in_use.remember(credential.values)
+        at = now_ms()
+        if at - self._touched.get(connection.id, 0) > TOUCH_MS:
+            self._touched[connection.id] = at
+            await self._database.write(lambda c: rows.touch(c, connection.id, at))
+        return credential
+
+    async def _values(self, connection: Connection) -> dict[str, str]:
+        """Remembered for a moment; a secret that changes raises the revision of its connections, so never too long."""
+        key, now = (connection.id, connection.revision), now_ms()
+        known = self._read.get(key)
+        if known is not None and known[0] > now:
+            return known[1]
+        workspace_id = connection.workspace_id
+        values = {name: await self.secrets.value(workspace_id, ref) for name, ref in connection.inputs.items()}
+        if len(self._read) >= KEPT:
+            self._read.clear()
+        self._read[key] = now + REMEMBERED_MS, values
+        return values
+
+    async def opened(self, source: Source) -> tuple[Source, tuple[str, ...]]:
+        """The source with the values of its own config, and what of these must never be seen again."""
+        opened = await self.statics.opened(source)
+        values = values_of(opened.config) if opened is not source else ()
+        in_use.remember(values)
+        return opened, values
+
+    async def for_reading(self, source: Source) -> Credential | None:
+        """To read the source's document or listing: the workspace's connection, or else the oldest there is."""
+        origin = origin_of(source)
+        fitting = [one for one in await self.of_source(source.id) if one.status == "ready" and one.origin == origin]
+        chosen = min(fitting, key=lambda one: (bool(one.actor_id), *resolving.rank(one)), default=None)
+        return await self.credential(chosen) if chosen is not None else None
+
+    async def rejected(self, connection: Connection, status: int) -> None:
+        """The service refused it. After a 401 the next call asks for a new one; nothing is tried again by itself."""
+        state: ConnectionStatus = "expired" if status == 401 else "ready"
+        error = f"the service answered {status}"
+        if (connection.status, connection.error) != (state, error):
+            await self._database.write(lambda c: self._mark(c, connection, state, error))
+
+    async def works(self, connection: Connection) -> None:
+        if connection.status != "ready" or connection.error:
+            await self._database.write(lambda c: self._mark(c, connection, "ready", ""))
+
+    async def of_source(self, source_id: str) -> list[Connection]:
+        while (known := self._known.get(source_id)) is None:
+            changes = self._changes
+            known = await self._database.read(lambda c: rows.of_source(c, source_id))
+            if changes == self._changes:
+                if len(self._known) >= KEPT:
+                    self._known.clear()
+                self._known[source_id] = known
+        return known
+
+    # -- for humans ---------------------------------------------------------------------------------------------------
+
+    async def add(self, source: Source, offer: Offer, *, by: Actor) -> Connection:
+        check_scope(offer.scope, by)
+        needed = offers.needed_for(source, offer)
+        actor_id = by.id if offer.scope == "actor" else ""
+        return await self._database.write(
+            lambda c: offers.save(c, self.secrets, source, needed, offer, actor_id=actor_id, by=by)
+        )
+
+    async def listing(self, actor: Actor) -> list[tuple[Connection, str]]:
+        """Those of the workspace and one's own, each with the namespace of its source; an admin sees all."""
+
+        def read(c: Database_) -> list[tuple[Connection, str]]:
+            names = {source.id: source.namespace for source in sources.listing(c, actor.workspace_id)}
+            found = [one for one in rows.listing(c, actor.workspace_id) if may_see(actor, one)]
+            return [(one, names.get(one.source_id, "")) for one in found]
+
+        return await self._database.read(read)
+
+    async def get(self, actor: Actor, connection_id: str) -> tuple[Connection, str]:
+        for one, namespace in await self.listing(actor):
+            if one.id == connection_id:
+                return one, namespace
+        raise NotFound(f"there is no connection {connection_id[:80]!r}", hint="see `executor connections list`")
+
+    async def remove(self, actor: Actor, connection_id: str) -> Connection:
+        found, namespace = await self.get(actor, connection_id)
+        if not (found.actor_id == actor.id or actor.may("administer")):
+            raise Forbidden("this connection belongs to the workspace", hint="an admin can remove it")
+
+        def job(c: Database_) -> None:
+            if not rows.delete(c, actor.workspace_id, found.id):
+                raise NotFound(f"there is no connection {found.id}", hint="see `executor connections list`")
+            secret_rows.delete_under(c, actor.workspace_id, f"connection{OWN}{found.id}{OWN}")
+            data = {"id": found.id, "name": found.name, "source": namespace}
+            events.append(c, actor.workspace_id, "connection.removed", data, by=actor)
+
+        await self._database.write(job)
+        return found
+
+    def forget_source(self, c: Database_, source: Source) -> None:
+        """In a writing job: what was kept for a source that goes. Its connections go with its row."""
+        self.statics.forget(c, source)
+        for one in rows.of_source(c, source.id):
+            secret_rows.delete_under(c, source.workspace_id, f"connection{OWN}{one.id}{OWN}")
+
+    async def _token(self, connection: Connection, rejected: str) -> str:
+        if self.grants is None:
+            raise CredentialRequired("there is no OAuth client here", hint="connect it with a token instead")
+        return await self.grants.access_token(connection, rejected=rejected)
+
+    def _mark(self, c: Database_, connection: Connection, status: ConnectionStatus, error: str) -> None:
+        rows.set_status(c, connection.id, status, error)
+        data = {"id": connection.id, "name": connection.name, "status": status, "error": error}
+        events.append(c, connection.workspace_id, "connection.marked", data)
+
+    def _forget(self, announcement: Announcement) -> None:
+        if announcement.type.startswith(("connection.", "source.")):
+            self._changes += 1
+            self._known.clear()
+            self._read.clear()
+
+
+def may_see(actor: Actor, connection: Connection) -> bool:
+    return connection.actor_id in ("", actor.id) or actor.may("administer")
+
+
+def check_scope(scope: str, by: Actor) -> None:
+    if scope == "workspace" and not by.may("administer"):
+        raise Forbidden(
+            "a connection of the whole workspace is an admin's to make", hint="make one of your own: scope `actor`"
+        )

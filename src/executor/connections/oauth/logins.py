@@ -1,0 +1,204 @@
+"""`Logins`: everything about getting a grant, from a source and a wish to a connection that is ready."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from sqlalchemy.engine import Connection as Database_
+
+from executor.connections.connections import check_scope
+from executor.connections.oauth import discovery, saving
+from executor.connections.oauth.clients import Clients
+from executor.connections.oauth.device import DeviceFlow, Shown, Standing
+from executor.connections.oauth.flow import Begun, Callback, CodeFlow
+from executor.connections.oauth.grants import Grants, minted
+from executor.connections.oauth.saving import OAUTH, Connected, Terms
+from executor.connections.oauth.wire import Wire
+from executor.connections.offers import NAME
+from executor.errors import Forbidden, InvalidRequest, NotFound, OAuthFailed
+from executor.model.connection import DEFAULT_NAME
+from executor.model.interaction import Interaction
+from executor.model.source import Source
+from executor.model.tenancy import Actor
+from executor.secrets.secrets import Secrets
+from executor.sources.addresses import parse
+from executor.sources.egress import Egress
+from executor.sources.grants import grant_of
+from executor.storage import connections, events, interactions, sources
+from executor.storage.database import Database
+
+GrantType = Literal["authorization_code", "device_code", "client_credentials"]
+OnConnected = Callable[[Connected], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """`client_id` and `client_secret` are an operator's own registration; `allow` is the origin of a private server.
+
+    With an `interaction_id` the connection becomes that of whoever's call waits, with the scopes that the call needs.
+    """
+
+    source: str
+    scopes: tuple[str, ...] = ()
+    name: str = ""
+    scope: Literal["actor", "workspace"] = "workspace"
+    interaction_id: str = ""
+    client_id: str = ""
+    client_secret: str = field(default="", repr=False)
+    client_method: str = ""
+    allow: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a person is shown before a browser is sent anywhere."""
+
+    by: str
+    source: str
+    issuer: str
+
+
+class Logins:
+    """`on_connected` are told of every login that came to its end, so that what waits for it goes on."""
+
+    def __init__(self, database: Database, secrets: Secrets, egress: Egress, base_url: str) -> None:
+        self._database = database
+        self._sealing = secrets.sealing
+        self._wire = Wire(egress)
+        self.clients = Clients(database, secrets, self._wire, base_url)
+        self.grants = Grants(database, secrets, self._wire, self.clients)
+        self.code = CodeFlow(database, secrets, self._wire, self.clients)
+        self._device = DeviceFlow(database, secrets, self._wire, self.clients)
+        self.on_connected: list[OnConnected] = []
+
+    async def begin(self, actor: Actor, wish: Wish, *, in_browser: bool) -> Begun:
+        terms = await self._terms(actor, wish, "authorization_code")
+        begun = await self.code.begin(actor, terms, interaction_id=wish.interaction_id, in_browser=in_browser)
+        await self._note(actor, terms, "browser")
+        return begun
+
+    async def finish(self, callback: Callback) -> Connected:
+        return await self._tell(await self.code.finish(callback))
+
+    async def begin_device(self, actor: Actor, wish: Wish) -> Shown:
+        terms = await self._terms(actor, wish, "device_code")
+        shown = await self._device.begin(actor, terms, wish.interaction_id)
+        await self._note(actor, terms, "device")
+        return shown
+
+    async def ask_device(self, actor: Actor, flow: str) -> Standing:
+        standing = await self._device.ask(actor, flow)
+        if standing.connected is not None:
+            await self._tell(standing.connected)
+        return standing
+
+    async def by_credentials(self, actor: Actor, wish: Wish) -> Connected:
+        """Without a person: the client speaks for itself, so it must have a secret."""
+        terms = await self._terms(actor, wish, "client_credentials")
+        client = await self.clients.by_id(actor.workspace_id, terms.client_row)
+        if client is None or not client.secret:
+            raise OAuthFailed(
+                "client credentials need a client with a secret", hint="give one: --client-id ID, then its secret"
+            )
+        granted = await minted(self._wire, terms, client)
+        done = await self._database.write(
+            lambda c: saving.save(c, self._sealing, actor.workspace_id, terms, granted, by=actor)
+        )
+        return await self._tell(Connected(done.connection, done.source, actor, wish.interaction_id, done.granted))
+
+    async def look(self, ticket: str) -> Asked:
+        """What a link is for; nothing is spent."""
+        workspace_id, terms, who = await self.code.look(ticket)
+        source = await self._database.read(lambda c: sources.get(c, workspace_id, terms.source_id))
+        return Asked(who, source.namespace if source is not None else "", terms.server.issuer)
+
+    async def _tell(self, connected: Connected) -> Connected:
+        for hook in self.on_connected:
+            await hook(connected)
+        return connected
+
+    async def _terms(self, actor: Actor, wish: Wish, grant_type: GrantType) -> Terms:
+        """Everything is decided here, before anything is shown; a login only carries it out."""
+        check_scope(wish.scope, actor)
+        if (wish.allow or wish.client_id) and not actor.may("administer"):
+            raise Forbidden("clients and private servers are an admin's to give", hint="ask an admin of the workspace")
+        source = await self._source(actor, wish.source)
+        asked = await self._asked(actor, wish.interaction_id, source)
+        name = name_for(wish, asked)
+        origins = await self._origins(source, wish.allow)
+        way = saving.way_of(source, way_asked(asked).get("name", "")).name
+        found = await discovery.discover(self._wire, source, way, frozenset(origins))
+        if not found.server.token_endpoint:
+            raise OAuthFailed(f"{found.server.issuer} names no token endpoint", hint="it can't be logged in to")
+        if wish.client_id:
+            given = (wish.client_id, wish.client_secret, wish.client_method)
+            client = await self.clients.give(actor, found.server, *given)
+        else:
+            client = await self.clients.of(actor.workspace_id, found.server, frozenset(origins))
+        owner = "" if wish.scope == "workspace" else asked.binding.actor_id if asked is not None else actor.id
+        needed = await self._needed(source, owner, name, wish, asked)
+        scopes = discovery.wanted(found, needed, offline=grant_type != "client_credentials")
+        parts = (found.server, client.row_id, scopes, found.resource, origins, grant_type)
+        return Terms(source.id, name, owner, *parts, way=way)
+
+    async def _source(self, actor: Actor, name: str) -> Source:
+        source = await self._database.read(lambda c: sources.get(c, actor.workspace_id, name))
+        if source is None:
+            raise NotFound(f"no source {name[:80]!r} here", hint="`executor sources list` shows what there is")
+        return source
+
+    async def _asked(self, actor: Actor, interaction_id: str, source: Source) -> Interaction | None:
+        if not interaction_id:
+            return None
+        asked = await self._database.read(lambda c: interactions.get(c, actor.workspace_id, interaction_id))
+        wants = asked.prompt.get("credential", {}).get("sourceId") if asked is not None else None
+        if asked is None or asked.status != "pending" or wants != source.id:
+            raise NotFound("nothing waits for this login", hint="`executor approvals list` shows what is asked")
+        if asked.binding.actor_id != actor.id and not actor.may("decide"):
+            raise Forbidden("this is somebody else's question", hint="ask them")
+        return asked
+
+    async def _needed(
+        self, source: Source, owner: str, name: str, wish: Wish, asked: Interaction | None
+    ) -> tuple[str, ...]:
+        """What was said, or what the waiting call needs, beside what other calls have needed of the same connection."""
+        scopes = wish.scopes or tuple(way_asked(asked).get("scopes") or ())
+        if asked is None or not scopes:
+            return scopes
+        before = await self._database.read(lambda c: connections.named(c, source.id, owner, name))
+        had = before.options.get(OAUTH, {}).get("scopes", ()) if before is not None else ()
+        return tuple(dict.fromkeys([*had, *scopes]))
+
+    async def _origins(self, source: Source, allow: str) -> tuple[str, ...]:
+        """Private addresses: those of the source itself, and of the servers that an admin has allowed for it."""
+        granted = list(source.config.get("origins") or ())
+        for one in await self._database.read(lambda c: connections.of_source(c, source.id)):
+            granted += one.options.get(OAUTH, {}).get("origins", ())
+        if allow and (grant := await grant_of(parse(allow), is_written=True)):
+            granted.append(grant)
+        return tuple(dict.fromkeys(granted))
+
+    async def _note(self, actor: Actor, terms: Terms, how: str) -> None:
+        told = {"sourceId": terms.source_id, "name": terms.name, "issuer": terms.server.issuer, "how": how}
+        scopes = list(terms.scopes)
+
+        def job(c: Database_) -> None:
+            events.append(c, actor.workspace_id, "login.started", {**told, "scopes": scopes}, by=actor)
+
+        await self._database.write(job)
+
+
+def name_for(wish: Wish, asked: Interaction | None) -> str:
+    """As was said, or that of the connection which the waiting call could not use."""
+    name = wish.name or (asked.prompt["credential"].get("connection") if asked is not None else "") or DEFAULT_NAME
+    if not NAME.match(name):
+        raise InvalidRequest(f"{name[:64]!r} is no name for a connection", hint="letters, digits, dots and dashes")
+    return str(name)
+
+
+def way_asked(asked: Interaction | None) -> Mapping[str, Any]:
+    """Of what a waiting call takes, the first that is a login."""
+    ways = asked.prompt.get("credential", {}).get("ways", ()) if asked is not None else ()
+    return next((way for way in ways if way.get("scheme") == "oauth2"), {})

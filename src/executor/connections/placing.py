@@ -1,0 +1,94 @@
+"""Where the parts of a credential go: headers, query, cookies, or the environment of a server that is run here.
+
+A placement is `{"in", "name", "template"}`; the template names inputs in braces (`Bearer {token}`). `{basic}` stands
+for the username and password as HTTP Basic wants them, so that nobody has to encode anything by hand.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from executor.errors import InvalidRequest
+from executor.model.connection import Connection
+from executor.model.credential import Credential, Pairs
+from executor.model.digest import digest
+
+PLACES = ("header", "query", "cookie", "environment")
+BASIC = "basic"
+# What decides where a request goes and how long it is is never a credential's to say.
+OWN_HEADERS = frozenset(
+    {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect", "content-type"}
+)
+_INPUT = re.compile(r"\{([a-z][a-z0-9_-]*)\}")
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f]")
+
+Placement = Mapping[str, Any]
+
+
+def place(connection: Connection, values: Mapping[str, str]) -> Credential:
+    """`values` are those of the connection's inputs. What comes out never leaves the process but to `origin`."""
+    placed: dict[str, list[tuple[str, str]]] = {where: [] for where in PLACES}
+    for placement in connection.options.get("placements", ()):
+        check_placement(placement)
+        placed[placement["in"]].append((placement["name"], filled(placement, values)))
+    return Credential(
+        connection.name,
+        connection.origin,
+        digest([connection.id, connection.revision]),
+        headers=tuple(placed["header"]),
+        query=tuple(placed["query"]),
+        cookies=tuple(placed["cookie"]),
+        environment=tuple(placed["environment"]),
+        values=secret_values(values, tuple(pair for pairs in placed.values() for pair in pairs)),
+    )
+
+
+def filled(placement: Placement, values: Mapping[str, str]) -> str:
+    text = _INPUT.sub(lambda match: value_of(match[1], values), placement["template"])
+    if _UNSAFE.search(text) or (placement["in"] == "cookie" and ";" in text):
+        raise InvalidRequest(
+            f"the value for {placement['name']} contains a character that can't be sent there",
+            hint="enter it again, without what was pasted around it",
+        )
+    return text
+
+
+def value_of(name: str, values: Mapping[str, str]) -> str:
+    if name == BASIC:
+        pair = f"{values.get('username', '')}:{values.get('password', '')}"
+        return base64.b64encode(pair.encode()).decode()
+    if name not in values:
+        raise InvalidRequest(f"the connection has no value for {name!r}", hint="enter it again")
+    return values[name]
+
+
+def secret_values(values: Mapping[str, str], placed: Pairs) -> tuple[str, ...]:
+    """Everything that must not be seen again: the inputs, but not a user's name, and what was made of them."""
+    inputs = [value for name, value in values.items() if name != "username"]
+    made = [text.partition(" ")[2] for _, text in placed if text.startswith("Basic ")]
+    return tuple(dict.fromkeys(value for value in (*inputs, *made) if value))
+
+
+def check_placement(placement: Placement) -> None:
+    where, name, template = placement.get("in"), placement.get("name"), placement.get("template")
+    if where not in PLACES:
+        raise InvalidRequest(f"a credential can't be put into {where!r}", hint=f"use {', '.join(PLACES)}")
+    if not isinstance(name, str) or not _NAME.match(name) or len(name) > 200:
+        raise InvalidRequest(f"{name!r} is no name for a {where}", hint="letters, digits and dashes")
+    if where == "header" and name.lower() in OWN_HEADERS:
+        raise InvalidRequest(f"the header {name} can't carry a credential", hint="use the one the service documents")
+    if not isinstance(template, str) or _UNSAFE.search(template):
+        raise InvalidRequest(f"the template of {name} is not plain text", hint="write e.g. Bearer {token}")
+
+
+def inputs_of(placements: tuple[Placement, ...]) -> list[str]:
+    """What has to be asked for."""
+    names: list[str] = []
+    for placement in placements:
+        for name in _INPUT.findall(placement["template"]):
+            names += ["username", "password"] if name == BASIC else [name]
+    return list(dict.fromkeys(names))

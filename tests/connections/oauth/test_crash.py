@@ -1,0 +1,88 @@
+"""A process that is killed while it renews a token: the next one takes over, and nobody is stuck."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import textwrap
+import threading
+
+import pytest
+
+from executor.errors import CredentialRequired
+from tests.connections.oauth.test_refresh import expire
+from tests.support.logins import World
+from tests.support.loopback import Answer
+
+PROGRAM = textwrap.dedent(
+    """
+    import asyncio, sys
+    from pathlib import Path
+    from executor.connections.oauth import grants
+    from executor.connections.oauth.logins import Logins
+    from executor.secrets.master import FileKeeper
+    from executor.secrets.sealing import Sealing
+    from executor.secrets.secrets import Secrets
+    from executor.sources.egress import Egress
+    from executor.storage import connections
+    from executor.storage.database import Database, open_engine
+
+    grants.CLAIM_MS = 2_000
+
+    async def main(path, connection_id, workspace_id):
+        database = Database(open_engine(Path(path)))
+        secrets = Secrets(database, Sealing(FileKeeper(Path(path).parent)), {})
+        logins = Logins(database, secrets, Egress(), "http://127.0.0.1:8788")
+        connection = await database.read(lambda c: connections.get(c, workspace_id, connection_id))
+        await logins.grants.access_token(connection)
+
+    asyncio.run(main(*sys.argv[1:]))
+    """
+)
+
+
+async def killed_while_renewing(world: World, *, after_the_server_acted: bool) -> None:
+    """A real process, killed while the server holds its answer back."""
+    connection = await world.connection()
+    arrived, gone = threading.Event(), threading.Event()
+
+    def held(path: str, data: dict[str, str]) -> Answer | None:
+        if data.get("grant_type") != "refresh_token":
+            return None
+        world.authority.hook = lambda path, data: None
+        if after_the_server_acted:
+            body = "&".join(f"{name}={value}" for name, value in data.items()).encode()
+            world.authority.answer("POST", path, body, {})
+        arrived.set()
+        gone.wait(30)
+        return 503, {}, {}
+
+    world.authority.hook = held
+    path = str(world.database.engine.url.database)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", PROGRAM, path, connection.id, connection.workspace_id
+    )
+    assert await asyncio.to_thread(arrived.wait, 60)
+    process.kill()
+    await process.wait()
+    gone.set()
+
+
+async def test_killed_before_the_server_acted_the_grant_is_renewed_by_the_next(world: World) -> None:
+    await world.login()
+    await expire(world)
+    await killed_while_renewing(world, after_the_server_acted=False)
+    token = await world.logins.grants.access_token(await world.connection())
+    assert world.authority.ledger.token(token)
+
+
+async def test_killed_after_the_server_rotated_a_person_is_asked_and_then_it_works(world: World) -> None:
+    """Nobody has the new refresh token: the server takes the old one for stolen, and says so once."""
+    await world.login()
+    await expire(world)
+    await killed_while_renewing(world, after_the_server_acted=True)
+    with pytest.raises(CredentialRequired, match="needs a new login"):
+        await world.logins.grants.access_token(await world.connection())
+    assert (await world.connection()).status == "revoked"
+    await world.login()
+    assert await world.logins.grants.access_token(await world.connection())

@@ -1,0 +1,45 @@
+"""Secrets on a real database in a directory of its own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from executor.model.tenancy import Actor
+from executor.secrets.environment import Environment
+from executor.secrets.master import FileKeeper
+from executor.secrets.sealing import Sealing
+from executor.secrets.secrets import Secrets
+from executor.storage import migrate, tenancy
+from executor.storage.database import Database, open_engine
+
+
+@dataclass
+class Place:
+    folder: Path
+    database: Database
+    secrets: Secrets
+    workspace_id: str
+    by: Actor
+
+
+async def opened(folder: Path, environ: dict[str, str] | None = None) -> Place:
+    folder.mkdir(exist_ok=True, mode=0o700)  # noqa: ASYNC240 - nothing else runs
+    engine = open_engine(folder / "executor.db")
+    migrate.migrate(engine)
+    database = Database(engine)
+    made = await database.write(tenancy.provision)
+    providers = {"environment": Environment((), environ or {})}
+    secrets = Secrets(database, Sealing(FileKeeper(folder)), providers)
+    await secrets.finish_rotation()
+    return Place(folder, database, secrets, made.workspace.id, made.operator)
+
+
+@pytest.fixture
+async def place(tmp_path: Path) -> AsyncIterator[Place]:
+    place = await opened(tmp_path / "data", {"EXECUTOR_SECRET_MAIL": "from-the-environment", "AWS_SECRET": "never"})
+    yield place
+    await place.database.close()
