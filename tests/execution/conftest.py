@@ -15,6 +15,8 @@ import pytest
 from executor.daemon.executor import Executor
 from executor.execution.outcome import Outcome
 from executor.model.interaction import Interaction
+from executor.model.policy import Policy
+from executor.policy.drafts import draft
 from executor.settings import Settings
 from executor.sources.kind import SourceRequest
 from executor.storage import policies
@@ -59,9 +61,13 @@ class House:
         operator = self.executor.tenancy.operator
         return await self.executor.engine.settle(operator, outcome.interactions[index].id, decision, **options)
 
-    async def policy(self, pattern: str, action: Any) -> None:
-        workspace_id = self.executor.tenancy.workspace.id
-        await self.executor.database.write(lambda c: policies.add(c, workspace_id, pattern, action))
+    async def policy(self, pattern: str, action: Any, *conditions: Any, **options: Any) -> Policy:
+        """A rule of the workspace; `conditions` as in the API."""
+        position, local = options.pop("position", None), self.executor.tenancy
+        rule = draft(pattern, action, conditions, **{"owner_id": local.workspace.id, **options})
+        return await self.executor.database.write(
+            lambda c: policies.add(c, local.workspace.id, rule, position, by=local.operator)
+        )
 
     def effects(self) -> list[tuple[str, str]]:
         return effects(self.ledger.effects)

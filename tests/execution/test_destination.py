@@ -28,6 +28,7 @@ CONFIG: dict[str, Any] = {
     "directory": "/srv",
     "options": {},
     "allow_private": False,
+    "static": "sec_a",
 }
 WRITE = 'return await tools.ledger.entries.addEntry({key: "a"})'
 ADDED = "tools.executor.sources.add"
@@ -54,6 +55,7 @@ def source(**changes: Any) -> Source:
         ("directory", "/tmp"),
         ("options", {"env": {"A": "1"}}),
         ("allow_private", True),
+        ("static", "sec_b"),
     ],
 )
 def test_all_that_says_where_and_how_calls_go_is_part_of_it(name: str, other: Any) -> None:

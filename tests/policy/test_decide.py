@@ -1,25 +1,34 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from executor.errors import InvalidRequest
-from executor.model.policy import Action, Policy
+from executor.model.policy import Action, Condition, Level, Policy
 from executor.model.tool import Effect
-from executor.policy.decide import decide, parse_action
+from executor.policy.decide import STRICTNESS, Subject, decide, parse_action
 
 
-def policy(position: int, pattern: str, action: Action) -> Policy:
-    return Policy(f"pol_{position}", "ws", position, pattern, action)
+def policy(position: int, pattern: str, action: Action, *conditions: Condition, **more: Any) -> Policy:
+    level: Level = more.pop("level", "workspace")
+    return Policy(f"pol_{level}_{position}", level, "ws", position, pattern, action, conditions, **more)
+
+
+def call(path: str = "shop.orders.create", effect: Effect = "write", **arguments: Any) -> Subject:
+    return Subject(path, effect, "src_1", "act_1", arguments)
 
 
 @pytest.mark.parametrize(("effect", "action"), [("read", "allow"), ("write", "require_approval")])
 def test_without_a_policy_the_effect_decides(effect: Effect, action: Action) -> None:
-    decision = decide("shop.orders.create", effect, [])
+    decision = decide(Subject("shop.orders.create", effect), [])
     assert (decision.action, decision.policy_id) == (action, "")
 
 
 def test_a_destructive_tool_needs_approval_by_default() -> None:
-    assert decide("shop.orders.delete", "destructive", []).action == "require_approval"
+    assert decide(Subject("shop.orders.delete", "destructive"), []).action == "require_approval"
 
 
 def test_the_first_policy_that_matches_decides_and_is_named() -> None:
@@ -28,13 +37,79 @@ def test_the_first_policy_that_matches_decides_and_is_named() -> None:
         policy(1, "shop.**", "allow"),
         policy(2, "shop.orders.*", "require_approval"),
     ]
-    assert decide("shop.orders.delete", "destructive", rules).policy_id == "pol_0"
-    assert decide("shop.orders.create", "write", rules).action == "allow"
-    assert decide("other.list", "read", rules).policy_id == ""
+    assert decide(call("shop.orders.delete", "destructive"), rules).policy_id == "pol_workspace_0"
+    assert decide(call(), rules).action == "allow"
+    assert decide(call("other.list", "read"), rules).policy_id == ""
 
 
 def test_a_policy_can_deny_a_read() -> None:
-    assert decide("shop.orders.list", "read", [policy(0, "**", "deny")]).action == "deny"
+    assert decide(call("shop.orders.list", "read"), [policy(0, "**", "deny")]).action == "deny"
+
+
+@pytest.mark.parametrize(
+    ("more", "holds"),
+    [
+        ({"actor_id": "act_1"}, True),
+        ({"actor_id": "act_2"}, False),
+        ({"source_id": "src_1"}, True),
+        ({"source_id": "src_2"}, False),
+        ({"effect": "write"}, True),
+        ({"effect": "read"}, False),
+        ({"actor_id": "act_1", "effect": "read"}, False),
+    ],
+)
+def test_a_rule_holds_when_everything_it_names_holds(more: dict[str, str], holds: bool) -> None:
+    decision = decide(call(), [policy(0, "shop.**", "allow", **more)])
+    assert (decision.action == "allow") is holds
+
+
+@pytest.mark.parametrize("action", ["deny", "require_approval"])
+@pytest.mark.parametrize("arguments", [{}, {"amount": "9"}, {"amount": None}, {"amount": [500]}])
+def test_doubt_about_a_condition_never_loosens(action: Action, arguments: dict[str, Any]) -> None:
+    small, large = Condition("/amount", "at_most", 100), Condition("/amount", "at_least", 100)
+    assert decide(call(**arguments), [policy(0, "**", "allow", small)]).action == "require_approval"
+    assert decide(call(effect="read", **arguments), [policy(0, "**", action, large)]).action == action
+
+
+def test_a_tool_that_is_only_looked_at_has_no_arguments_that_a_condition_could_hold_for() -> None:
+    small = Condition("/amount", "at_most", 100)
+    assert decide(Subject("a.b", "write"), [policy(0, "**", "allow", small)]).action == "require_approval"
+
+
+def test_a_workspace_can_only_tighten_what_its_organization_says() -> None:
+    rules = [policy(0, "shop.**", "deny", level="organization"), policy(0, "shop.**", "allow")]
+    assert decide(call(), rules).policy_id == "pol_organization_0"
+    rules = [policy(0, "shop.**", "allow", level="organization"), policy(0, "shop.**", "require_approval")]
+    assert decide(call(), rules).policy_id == "pol_workspace_0"
+    rules = [policy(0, "shop.**", "require_approval", level="organization"), policy(0, "shop.**", "allow")]
+    assert decide(call(), rules).action == "require_approval"
+
+
+def test_a_list_of_all_pages_is_judged_as_the_list_too() -> None:
+    rules = [policy(0, "shop.orders.list", "deny")]
+    assert decide(call("shop.orders.list.all", "read"), rules).action == "deny"
+    rules = [policy(0, "shop.orders.list.all", "allow"), policy(1, "shop.orders.list", "require_approval")]
+    assert decide(call("shop.orders.list.all", "read"), rules).action == "require_approval"
+    assert decide(call("shop.orders.list", "read"), [policy(0, "shop.orders.list.all", "deny")]).action == "allow"
+
+
+ACTIONS: list[Action] = ["allow", "require_approval", "deny"]
+RULES = st.builds(
+    lambda pattern, action, level: policy(0, pattern, action, level=level),
+    st.sampled_from(["**", "a.**", "a.b", "a.*", "b.**", "*.b"]),
+    st.sampled_from(ACTIONS),
+    st.sampled_from(["organization", "workspace", "toolkit"]),
+)
+
+
+@given(st.lists(RULES, max_size=8), RULES)
+def test_a_rule_of_a_lower_level_never_loosens(rules: list[Policy], lower: Policy) -> None:
+    higher = [rule for rule in rules if rule.level == "organization"]
+    subject = call("a.b", "read")
+    decided = decide(subject, higher)
+    if decided.policy_id:
+        tightened = decide(subject, [*higher, policy(9, lower.pattern, lower.action)])
+        assert STRICTNESS[tightened.action] >= STRICTNESS[decided.action]
 
 
 def test_an_unknown_action_is_refused() -> None:

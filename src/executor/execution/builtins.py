@@ -17,6 +17,7 @@ from executor.model.digest import digest
 from executor.model.source import Source
 from executor.model.tool import Effect, Schema, Tool
 from executor.sources.kind import SourceRequest
+from executor.storage.events import By
 
 SOURCE = "builtin"
 
@@ -112,11 +113,15 @@ async def invoke(
     *,
     approved: bool,
     veil: Veil | None = None,
+    by: By = None,
     language: Language = "typescript",
 ) -> str:
     """What `veil` hides is neither found nor named. `language` is the program's: it is told signatures it can use."""
     try:
-        value = await _answer(catalog, workspace_id, tool, {"language": language, **arguments}, approved, veil)
+        if tool is ADD_SOURCE:
+            value: Any = summary(await catalog.add_source(workspace_id, _request(arguments, approved), by=by))
+        else:
+            value = await _answer(catalog, workspace_id, tool, {"language": language, **arguments}, veil)
     except ToolError:
         raise
     except ExecutorError as error:
@@ -124,9 +129,7 @@ async def invoke(
     return orjson.dumps(value).decode()
 
 
-async def _answer(
-    catalog: Catalog, workspace_id: str, tool: Tool, arguments: dict[str, Any], approved: bool, veil: Veil | None
-) -> Any:
+async def _answer(catalog: Catalog, workspace_id: str, tool: Tool, arguments: dict[str, Any], veil: Veil | None) -> Any:
     if tool is DISCOVER:
         return await catalog.search(
             workspace_id,
@@ -141,9 +144,7 @@ async def _answer(
         )
     if tool is DESCRIBE:
         return await _described(catalog, workspace_id, arguments, veil)
-    if tool is LIST_SOURCES:
-        return [summary(source) for source in await catalog.sources(workspace_id)]
-    return summary(await catalog.add_source(workspace_id, _request(arguments, approved)))
+    return [summary(source) for source in await catalog.sources(workspace_id)]
 
 
 async def _described(

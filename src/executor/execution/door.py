@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import orjson
 
 from executor.catalog.catalog import Catalog
 from executor.catalog.language import spoken
+from executor.connections.connections import Connections
+from executor.connections.resolving import Missing, Use
 from executor.errors import ExecutorError, ToolError
 from executor.execution import builtins
-from executor.execution.failures import denied_by_policy, tool_changed
+from executor.execution.errand import CredentialMissing, Errand
+from executor.execution.failures import denied_before, denied_by_policy, tool_changed
+from executor.execution.flood import Flood
+from executor.execution.permits import Permits
 from executor.execution.rules import Rules
 from executor.model.digest import digest, digest_text
 from executor.model.execution import Call, Execution
 from executor.model.ids import new_id
 from executor.model.interaction import Binding
+from executor.model.policy import Decision
 from executor.model.source import Source
 from executor.model.tool import Tool
-from executor.policy.decide import decide
+from executor.policy.decide import Subject, decide
 from executor.runtime.sandbox import Proposal
+from executor.storage.permits import exact
 
 RESULT_BYTES = 8 * 1024 * 1024
 
@@ -37,45 +45,85 @@ class Admission:
     tool: Tool | None = None
     reason: str = ""
     refusal: ToolError | None = None
+    missing: Missing | None = None
 
 
 class Door:
-    def __init__(self, catalog: Catalog, rules: Rules) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        rules: Rules,
+        permits: Permits,
+        flood: Flood,
+        connections: Connections | None = None,
+    ) -> None:
+        self.connections = connections
         self.catalog = catalog
         self.rules = rules
+        self.permits = permits
+        self.flood = flood
 
     async def find(self, workspace_id: str, path: str) -> Tool | None:
         return builtins.BUILTINS.get(path) or await self.catalog.tool(workspace_id, path)
 
-    async def admit(self, workspace_id: str, proposal: Proposal, language: str = "typescript") -> Admission:
-        """Arguments are checked before anyone is asked and before anything is sent; `language` is that of the hints."""
+    async def admit(self, execution: Execution, proposal: Proposal) -> Admission:
+        """Arguments are checked before anyone is asked and before anything is sent."""
         if proposal.kind == "timer":
             return Admission(proposal, "send")
-        tool = await self.find(workspace_id, proposal.path)
+        tool = await self.find(execution.workspace_id, proposal.path)
         if tool is None:
-            return Admission(proposal, "refuse", refusal=await self._unknown(workspace_id, proposal.path, language))
-        policies = await self.rules.of(workspace_id)
-        decision = decide(tool.path, tool.effect, policies.policies)
-        if decision.action == "deny":
-            return Admission(proposal, "refuse", tool, refusal=denied_by_policy(tool.path, decision.reason))
+            return Admission(proposal, "refuse", refusal=await self._unknown(execution, proposal.path))
         try:
-            await self.check(tool, parse_arguments(proposal.arguments), language)
+            arguments = parse_arguments(proposal.arguments)
+            decision = await self.decide(execution, tool, arguments)
+            if decision.action == "deny":
+                raise denied_by_policy(tool.path, decision.reason)
+            await self.check(tool, arguments, execution.language)
         except ToolError as refusal:
             return Admission(proposal, "refuse", tool, refusal=refusal)
-        verdict: Literal["send", "ask"] = "send" if decision.action == "allow" else "ask"
-        return Admission(proposal, verdict, tool, decision.reason)
+        if missing := (await self.use(execution, tool)).missing:
+            return Admission(proposal, "ask", tool, missing.reason, missing=missing)
+        if decision.action == "allow":
+            return Admission(proposal, "send", tool, decision.reason)
+        return await self._decided_before(execution, proposal, tool, arguments, decision)
 
-    async def denial(self, workspace_id: str, tool: Tool) -> ToolError | None:
-        """Why the policies in force refuse the tool, whatever was decided about it before."""
-        rules = await self.rules.of(workspace_id)
-        decision = decide(tool.path, tool.effect, rules.policies)
+    async def decide(self, execution: Execution, tool: Tool, arguments: dict[str, Any]) -> Decision:
+        rules = await self.rules.of(execution.workspace_id)
+        return decide(Subject(tool.path, tool.effect, tool.source_id, execution.actor_id, arguments), rules.policies)
+
+    async def denial(self, execution: Execution, call: Call, tool: Tool) -> ToolError | None:
+        """Why the policies in force refuse the call, whatever was decided about it before."""
+        decision = await self.decide(execution, tool, parse_arguments(call.arguments))
         return denied_by_policy(tool.path, decision.reason) if decision.action == "deny" else None
+
+    async def _decided_before(
+        self, execution: Execution, proposal: Proposal, tool: Tool, arguments: dict[str, Any], decision: Decision
+    ) -> Admission:
+        """A denial holds for the same call, a permit for the same tool sent to the same place; all else is asked."""
+        standing = await self.permits.of(execution)
+        reason = standing.denials.get(exact(tool.path, arguments))
+        if reason is not None:
+            return Admission(proposal, "refuse", tool, refusal=denied_before(tool.path, reason))
+        permit = standing.permits.get(tool.path)
+        if permit is not None:
+            call = Call(execution.id, execution.workspace_id, proposal.seq, "tool", tool.path, "", "", "proposed")
+            source = await self.source_of(execution.workspace_id, tool)
+            if permit.fits(await self.bind(execution, call, tool, source)):
+                return Admission(proposal, "send", tool, "a human allowed it for the rest of this execution")
+        return Admission(proposal, "ask", tool, decision.reason)
 
     async def check(self, tool: Tool, arguments: dict[str, Any], language: str = "typescript") -> None:
         if tool.source_id == builtins.SOURCE:
             builtins.check(tool, arguments, spoken(language))
         else:
             await self.catalog.check(tool, arguments, language=spoken(language))
+
+    async def use(self, execution: Execution, tool: Tool) -> Use:
+        """Which credential a call of this execution is sent with, or what it lacks."""
+        source = await self.source_of(execution.workspace_id, tool)
+        if source is None or self.connections is None:
+            return Use()
+        return await self.connections.resolve(source, tool, execution.actor_id)
 
     async def source_of(self, workspace_id: str, tool: Tool) -> Source | None:
         return None if tool.source_id == builtins.SOURCE else await self.catalog.source(workspace_id, tool.source_id)
@@ -91,17 +139,25 @@ class Door:
             arguments_digest=call.arguments_digest,
             source_digest=destination(source) if source else "",
             policy_revision=(await self.rules.of(execution.workspace_id)).revision,
+            connection=(await self.use(execution, tool)).mark,
         )
 
     async def send(self, execution: Execution, call: Call, tool: Tool, binding: Binding | None = None) -> str:
-        """The JSON text of the result, or a ToolError; nothing else comes out. `binding` is what a human approved."""
+        """The JSON text of the result, or a ToolError; nothing else comes out. `binding` is what a human approved.
+
+        Nothing of the credential it was sent with is in either. CredentialMissing means that nothing was done, and
+        that a human has to give one first.
+        """
+        errand = Errand(self.connections)
         try:
             await self._check_still(execution, call, tool, binding)
-            result = await self._send(execution, call, tool, approved=binding is not None)
-        except ToolError:
+            result = errand.clean(await self._send(execution, call, tool, errand, binding))
+        except CredentialMissing:
             raise
+        except ToolError as error:
+            raise await errand.told(tool, error) from None
         except ExecutorError as error:
-            raise ToolError(error.code, error.message, hint=error.hint) from error
+            raise errand.redacted(ToolError(error.code, error.message, hint=error.hint)) from None
         except Exception as error:
             incident = new_id("err")
             logger.exception("call failed inside Executor", extra={"incident": incident, "tool": tool.path})
@@ -120,15 +176,15 @@ class Door:
         current = await self.find(execution.workspace_id, tool.path)
         if current is None or current.schema_digest != tool.schema_digest:
             raise tool_changed(tool.path)
-        if denied := await self.denial(execution.workspace_id, tool):
+        if denied := await self.denial(execution, call, tool):
             raise denied
         if binding is not None:
             source = await self.source_of(execution.workspace_id, tool)
             if binding != await self.bind(execution, call, tool, source):
                 raise tool_changed(tool.path)
 
-    async def _send(self, execution: Execution, call: Call, tool: Tool, approved: bool) -> str:
-        arguments = parse_arguments(call.arguments)
+    async def _send(self, execution: Execution, call: Call, tool: Tool, errand: Errand, binding: Binding | None) -> str:
+        arguments, approved = parse_arguments(call.arguments), binding is not None
         if tool.source_id == builtins.SOURCE:
             veil = await self.rules.veil(execution.workspace_id)
             return await builtins.invoke(
@@ -138,13 +194,25 @@ class Door:
                 arguments,
                 approved=approved,
                 veil=veil,
+                by=execution,
                 language=spoken(execution.language),
             )
-        return await self.catalog.invoke(tool, arguments, idempotency_key=f"{execution.id}:{call.seq}")
+        source = await self.source_of(execution.workspace_id, tool)
+        if source is not None:
+            await errand.equip(source, tool, execution.actor_id, approved_with=binding.connection if binding else None)
+        key = f"{execution.id}:{call.seq}"
+        invoke = partial(self.catalog.invoke, tool, arguments, idempotency_key=key, source=errand.source)
+        try:
+            return await invoke(credential=errand.credential)
+        except ToolError as error:
+            if not await errand.renew(tool, error):
+                raise
+        return await invoke(credential=errand.credential)
 
-    async def _unknown(self, workspace_id: str, path: str, language: str) -> ToolError:
-        near = await self.catalog.nearest(workspace_id, path, veil=await self.rules.veil(workspace_id))
-        find = "tools.discover(query=…)" if language == "python" else "tools.discover({query})"
+    async def _unknown(self, execution: Execution, path: str) -> ToolError:
+        veil = await self.rules.veil(execution.workspace_id)
+        near = await self.catalog.nearest(execution.workspace_id, path, veil=veil)
+        find = "tools.discover(query=…)" if execution.language == "python" else "tools.discover({query})"
         hint = f"did you mean {', '.join(near)}?" if near else f"find tools with {find}"
         return ToolError("unknown_tool", f"there is no tool {path!r}", hint=hint, details={"nearest": near})
 
@@ -169,7 +237,7 @@ def parse_arguments(text: str) -> dict[str, Any]:
 # source is read again.
 DECIDING = (
     "location", "base_url", "given_base_url", "transport", "origins", "headers", "command", "environment", "directory",
-    "options", "allow_private",
+    "options", "allow_private", "static",
 )  # fmt: skip
 
 

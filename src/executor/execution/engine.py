@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
@@ -22,17 +23,19 @@ from executor.errors import (
     StorageError,
 )
 from executor.execution import failures
+from executor.execution.always import Always, check_permitted, check_scope
 from executor.execution.checks import Checks, Typecheck
 from executor.execution.dispatch import LocalDispatch
 from executor.execution.journal import Journal, close_in, interaction_event
 from executor.execution.outcome import Outcome, ReplayReport, log_line
+from executor.execution.questions import NEEDS
 from executor.execution.replay import replay_journal
 from executor.execution.run import Run
 from executor.model.execution import Execution, Limits
 from executor.model.ids import new_id, now_ms
-from executor.model.interaction import Interaction, InteractionStatus
+from executor.model.interaction import Interaction, InteractionStatus, Scope
 from executor.model.tenancy import Actor
-from executor.storage import calls, events, executions, interactions
+from executor.storage import calls, events, executions, interactions, permits, policies
 from executor.storage.database import Database
 
 SWEEP_SECONDS = 5.0
@@ -119,7 +122,7 @@ class Engine:
         while True:
             left = ends - asyncio.get_running_loop().time()
             run = self._dispatch.runs.get(execution_id)
-            if run is not None and run.execution.workspace_id == actor.workspace_id:
+            if run is not None and may_see(actor, run.execution):
                 await wait_until(run.done, left)
                 if run.outcome is not None and (run.execution.is_final or not through_pause):
                     return run.outcome
@@ -134,9 +137,7 @@ class Engine:
 
     async def outcome(self, actor: Actor, execution_id: str) -> Outcome:
         def job(c: Connection) -> Outcome:
-            execution = executions.get(c, actor.workspace_id, execution_id)
-            if execution is None:
-                raise NotFound(f"there is no execution {execution_id}", hint="see `executor executions list`")
+            execution = seen(actor, executions.get(c, actor.workspace_id, execution_id), execution_id)
             pending = interactions.page(c, actor.workspace_id, status="pending", execution_id=execution_id, limit=200)
             lines = events.logs(c, actor.workspace_id, execution_id)
             warned = events.diagnostics(c, actor.workspace_id, execution_id)
@@ -146,13 +147,11 @@ class Engine:
 
     async def cancel(self, actor: Actor, execution_id: str) -> Execution:
         def job(c: Connection) -> Execution:
-            execution = executions.get(c, actor.workspace_id, execution_id)
-            if execution is None:
-                raise NotFound(f"there is no execution {execution_id}", hint="see `executor executions list`")
-            lost = close_in(c, actor.workspace_id, execution_id)
+            execution = seen(actor, executions.get(c, actor.workspace_id, execution_id), execution_id)
+            lost = close_in(c, actor.workspace_id, execution_id, by=actor)
             if not executions.cancel(c, execution_id, failures.cancelled(actor.name, lost)):
                 raise Conflict(f"execution {execution_id} is {execution.status} already", hint="nothing to cancel")
-            events.append(c, actor.workspace_id, "execution.cancelled", {"by": actor.id}, execution_id)
+            events.append(c, actor.workspace_id, "execution.cancelled", {"by": actor.id}, execution_id, by=actor)
             return executions.get(c, actor.workspace_id, execution_id) or execution
 
         cancelled = await self._database.write(job)
@@ -179,24 +178,48 @@ class Engine:
         *,
         reason: str = "",
         result: str | None = None,
+        scope: Scope = "once",
+        always: Always | None = None,
     ) -> Interaction:
-        """Decide once. In the same transaction a parked execution is queued, so no decision is lost."""
+        """Decide once. In the same transaction a parked execution is queued, so no decision is lost.
+
+        `always` is the rule that the decision makes, exactly as it was shown.
+        """
         if not actor.may_decide:
             raise Forbidden("only a human may decide", hint="use the operator's token or an interactive terminal")
+        if (scope == "always") != (always is not None) or (scope != "once" and decision != "approve"):
+            raise InvalidRequest(f"{decision} can't have the scope {scope}", hint="approve once, execution or always")
+        if always is not None:
+            check_permitted(actor, always.rule)
 
         def job(c: Connection) -> tuple[Interaction, Execution | None]:
             asked = interactions.get(c, actor.workspace_id, interaction_id)
             if asked is None:
                 raise NotFound(f"there is no interaction {interaction_id}", hint="see `executor approvals list`")
             check_open(asked)
+            if asked.kind in NEEDS and decision == "approve":
+                raise InvalidRequest("a credential is given, not approved", hint="see `executor approvals show`")
             if result is not None and (asked.kind != "unknown_outcome" or decision != "approve"):
                 raise InvalidRequest("only an approved unknown outcome takes a result", hint="leave the result out")
             verdict: InteractionStatus = "approved" if decision == "approve" else "denied"
-            return settle_in(c, asked, verdict, by=actor.id, reason=reason, result=result)
+            if scope != "once":
+                check_scope(asked)
+            if always is not None:
+                asked = save_rule(c, asked, always, by=actor)
+            return settle_in(c, asked, verdict, by=actor, reason=reason, result=result, scope=scope)
 
         settled, resumed = await self._database.write(job)
         self._carry(settled.execution_id, resumed)
         return settled
+
+    async def settle_by(
+        self, job: Callable[[Connection], list[tuple[Interaction, Execution | None]]]
+    ) -> list[Interaction]:
+        """What `job` settles in its transaction is carried to where it is waited for."""
+        settled = await self._database.write(job)
+        for interaction, resumed in settled:
+            self._carry(interaction.execution_id, resumed)
+        return [interaction for interaction, _ in settled]
 
     async def expire(self, now: int) -> int:
         """Close what nobody decided in time; how many."""
@@ -257,6 +280,7 @@ class Engine:
             limits=limits or self._limits,
             created_at=at,
             updated_at=at,
+            origin=actor.origin,
         )
         check = self._checks.begin(execution, typecheck) if self._checks is not None else None
         return self._dispatch.begin(execution, check)
@@ -284,6 +308,18 @@ async def wait_until(event: asyncio.Event, seconds: float) -> None:
             return
 
 
+def may_see(actor: Actor, execution: Execution) -> bool:
+    """Its own, or with the right to read everything of the workspace; never another workspace's."""
+    mine = execution.actor_id == actor.id or actor.may("read")
+    return execution.workspace_id == actor.workspace_id and mine
+
+
+def seen(actor: Actor, execution: Execution | None, execution_id: str) -> Execution:
+    if execution is None or not may_see(actor, execution):
+        raise NotFound(f"there is no execution {execution_id}", hint="see `executor executions list`")
+    return execution
+
+
 def check_open(asked: Interaction) -> None:
     if asked.status == "expired" or (asked.status == "pending" and asked.expires_at <= now_ms()):
         raise InteractionExpired(f"interaction {asked.id} has expired", hint="run the code again")
@@ -296,16 +332,34 @@ def settle_in(
     asked: Interaction,
     status: InteractionStatus,
     *,
-    by: str = "",
+    by: Actor | None = None,
     reason: str = "",
     result: str | None = None,
+    scope: Scope = "once",
 ) -> tuple[Interaction, Execution | None]:
     """Settle, and if the execution is parked, claim it in the same transaction: no decision is lost."""
-    at = interactions.settle(c, asked.id, status, by=by, reason=reason, result=result)
+    who, origin = (by.id, by.origin) if by else ("", "")
+    covers = scope if status == "approved" else ""
+    at = interactions.settle(c, asked.id, status, by=who, reason=reason, result=result, origin=origin, scope=covers)
+    if covers == "execution":
+        permits.add(c, asked)
     what, data = interaction_event(status, asked)
-    happened = [(what, {**data, "by": by, "reason": reason})]
+    happened = [(what, {**data, "by": who, "reason": reason, "scope": covers})]
     resumed = executions.claim(c, asked.execution_id, only="paused")
     if resumed is not None:
         happened.append(("execution.resumed", {"epoch": resumed.epoch}))
-    events.append_all(c, asked.workspace_id, asked.execution_id, happened)
-    return replace(asked, status=status, settled_at=at, settled_by=by, reason=reason, result=result), resumed
+    events.append_all(c, asked.workspace_id, asked.execution_id, happened, by=by)
+    settled = replace(asked, status=status, settled_at=at, settled_by=who, settled_from=origin, reason=reason)
+    return replace(settled, result=result, scope=covers), resumed
+
+
+def save_rule(c: Connection, asked: Interaction, always: Always, *, by: Actor) -> Interaction:
+    """The decision holds under the policies it makes, and under no others."""
+    if policies.revision(c, asked.workspace_id) != always.revision:
+        raise Conflict("the policies changed while the rule was shown", hint="look at the rule again, then decide")
+    policies.add(c, asked.workspace_id, always.rule, always.position, by=by)
+    binding = asked.binding
+    if binding.policy_revision == always.revision:
+        binding = replace(binding, policy_revision=policies.revision(c, asked.workspace_id))
+        interactions.rebind(c, asked.id, binding)
+    return replace(asked, binding=binding)

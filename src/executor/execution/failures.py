@@ -86,12 +86,26 @@ def approval_expired(path: str) -> ToolError:
     return ToolError("approval_expired", f"nobody decided about {path} in time", hint="run the code again")
 
 
+def credential_required(path: str, reason: str = "") -> ToolError:
+    said = f": {reason}" if reason else ""
+    hint = "ask the operator to connect it with `executor connections add`, then run the code again"
+    return ToolError("credential_required", f"{path} needs a credential that nobody gave{said}", hint=hint)
+
+
 def denied_by_policy(path: str, reason: str) -> ToolError:
     return ToolError("denied", f"{path} is denied: {reason}", hint="an operator can change it with `executor policies`")
+
+
+def denied_before(path: str, reason: str) -> ToolError:
+    said = f": {reason}" if reason else ""
+    message = f"{path} was denied earlier in this execution, with the same arguments{said}"
+    return ToolError("denied", message, hint="don't try it another way; ask the operator")
 
 
 def denied_by_human(call: Call, interaction: Interaction) -> ToolError:
     if interaction.kind == "unknown_outcome":
         return unknown_outcome(call.path, interaction.reason)
+    if interaction.kind in ("credential", "oauth"):
+        return credential_required(call.path, interaction.reason)
     said = f": {interaction.reason}" if interaction.reason else ""
     return ToolError("denied", f"{call.path} was denied{said}", hint="don't try it another way; ask the operator")

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from sqlalchemy.engine import Connection
 
 from executor.errors import Fenced
 from executor.execution.failures import unknown_outcome
+from executor.model.digest import digest
 from executor.model.execution import Call, Execution, Failure, Status
 from executor.model.ids import now_ms
 from executor.model.interaction import Interaction
+from executor.model.tenancy import Actor
 from executor.runtime.sandbox import Log
 from executor.storage import calls, events, executions, interactions
 from executor.storage.database import Database
@@ -104,7 +106,8 @@ class Journal:
                     raise Fenced(f"the decision {interaction.id} was used before")
                 calls.start(c, call.execution_id, call.seq)
 
-        self._hold(job, [("call.started", {"seq": call.seq, "path": call.path}) for call, _ in approved])
+        sent = [{"seq": call.seq, "path": call.path, "interaction": asked.id} for call, asked in approved]
+        self._hold(job, [("call.started", data) for data in sent])
 
     def ask(self, question: Interaction, instead_of: Interaction | None = None) -> None:
         """A question about a call that is journalled already."""
@@ -127,7 +130,8 @@ class Journal:
             if not settled:
                 executions.park(c, execution.id, "paused", wall_ms)
                 pending = [latest[seq].id for seq in waiting if seq in latest]
-                events.append(c, execution.workspace_id, "execution.paused", {"interactions": pending}, execution.id)
+                paused = {"interactions": pending}
+                events.append(c, execution.workspace_id, "execution.paused", paused, execution.id, by=execution)
 
         self.flush()
         self._hold(job, [])
@@ -149,7 +153,7 @@ class Journal:
         execution = self._execution
 
         def job(c: Connection) -> None:
-            close_in(c, execution.workspace_id, execution.id)
+            close_in(c, execution.workspace_id, execution.id, by=execution)
 
         self._hold(job, [])
 
@@ -166,10 +170,10 @@ class Journal:
         await self.durable()
         return at
 
-    def flush(self) -> None:
+    def flush(self) -> asyncio.Future[Any] | None:
         """Queue everything that is held as one transaction; the caller goes on."""
         if not (self._unborn or self._held or self._happened):
-            return
+            return None
         execution, born_now, jobs, happened = self._execution, self._unborn, self._held, self._happened
         self._unborn, self._held, self._happened = False, [], []
 
@@ -181,9 +185,10 @@ class Journal:
             for job in jobs:
                 job(c)
             if happened:
-                events.append_all(c, execution.workspace_id, execution.id, happened)
+                events.append_all(c, execution.workspace_id, execution.id, happened, by=execution)
 
         self._pending.append(self._database.write(whole))
+        return self._pending[-1]
 
     async def durable(self) -> None:
         """Until everything so far is committed; whoever asks, also while the run itself waits."""
@@ -197,13 +202,13 @@ class Journal:
         self._happened += happened
 
 
-def close_in(c: Connection, workspace_id: str, execution_id: str) -> list[dict[str, Any]]:
+def close_in(c: Connection, workspace_id: str, execution_id: str, *, by: Actor | Execution) -> list[dict[str, Any]]:
     """Close an ended execution's calls and questions; the writes of which nobody knows if they took effect."""
     lost = calls.close(c, execution_id, unknown_outcome("the call").to_dict())
     happened: Happened = [("call.failed", {"seq": seq, "path": path, "code": "unknown_outcome"}) for seq, path in lost]
     happened += [("interaction.cancelled", {"id": closed}) for closed in interactions.cancel_pending(c, execution_id)]
     if happened:
-        events.append_all(c, workspace_id, execution_id, happened)
+        events.append_all(c, workspace_id, execution_id, happened, by=by)
     return [{"seq": seq, "path": path} for seq, path in lost]
 
 
@@ -239,5 +244,6 @@ def interaction_event(what: str, interaction: Interaction) -> tuple[str, dict[st
         "tool": interaction.binding.path,
         "seq": interaction.call_seq,
         "expiresAt": interaction.expires_at,
+        "binding": digest(asdict(interaction.binding)),
     }
     return f"interaction.{what}", data

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from executor.connections.resolving import Missing
 from executor.errors import ToolError
 from executor.execution import failures
-from executor.execution.door import Door
+from executor.execution.door import Admission, Door
 from executor.execution.prompt import ask
 from executor.model.execution import Call, Execution
 from executor.model.ids import now_ms
 from executor.model.interaction import Interaction, InteractionKind
 from executor.model.tool import Tool
+from executor.runtime.sandbox import Proposal
+
+NEEDS: tuple[InteractionKind, ...] = ("credential", "oauth")
 
 
 class Questions:
@@ -20,13 +29,43 @@ class Questions:
         self._door = door
         self._ttl_ms = ttl_ms
         self.asked: dict[int, Interaction] = {}
+        self._coming = 0
 
-    async def ask(self, kind: InteractionKind, call: Call, tool: Tool | None, reason: str) -> Interaction:
+    async def admit(self, proposal: Proposal) -> Admission:
+        """As the door decides; but what would be one question too many is refused."""
+        admission = await self._door.admit(self._execution, proposal)
+        if admission.verdict != "ask":
+            return admission
+        refusal = await self._door.flood.admit(self._execution, len(self.asked) + self._coming)
+        if refusal is not None:
+            return replace(admission, verdict="refuse", refusal=refusal)
+        self._coming += 1
+        return admission
+
+    def written(self, journalled: asyncio.Future[Any] | None) -> None:
+        """What was admitted is asked; once that is written down, it counts as open and no longer as coming."""
+        coming, self._coming = self._coming, 0
+        if coming:
+            arrived = partial(self._door.flood.arrived, self._execution.actor_id, coming)
+            if journalled is None:
+                arrived()
+            else:
+                journalled.add_done_callback(lambda _: arrived())
+
+    async def lack(self, call: Call, tool: Tool, missing: Missing) -> Interaction:
+        """Ask for a credential. Only what the call could use is named; whoever gives it sees where it will go."""
+        return await self.ask(missing.kind, call, tool, missing.reason, missing)
+
+    async def ask(
+        self, kind: InteractionKind, call: Call, tool: Tool | None, reason: str, missing: Missing | None = None
+    ) -> Interaction:
         """Without a tool (it is gone), what the journal knows of it is shown."""
         tool = tool or Tool(call.path, call.source_id, "", call.effect, {}, schema_digest=call.schema_digest)
         source = await self._door.source_of(call.workspace_id, tool)
         binding = await self._door.bind(self._execution, call, tool, source)
         question = ask(kind, call, binding, tool, source, reason, self._ttl_ms)
+        if missing is not None:
+            question = replace(question, prompt={**question.prompt, "credential": missing.view()})
         self.asked[call.seq] = question
         return question
 
@@ -37,15 +76,30 @@ class Questions:
         tool = await self._door.find(call.workspace_id, call.path)
         if settled.kind == "unknown_outcome" and (settled.status == "expired" or tool is None):
             return failures.unknown_outcome(call.path)
+        if settled.status == "expired" and settled.kind in NEEDS:
+            return failures.credential_required(call.path, "nobody gave it in time")
         if settled.status == "expired":
             return failures.approval_expired(call.path)
         if tool is None:
             return failures.tool_changed(call.path)
-        if denial := await self._door.denial(call.workspace_id, tool):
+        if denial := await self._door.denial(self._execution, call, tool):
             return denial
+        if missing := (await self._door.use(self._execution, tool)).missing:
+            return await self.lack(call, tool, missing)
+        if settled.kind in NEEDS:
+            return await self._judge_again(call, tool)
         source = await self._door.source_of(call.workspace_id, tool)
         if settled.expires_at <= now_ms():
             return await self.ask(settled.kind, call, tool, "the decision expired before it could be used")
         if settled.binding == await self._door.bind(self._execution, call, tool, source):
             return tool
         return await self.ask(settled.kind, call, tool, "something changed since it was asked")
+
+    async def _judge_again(self, call: Call, tool: Tool) -> Tool | Interaction | ToolError:
+        """It has its credential now. A policy that wants it approved is asked only then, so that both are shown."""
+        admission = await self._door.admit(self._execution, Proposal(call.seq, "tool", call.path, call.arguments))
+        if admission.refusal is not None:
+            return admission.refusal
+        if admission.missing is not None:
+            return await self.lack(call, tool, admission.missing)
+        return tool if admission.verdict == "send" else await self.ask("approval", call, tool, admission.reason)

@@ -46,4 +46,4 @@ class Rules:
 
 
 def read_rules(c: Connection, workspace_id: str) -> Ruleset:
-    return Ruleset(policies.revision(c, workspace_id), tuple(policies.listing(c, workspace_id)))
+    return Ruleset(policies.revision(c, workspace_id), tuple(policies.in_force(c, workspace_id)))

@@ -16,11 +16,12 @@ from executor.errors import Fenced, SandboxLost, ToolError
 from executor.execution import failures
 from executor.execution.checks import Ruling
 from executor.execution.door import Admission, Door
+from executor.execution.errand import CredentialMissing
 from executor.execution.failures import Diverged
 from executor.execution.journal import Journal, Recorded
 from executor.execution.outcome import LogLine, Outcome
 from executor.execution.position import Position
-from executor.execution.questions import Questions
+from executor.execution.questions import NEEDS, Questions
 from executor.execution.records import Answers, answer_of, proposed_call
 from executor.execution.sends import Sends, sleep_until
 from executor.model.execution import Call, Execution, Failure, Status
@@ -73,6 +74,7 @@ class Run:
         self._questions = Questions(execution, door, ttl_ms)
         self._sends = Sends()
         self._deliveries: deque[Answer] = deque()
+        self._lacking: list[tuple[Call, CredentialMissing]] = []
         self._decided = False
         self._stopping = False
         self._yielding = False
@@ -108,6 +110,7 @@ class Run:
             logger.info("execution taken over or cancelled", extra={"execution": self.execution.id})
         finally:
             self._sends.cancel()
+            self._questions.written(None)
 
     async def _drive(self) -> None:
         losses, spared, reached = 0, 0, -1
@@ -176,6 +179,8 @@ class Run:
                 await self._admit()
             elif self._sends.arrived:
                 self._record()
+            elif self._lacking:
+                await self._ask_for_credentials()
             elif self._decided:
                 self._decided = False
                 await self._act_on(await self.journal.settled(list(self._questions.asked)))
@@ -216,6 +221,7 @@ class Run:
         """The sandbox is gone, the journal isn't, and what was sent is still under way: replay, then go on."""
         if self._sends.arrived:
             self._record()
+        await self._ask_for_credentials()
         await self.journal.durable()
         self._deliveries.clear()
         self._questions.asked.clear()
@@ -256,7 +262,7 @@ class Run:
         tool = await self._door.find(self.execution.workspace_id, call.path)
         unchanged = tool is not None and tool.schema_digest == call.schema_digest and tool.effect == call.effect
         if tool is not None and unchanged and (call.effect == "read" or tool.idempotent):
-            denied = await self._door.denial(self.execution.workspace_id, tool)
+            denied = await self._door.denial(self.execution, call, tool)
             if denied is None:
                 self._send(call, tool)
             else:
@@ -293,16 +299,18 @@ class Run:
 
     async def _admit(self) -> None:
         """Judge every new call of this round, journal them in one transaction, then send what may go."""
-        workspace_id, language = self.execution.workspace_id, self.execution.language
-        new = self._position.take_new()
-        admissions = [await self._door.admit(workspace_id, proposal, language) for proposal in new]
+        admissions = [await self._questions.admit(proposal) for proposal in self._position.take_new()]
         round_ = [(admission, self._call_of(admission)) for admission in admissions]
         asked = [
-            await self._questions.ask("approval", call, admission.tool, admission.reason)
+            await self._questions.lack(call, admission.tool, admission.missing)
+            if admission.missing
+            else await self._questions.ask("approval", call, admission.tool, admission.reason)
             for admission, call in round_
             if admission.verdict == "ask" and admission.tool
         ]
         self.journal.propose([call for _, call in round_], asked)
+        if asked:
+            self._questions.written(self.journal.flush())
         if any(admission.verdict == "send" for admission in admissions):
             await self.journal.durable()
         for admission, call in round_:
@@ -332,12 +340,25 @@ class Run:
 
     def _record(self) -> None:
         """Give what has arrived its place in delivery order. Delivery goes on while the journal is being written."""
-        answered = [self._answers.give(call, outcome) for call, outcome in self._sends.take_arrived()]
+        arrived = self._sends.take_arrived()
+        self._lacking += [(call, lack) for call, lack in arrived if isinstance(lack, CredentialMissing)]
+        given = [(call, outcome) for call, outcome in arrived if not isinstance(outcome, CredentialMissing)]
+        answered = [self._answers.give(call, outcome) for call, outcome in given]
         for call in answered:
             self._position.open.pop(call.seq, None)
             self._questions.asked.pop(call.seq, None)
             self._deliveries.append(answer_of(call))
         self.journal.answer(answered)
+
+    async def _ask_for_credentials(self) -> None:
+        """Calls that could not be made for want of one: they are asked about like those that never left."""
+        lacking, self._lacking = self._lacking, []
+        for call, lack in lacking:
+            tool = await self._door.find(self.execution.workspace_id, call.path)
+            if tool is None:
+                self._sends.arrive(call, failures.tool_changed(call.path))
+            else:
+                self.journal.ask(await self._questions.lack(call, tool, lack.missing))
 
     async def _act_on(self, settled: dict[int, Interaction]) -> None:
         """Send what was approved exactly as it was shown; ask again where anything has changed."""
@@ -359,7 +380,7 @@ class Run:
         for call, interaction, tool in approved:
             del self._questions.asked[call.seq]
             self._position.open[call.seq] = call
-            self._send(call, tool, interaction.binding)
+            self._send(call, tool, None if interaction.kind in NEEDS else interaction.binding)
 
     # -- parking and ending ------------------------------------------------------------------------------------------
 
@@ -379,6 +400,7 @@ class Run:
     async def _leave(self) -> None:
         """Going down: record the answers that come soon, and leave the rest to the next start."""
         await self._outwait(STOP_GRACE)
+        await self._ask_for_credentials()
         await self.journal.requeue(self._wall_ms())
         self._tell("queued")
 

@@ -1,25 +1,94 @@
-"""What happens to a call: the first policy that matches decides, else the tool's effect."""
+"""What happens to a call: at each level the first policy that holds decides, and the strictest level wins."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import get_args
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, get_args
 
 from executor.errors import InvalidRequest
-from executor.model.policy import Action, Decision, Policy
+from executor.model.policy import Action, Decision, Level, Policy
 from executor.model.tool import Effect
+from executor.policy.conditions import holds
 from executor.policy.pattern import matches
 
+STRICTNESS: dict[Action, int] = {"allow": 0, "require_approval": 1, "deny": 2}
+ALL = ".all"
+LEVELS: tuple[Level, ...] = get_args(Level)
 
-def decide(path: str, effect: Effect, policies: Sequence[Policy]) -> Decision:
-    """Policies in order; the first match wins. Without one, reads are allowed and all else needs approval."""
-    for policy in policies:
-        if matches(policy.pattern, path):
-            return Decision(policy.action, policy.id, f"policy {policy.pattern} → {policy.action}")
-    if effect == "read":
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The call that is judged. Without `arguments` (a tool looked at, not called) no condition can be judged."""
+
+    path: str
+    effect: Effect
+    source_id: str = ""
+    actor_id: str = ""
+    arguments: Mapping[str, Any] | None = field(default=None)
+
+
+def decide(subject: Subject, policies: Sequence[Policy]) -> Decision:
+    """An organization's rule can only be tightened by a workspace's, and this by a toolkit's.
+
+    Without any rule, reads are allowed and all else needs approval. `x.all` walks the pages of `x`: it is judged as
+    both, and the stricter decision holds, so that a rule about `x` can't be dodged by the longer name.
+    """
+    decision = _decide(subject, policies)
+    if not subject.path.endswith(ALL):
+        return decision
+    return strictest([decision, _decide(replace(subject, path=subject.path.removesuffix(ALL)), policies)])
+
+
+def _decide(subject: Subject, policies: Sequence[Policy]) -> Decision:
+    decided = [found for level in LEVELS if (found := first(subject, of_level(policies, level))) is not None]
+    if decided:
+        return strictest(decided)
+    if subject.effect == "read":
         return Decision("allow", "", "reads are allowed by default")
-    what = "a write" if effect == "write" else "a destructive call"
+    what = "a write" if subject.effect == "write" else "a destructive call"
     return Decision("require_approval", "", f"{what} needs approval by default")
+
+
+def strictest(decisions: Sequence[Decision]) -> Decision:
+    return max(decisions, key=lambda decision: STRICTNESS[decision.action])
+
+
+def of_level(policies: Iterable[Policy], level: Level) -> list[Policy]:
+    return [policy for policy in policies if policy.level == level]
+
+
+def first(subject: Subject, policies: Iterable[Policy]) -> Decision | None:
+    for policy in policies:
+        if applies(policy, subject):
+            return Decision(policy.action, policy.id, told(policy))
+    return None
+
+
+def applies(policy: Policy, subject: Subject) -> bool:
+    """Doubt about a condition never loosens: it keeps an `allow` from applying, and lets anything stricter apply.
+
+    So a `deny` when `/amount` is at least 100 also denies a call without an amount, or with one that is no number.
+    """
+    if not matches(policy.pattern, subject.path):
+        return False
+    for wanted, given in (
+        (policy.actor_id, subject.actor_id),
+        (policy.source_id, subject.source_id),
+        (policy.effect, subject.effect),
+    ):
+        if wanted and wanted != given:
+            return False
+    judged = [None if subject.arguments is None else holds(one, subject.arguments) for one in policy.conditions]
+    if policy.action == "allow":
+        return all(verdict is True for verdict in judged)
+    return all(verdict is not False for verdict in judged)
+
+
+def told(policy: Policy) -> str:
+    level = "" if policy.level == "workspace" else f"{policy.level} "
+    conditions = f" with {len(policy.conditions)} condition(s)" if policy.conditions else ""
+    return f"{level}policy {policy.pattern}{conditions} → {policy.action}"
 
 
 def parse_action(text: str) -> Action:

@@ -1,0 +1,80 @@
+"""`Always allow`: the narrowest rule that covers a call someone is asked about, shown before it is saved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from executor.errors import Conflict, Forbidden, InvalidRequest, NotFound
+from executor.execution import builtins
+from executor.execution.door import Door, parse_arguments
+from executor.model.execution import Call
+from executor.model.interaction import Interaction
+from executor.model.policy import Decision, Level, Policy
+from executor.model.tenancy import Actor, Permission
+from executor.policy.decide import Subject, applies, decide
+from executor.policy.drafts import is_broader, narrowest, text, with_rule
+
+NEEDED: dict[Level, Permission] = {"organization": "manage", "workspace": "administer", "toolkit": "administer"}
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    """A rule and its place: just before the rule that asked, so that whatever stands above it still comes first.
+
+    `revision` is that of the policies it was made for; under any others it has to be looked at again.
+    """
+
+    rule: Policy
+    position: int | None
+    revision: int
+    after: Decision
+
+
+async def draft_rule(
+    door: Door, asked: Interaction, call: Call, pins: Sequence[str] = (), *, given: Policy | None = None
+) -> Always:
+    """The narrowest rule, or the `given` one in its place."""
+    tool = await door.find(asked.workspace_id, asked.binding.path)
+    check_scope(asked)
+    if tool is None:
+        raise NotFound(f"there is no tool {asked.binding.path} any more", hint="deny it, or approve it once")
+    arguments = parse_arguments(call.arguments)
+    subject = Subject(tool.path, tool.effect, tool.source_id, asked.binding.actor_id, arguments)
+    rules = await door.rules.of(asked.workspace_id)
+    decided = decide(subject, rules.policies)
+    asking = next((policy for policy in rules.policies if policy.id == decided.policy_id), None)
+    level, owner = (asking.level, asking.owner_id) if asking else ("workspace", asked.workspace_id)
+    rule = given or narrowest(subject, pins, level=level, owner_id=owner)
+    position = asking.position if asking and asking.level == rule.level else None
+    if not applies(rule, subject) or rule.action != "allow":
+        raise InvalidRequest(f"the rule {text(rule)} does not allow this call", hint="start from the draft")
+    after = decide(subject, with_rule(rules.policies, rule, position))
+    if after.action != "allow":
+        hint = "change that rule, or approve this call alone"
+        raise Conflict(f"with the rule it would still be asked: {after.reason}", hint=hint)
+    return Always(rule, position, rules.revision, after)
+
+
+def check_scope(asked: Interaction) -> None:
+    """Only an approval can hold for more than one call, and never one that lets code change what it may reach."""
+    if asked.kind != "approval":
+        raise InvalidRequest(f"an interaction of kind {asked.kind} is decided once", hint="leave the scope out")
+    own = builtins.BUILTINS.get(asked.binding.path)
+    if own is not None and own.effect != "read":
+        raise InvalidRequest(f"{own.path} is allowed one call at a time", hint="approve it once")
+
+
+def check_permitted(actor: Actor, rule: Policy) -> None:
+    needed = NEEDED[rule.level]
+    if not actor.may(needed):
+        hint = "approve it once or for this execution; an administrator makes rules"
+        raise Forbidden(f"a rule of the {rule.level} needs the permission `{needed}`", hint=hint)
+
+
+def check_breadth(rule: Policy, narrow: Policy, *, broader: bool) -> None:
+    if is_broader(rule, narrow) and not broader:
+        raise InvalidRequest(
+            f"the rule {text(rule)} covers more than this call",
+            hint="take the draft, or say `broader` to mean it",
+        )

@@ -1,0 +1,108 @@
+"""Conditions on a call's arguments: does what a JSON pointer names equal, belong to, match, or stay within something?
+
+A condition that can't be judged (nothing there, another type) does not hold for `allow`; see `decide`, where a rule
+that tightens takes the same doubt the other way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, get_args
+
+import jsonschema_rs
+import orjson
+
+from executor.errors import InvalidRequest
+from executor.model.policy import Condition, Test
+
+MAX_PATTERN = 200
+MAX_SUBJECT = 10_000
+MAX_CONDITIONS = 20
+MAX_VALUE = 4_000
+MISSING: Any = object()
+# An engine without backtracking: whatever pattern an operator writes, no text that code sends can hold the daemon up.
+LINEAR = jsonschema_rs.RegexOptions(size_limit=1_000_000)
+
+
+def parse_condition(raw: Mapping[str, Any]) -> Condition:
+    path, test, value = raw.get("path"), raw.get("test"), raw.get("value")
+    if not isinstance(path, str) or (path and not path.startswith("/")):
+        raise wrong(f"the path {path!r} is not a JSON pointer", "write e.g. /owner or /items/0/price")
+    if test not in get_args(Test):
+        raise wrong(f"unknown test {test!r}", f"use one of {', '.join(get_args(Test))}")
+    if test == "one_of" and not isinstance(value, list):
+        raise wrong(f"one_of needs a list, not {value!r}", 'write e.g. {"test": "one_of", "value": ["a", "b"]}')
+    if test in ("at_most", "at_least") and not is_number(value):
+        raise wrong(f"{test} needs a number, not {value!r}", "write e.g. 100")
+    if test == "matches":
+        compile_pattern(value)
+    if len(orjson.dumps(value)) > MAX_VALUE:
+        raise wrong(f"a value has at most {MAX_VALUE} characters", "write a pattern or a bound instead")
+    return Condition(path, test, value)  # type: ignore[arg-type]  # one of the literals, as was checked
+
+
+def holds(condition: Condition, arguments: Mapping[str, Any]) -> bool | None:
+    """None when it can't be judged: nothing is there, or something of another kind than the test is about."""
+    found = resolve(arguments, condition.path)
+    if found is MISSING:
+        return None
+    if condition.test == "equals":
+        return same(found, condition.value)
+    if condition.test == "one_of":
+        return any(same(found, value) for value in condition.value)
+    if condition.test == "matches":
+        return matches(found, condition.value)
+    if not is_number(found):
+        return None
+    return bool(found <= condition.value if condition.test == "at_most" else found >= condition.value)
+
+
+def matches(found: Any, pattern: str) -> bool | None:
+    """The whole text must match; longer text than any sensible rule is about can't be judged."""
+    if not isinstance(found, str) or len(found) > MAX_SUBJECT:
+        return None
+    return compile_pattern(pattern).is_valid(found)
+
+
+@lru_cache(maxsize=1024)
+def compile_pattern(text: Any) -> jsonschema_rs.Draft202012Validator:
+    if not isinstance(text, str) or len(text) > MAX_PATTERN:
+        raise wrong(f"a pattern is text of at most {MAX_PATTERN} characters", "write e.g. refs/heads/release-[0-9]+")
+    whole = {"allOf": [{"pattern": text}, {"pattern": rf"\A(?:{text})\z"}]}  # alone first: it may not close our group
+    try:
+        return jsonschema_rs.Draft202012Validator(whole, offline=True, pattern_options=LINEAR)
+    except (jsonschema_rs.ValidationError, ValueError) as error:
+        hint = "write one without looking around or referring back"
+        raise wrong(f"the pattern {text!r} is no regular expression that can be used", hint) from error
+
+
+def resolve(value: Any, pointer: str) -> Any:
+    for part in pointer.split("/")[1:]:
+        name = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, Mapping):
+            value = value.get(name, MISSING)
+        elif isinstance(value, Sequence) and not isinstance(value, str) and name.isdecimal() and len(name) < 10:
+            value = value[int(name)] if int(name) < len(value) else MISSING
+        else:
+            return MISSING
+    return value
+
+
+def same(one: Any, other: Any) -> bool:
+    """As JSON sees it: `true` is not 1, 1 is 1.0."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    return bool(one == other)
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def wrong(message: str, hint: str) -> InvalidRequest:
+    return InvalidRequest(f"condition: {message}", hint=hint)

@@ -1,0 +1,123 @@
+"""Rules that are not in force yet: read from what people write, shown to them, compared, tried out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+
+import orjson
+
+from executor.errors import InvalidRequest
+from executor.model.policy import Condition, Decision, Level, Policy
+from executor.model.tool import Effect
+from executor.policy.conditions import MAX_CONDITIONS, MISSING, parse_condition, resolve
+from executor.policy.decide import Subject, decide, parse_action
+from executor.policy.pattern import parse_pattern
+
+SIGNS = {"equals": "=", "one_of": " in ", "matches": "~", "at_most": "<=", "at_least": ">="}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What rules as they might be would have made of a call that was decided by the rules as they are."""
+
+    subject: Subject
+    before: Decision
+    after: Decision
+
+    @property
+    def differs(self) -> bool:
+        return self.before.action != self.after.action
+
+
+def draft(
+    pattern: str,
+    action: str,
+    conditions: Sequence[Mapping[str, Any]] = (),
+    *,
+    level: Level = "workspace",
+    owner_id: str = "",
+    actor_id: str = "",
+    source_id: str = "",
+    effect: str = "",
+    note: str = "",
+) -> Policy:
+    """A rule that makes sense, or an error that says why it does not."""
+    parse_pattern(pattern)
+    if len(conditions) > MAX_CONDITIONS:
+        raise InvalidRequest(f"a rule has at most {MAX_CONDITIONS} conditions", hint="write several rules")
+    if effect and effect not in get_args(Effect):
+        raise InvalidRequest(f"unknown effect {effect!r}", hint=f"use one of {', '.join(get_args(Effect))}")
+    parsed = tuple(parse_condition(one) for one in conditions)
+    return Policy("", level, owner_id, 0, pattern, parse_action(action), parsed, actor_id, source_id, effect, note)
+
+
+def narrowest(subject: Subject, pins: Iterable[str] = (), *, level: Level, owner_id: str) -> Policy:
+    """The rule that allows the call and as little else as possible; each pinned argument must stay as it is."""
+    conditions = []
+    for pointer in dict.fromkeys(pins):
+        found = resolve(subject.arguments or {}, pointer)
+        if found is MISSING:
+            raise InvalidRequest(f"the call has no argument at {pointer!r}", hint="pin one of the arguments shown")
+        conditions.append({"path": pointer, "test": "equals", "value": found})
+    return draft(
+        subject.path,
+        "allow",
+        conditions,
+        level=level,
+        owner_id=owner_id,
+        actor_id=subject.actor_id,
+        source_id=subject.source_id,
+        effect=subject.effect,
+    )
+
+
+def is_broader(rule: Policy, than: Policy) -> bool:
+    """Whether it covers a call that the other does not. More conditions only make a rule narrower."""
+    names = ("pattern", "action", "level", "owner_id", "actor_id", "source_id", "effect")
+    return any(getattr(rule, name) != getattr(than, name) for name in names) or not (
+        set(map(condition_text, than.conditions)) <= set(map(condition_text, rule.conditions))
+    )
+
+
+def with_rule(policies: Sequence[Policy], rule: Policy, position: int | None) -> list[Policy]:
+    """The rules as they would be with one more; at the end of its level unless a position is given."""
+    mine = [policy for policy in policies if policy.level == rule.level]
+    others = [policy for policy in policies if policy.level != rule.level]
+    place = len(mine) if position is None else max(0, min(position, len(mine)))
+    return [*others, *mine[:place], replace(rule, position=place), *mine[place:]]
+
+
+def in_order(policies: Sequence[Policy], ids: Sequence[str]) -> list[Policy]:
+    """The rules as they would be with those of one level in this order; a rule of it that is left out is gone."""
+    by_id = {policy.id: policy for policy in policies}
+    if unknown := [one for one in ids if one not in by_id]:
+        raise InvalidRequest(f"there is no policy {unknown[0]!r}", hint="`executor policies list` shows what there is")
+    if len(set(ids)) != len(ids) or len({by_id[one].level for one in ids}) > 1:
+        raise InvalidRequest("an order names each rule of one level once", hint="give the ids of one level")
+    level = by_id[ids[0]].level if ids else "workspace"
+    return [*(policy for policy in policies if policy.level != level), *(by_id[one] for one in ids)]
+
+
+def changes(past: Iterable[Subject], before: Sequence[Policy], after: Sequence[Policy]) -> list[Change]:
+    return [Change(subject, decide(subject, before), decide(subject, after)) for subject in past]
+
+
+def text(policy: Policy, *, actor: str = "", source: str = "") -> str:
+    """One line for people, e.g. `github.issues.* when /owner="acme" by ci → allow`."""
+    parts = [policy.pattern]
+    if policy.conditions:
+        parts.append("when " + " and ".join(condition_text(one) for one in policy.conditions))
+    if policy.effect:
+        parts.append(f"as {policy.effect}")
+    if policy.source_id:
+        parts.append(f"of {source or policy.source_id}")
+    if policy.actor_id:
+        parts.append(f"by {actor or policy.actor_id}")
+    return f"{' '.join(parts)} → {policy.action}"
+
+
+def condition_text(condition: Condition) -> str:
+    value = condition.value if condition.test == "matches" else orjson.dumps(condition.value).decode()
+    return f"{condition.path}{SIGNS[condition.test]}{value}"

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from executor.model.policy import Action, Condition, Level, Policy
+from executor.policy.decide import Subject, decide
+from executor.policy.visibility import visibility
+
+NEVER = Condition("/a", "equals", "nobody sends this")
+ACTIONS: list[Action] = ["allow", "require_approval", "deny"]
+LEVELS: list[Level] = ["organization", "workspace"]
+RULES = st.builds(
+    lambda pattern, action, level, conditions, actor: Policy(
+        "p", level, "o", 0, pattern, action, conditions, actor_id=actor
+    ),
+    st.sampled_from(["**", "a.**", "a.b", "a.*", "*.b", "a.b.c"]),
+    st.sampled_from(ACTIONS),
+    st.sampled_from(LEVELS),
+    st.sampled_from([(), (NEVER,)]),
+    st.sampled_from(["", "act_1"]),
+)
+CALLS = [Subject("", "read", actor_id=who, arguments=given) for who in ("act_1", "act_2") for given in ({}, {"a": 1})]
+CALLS += [Subject("", "read", actor_id=one.actor_id, arguments={"a": NEVER.value}) for one in CALLS[::2]]
+
+
+@given(st.lists(RULES, max_size=5), st.sampled_from(["a.b", "a.b.all", "a.b.c", "b.b", "x.y"]))
+def test_a_tool_is_hidden_exactly_when_every_call_of_it_is_denied(rules: list[Policy], path: str) -> None:
+    veil = visibility(rules)
+    calls = [Subject(path, one.effect, "", one.actor_id, one.arguments) for one in CALLS]
+    always = all(decide(one, rules).action == "deny" for one in calls)
+    hidden = veil is not None and veil.hides(path)
+    assert not hidden or always  # whatever some call may reach is found
+    if all(not rule.conditions and not rule.actor_id for rule in rules):
+        assert hidden == always
