@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import importlib.util
 import platform
 import shutil
 import sys
@@ -53,6 +54,10 @@ class EngineBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         return Path(self.root) / TARGET
 
     @property
+    def _web(self) -> Any:
+        return web_build(Path(self.root))
+
+    @property
     def _checker(self) -> Path:
         return Path(self.root) / CHECKER_TARGET
 
@@ -63,7 +68,7 @@ class EngineBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         return self._is_present() and (checker_platform() is None or checker_is_present(self._checker))
 
     def dependencies(self) -> list[str]:
-        return [] if self._is_complete() else [NODE]
+        return self._web.dependencies if self._is_complete() else [NODE]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if self.target_name != "wheel":
@@ -73,6 +78,7 @@ class EngineBuildHook(BuildHookInterface):  # type: ignore[type-arg]
             self._target.parent.mkdir(parents=True, exist_ok=True)
             self._target.write_bytes(engine)
         self._get_checker()
+        self._build_web(version)
         if version == "standard" and checker_is_present(self._checker):
             build_data["tag"] = f"py3-none-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
 
@@ -86,6 +92,28 @@ class EngineBuildHook(BuildHookInterface):  # type: ignore[type-arg]
                 fetch_checker(name, self._checker)
             except (RuntimeError, OSError, tarfile.TarError, KeyError) as error:
                 self.app.display_warning(f"TypeScript will run unchecked: {error}")
+
+    def _build_web(self, version: str) -> None:
+        """A checkout works without it, and says so; a wheel that is given to others must have it."""
+        web = self._web
+        if not web.is_stale():
+            return
+        try:
+            web.build()
+        except (RuntimeError, OSError) as error:
+            if version == "standard":
+                raise
+            self.app.display_warning(f"there will be no web UI: {error}")
+
+
+def web_build(root: Path) -> Any:
+    """`hatch_web.py` stands beside this file, but build tools load this one by its path alone."""
+    spec = importlib.util.spec_from_file_location("hatch_web", Path(__file__).with_name("hatch_web.py"))
+    if spec is None or spec.loader is None:
+        raise RuntimeError("hatch_web.py is missing")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.WebBuild(root)
 
 
 def digest(data: bytes) -> str:

@@ -1,0 +1,131 @@
+"""A real browser in front of a real daemon. Where there is no browser or no build, the tests say so and are skipped."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright import sync_api
+
+from executor.surfaces.web.files import Files
+from tests.api.serving import Daemon, running_daemon, running_upstream
+from tests.web import hostile as hostile_api
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+ARGUMENTS = ("--no-sandbox", "--disable-background-networking", "--disable-component-update", "--no-first-run")
+Open = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Not for longer than a module: while it is open, an event loop of its own runs in this thread."""
+    program = next(filter(None, map(shutil.which, NAMES)), None)
+    if program is None:
+        pytest.skip("there is no chromium: `apt-get install chromium`")
+    if not Files().is_built:
+        pytest.skip("the web UI is not built: `scripts/setup`")
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=program, args=list(ARGUMENTS))
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="package")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    with running_daemon(tmp_path_factory.mktemp("daemon")) as daemon:
+        yield daemon
+
+
+@pytest.fixture(scope="package")
+def shop(daemon: Daemon) -> Iterator[list[Any]]:
+    """A source `shop` with a read and a write; what was created so far."""
+    with running_upstream() as (address, made):
+        added = daemon.post("/v1/sources", {"location": f"{address}/openapi.json", "namespace": "shop"})
+        assert added.status == 201, added.body
+        yield made
+
+
+@pytest.fixture
+def paused(daemon: Daemon, shop: list[Any]) -> Any:
+    """An execution that waits for approval of one write."""
+    view = daemon.execute('return await tools.shop.things.createThing({name: "lamp"})')
+    assert view["status"] == "paused", view
+    return view
+
+
+@pytest.fixture
+def visit(browser: Any, daemon: Daemon) -> Iterator[Open]:
+    """Open an address in a browser of its own, signed in unless said otherwise; its complaints fail the test."""
+    contexts: list[Any] = []
+    complaints: list[str] = []
+
+    def open_page(path: str, *, signed_in: bool = True, within: Any = None, **options: Any) -> Any:
+        options.setdefault("viewport", {"width": 1280, "height": 860})
+        context = within or browser.new_context(base_url=daemon.url, **options)
+        if within is None:
+            contexts.append(context)
+            context.set_default_timeout(15_000)
+            if signed_in:
+                sign_in(context, daemon)
+        page = context.new_page()
+        page.on("console", lambda message: note(message, complaints))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: check_request(request, daemon, complaints))
+        page.goto(path)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def sign_in(context: Any, daemon: Daemon) -> None:
+    link = daemon.post("/v1/auth/links").json["url"]
+    page = context.new_page()
+    page.goto(link)
+    page.wait_for_url(lambda url: "sign-in" not in url)
+    page.close()
+
+
+def note(message: Any, complaints: list[str]) -> None:
+    """Errors of scripts and breaches of the content security policy. An answer of 404 is no error of the page.
+
+    In an editor the browser itself wants to give typed text the colour of what it replaces, and may not.
+    """
+    typed = message.text.startswith("Applying inline style") and "/playground" in message.page.url
+    if message.type == "error" and not typed and not message.text.startswith("Failed to load resource"):
+        complaints.append(message.text)
+
+
+def check_request(request: Any, daemon: Daemon, complaints: list[str]) -> None:
+    """No host but the daemon's own is ever asked."""
+    if not request.url.startswith((daemon.url, "data:", "blob:")):
+        complaints.append(f"a request to another host: {request.url}")
+
+
+@pytest.fixture(scope="session")
+def axe_script() -> Path:
+    package = pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
+    return next(Path(package.__file__).parent.rglob("axe.min.js"))
+
+
+@pytest.fixture(scope="package")
+def hostile(daemon: Daemon) -> Iterator[str]:
+    """A source `evil` whose every text attacks the reader."""
+    with hostile_api.running() as address:
+        added = daemon.post("/v1/sources", {"location": f"{address}/openapi.json", "namespace": "evil"})
+        assert added.status == 201, added.body
+        yield address
+
+
+@pytest.fixture(scope="package")
+def many(daemon: Daemon, hostile: str) -> str:
+    """The namespace of a source with 10,000 tools."""
+    added = daemon.post("/v1/sources", {"location": f"{hostile}/many.json", "namespace": "many"})
+    assert added.status == 201, added.body
+    assert added.json["toolCount"] == 10_000
+    return "many"

@@ -1,0 +1,213 @@
+"""The other pages: connect, look, try, run, make rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import expect
+
+from tests.api.serving import Daemon, running_upstream, wait_for
+from tests.web.conftest import Open
+
+
+def test_a_source_is_probed_reviewed_and_connected(visit: Open, daemon: Daemon) -> None:
+    with running_upstream() as (address, _):
+        page = visit("/sources/add")
+        page.get_by_role("textbox", name="Address").fill(f"{address}/openapi.json")
+        page.get_by_role("button", name="Look").click()
+        expect(page.get_by_role("heading", name="2. Is this it?")).to_be_visible()
+        expect(page.locator("form").last).to_contain_text("openapi")
+        page.get_by_label("Namespace").fill("added")
+        page.get_by_role("button", name="Connect").click()
+        page.wait_for_url("**/sources/added*")
+        expect(page.get_by_text("createThing")).to_be_visible()
+    page.goto("/sources/added/edit")
+    page.get_by_role("button", name="Disconnect…").click()
+    page.get_by_role("dialog").get_by_role("button", name="Disconnect").click()
+    page.wait_for_url(f"{daemon.url}/")
+    assert daemon.get("/v1/sources/added").status == 404
+
+
+def test_an_address_with_nothing_behind_it_says_what_was_asked_and_what_to_try(visit: Open) -> None:
+    page = visit("/sources/add")
+    page.get_by_role("textbox", name="Address").fill("http://127.0.0.1:9/openapi.json")
+    page.get_by_role("button", name="Look").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    expect(page.get_by_text("GET http://127.0.0.1:9/openapi.json")).to_be_visible()
+
+
+def test_ten_thousand_tools_are_searched_while_typing_and_few_are_in_the_document(visit: Open, many: str) -> None:
+    page = visit(f"/sources/{many}")
+    tools = page.get_by_role("list", name="Tools")
+    expect(tools.get_by_role("listitem").first).to_be_visible()
+    expect(page.get_by_text("10,000 tools")).to_be_visible()
+    page.get_by_role("button", name="group0", exact=False).first.wait_for()
+    assert tools.get_by_role("listitem").count() < 100
+    box = tools.locator("xpath=..")
+    box.evaluate("element => element.scrollTo(0, element.scrollHeight / 2)")
+    expect(tools.get_by_role("listitem").first).to_be_visible()
+    page.keyboard.press("/")
+    page.keyboard.type("get item number 7777")
+    expect(tools.get_by_role("button", name="many.group77.getItem7777")).to_be_visible()
+    assert "q=get" in page.url
+    page.keyboard.press("Escape")
+    page.wait_for_url(lambda url: "q=" not in url)
+
+
+def test_a_tool_is_tried_through_the_normal_road(visit: Open, daemon: Daemon, shop: list[Any]) -> None:
+    page = visit("/sources/shop?tool=shop.things.createThing&tab=try")
+    page.get_by_label("name", exact=True).fill("table")
+    page.get_by_role("button", name="Call it").click()
+    page.get_by_role("link", name="Look and decide").click()
+    page.get_by_role("button", name="Allow for this execution").click()
+    expect(page.get_by_role("article")).to_contain_text("for this execution")
+    wait_for(lambda: {"name": "table"} in shop)
+
+
+def test_an_execution_shows_its_calls_and_is_replayed_and_run_again(
+    visit: Open, daemon: Daemon, shop: list[Any]
+) -> None:
+    look = "tools.shop.things.listThings({})"
+    code = f"console.log('looking'); return await Promise.all([{look}, {look}])"
+    view = daemon.execute(code)
+    page = visit("/executions")
+    page.get_by_role("link").filter(has_text="looking").first.click()
+    expect(page.get_by_role("region", name="Timeline").get_by_role("button")).to_have_count(2)
+    page.get_by_role("region", name="Timeline").get_by_role("button").first.click()
+    expect(page.get_by_role("tabpanel")).to_contain_text("Arguments")
+    assert "call=1" in page.url
+    page.get_by_role("button", name="Check by replay").click()
+    expect(page.get_by_text("it does the same")).to_be_visible()
+    page.get_by_role("link", name="Run again…").click()
+    expect(page.get_by_role("textbox", name="Code")).to_contain_text("looking")
+    assert view["executionId"] in page.url
+
+
+def test_a_running_execution_is_followed_and_cancelled(visit: Open, daemon: Daemon) -> None:
+    code = "console.log('first'); await new Promise((go) => setTimeout(go, 60000)); return 1"
+    view = daemon.execute(code, wait=0)
+    page = visit(f"/executions/{view['executionId']}?tab=log")
+    expect(page.get_by_role("region", name="Log")).to_contain_text("first")
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("cancelled").first).to_be_visible()
+
+
+def test_code_is_run_in_the_playground_with_the_keyboard(visit: Open) -> None:
+    page = visit("/playground")
+    code = page.get_by_role("textbox", name="Code")
+    code.click()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("return 20 + 22")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("region", name="Result")).to_contain_text("42")
+
+
+def test_the_editor_completes_tools_and_marks_calls_that_could_not_work(visit: Open, shop: list[Any]) -> None:
+    page = visit("/playground")
+    page.get_by_role("textbox", name="Code").click()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("return await tools.shop.things.create")
+    expect(page.get_by_role("option").filter(has_text="createThing")).to_be_visible()
+    page.keyboard.press("Enter")
+    page.keyboard.type("({nam")
+    expect(page.locator(".cm-lintRange-error").first).to_be_visible()
+
+
+def test_rules_are_added_moved_tested_and_removed(visit: Open, daemon: Daemon, shop: list[Any]) -> None:
+    page = visit("/policies")
+    for pattern in ("shop.**", "shop.things.*"):
+        page.get_by_role("button", name="Add a rule").click()
+        form = page.get_by_role("dialog")
+        form.get_by_label("Tools").fill(pattern)
+        form.get_by_label("Then").select_option("deny")
+        expect(form.get_by_role("status")).to_contain_text("Matches 2 tools")
+        form.get_by_role("button", name="Add the rule").click()
+        expect(form).to_have_count(0)
+    page.get_by_role("button", name="Move shop.things.* up").click()
+    expect(page.locator("ol > li").first).to_contain_text("shop.things.*")
+    page.get_by_label("Tool", exact=True).fill("shop.things.listThings")
+    page.get_by_role("button", name="Test").click()
+    expect(page.get_by_role("status").last).to_contain_text("deny")
+    for pattern in ("shop.things.*", "shop.**"):
+        page.get_by_role("button", name=f"Remove {pattern}").click()
+    expect(page.get_by_text("There are no rules yet")).to_be_visible()
+    assert daemon.get("/v1/policies").json["items"] == []
+
+
+def test_a_secret_is_written_rotated_and_removed_and_never_comes_back(visit: Open, daemon: Daemon) -> None:
+    answers: list[str] = []
+    page = visit("/secrets")
+    page.on(
+        "response",
+        lambda response: (
+            answers.append(response.text()) if "/v1/" in response.url and "events" not in response.url else None
+        ),
+    )
+    page.get_by_role("button", name="Add a secret").click()
+    page.get_by_label("Name").fill("api_key")
+    page.get_by_label("Value").fill("canary-93c1f0")
+    page.get_by_role("button", name="Keep it").click()
+    expect(page.get_by_role("cell", name="api_key")).to_be_visible()
+    page.get_by_role("button", name="Rotate").click()
+    page.get_by_label("Value").fill("canary-93c1f1")
+    page.get_by_role("dialog").get_by_role("button", name="Rotate").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.get_by_role("button", name="Remove").click()
+    page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    expect(page.get_by_text("There are no secrets yet")).to_be_visible()
+    assert not any("canary-93c1f" in text for text in answers)
+    assert "canary-93c1f" not in page.content()
+
+
+def test_a_key_is_shown_once(visit: Open, daemon: Daemon) -> None:
+    page = visit("/settings?tab=keys")
+    page.get_by_label("Name of the new key").fill("laptop")
+    page.get_by_role("button", name="Make the key").click()
+    token = page.get_by_role("status").filter(has_text="shown only this once").locator("code").inner_text()
+    assert daemon.get("/v1/auth/whoami", role=token).json["via"] == "api_key"
+    page.reload()
+    expect(page.get_by_text("laptop")).to_be_visible()
+    assert token not in page.content()
+
+
+def test_the_palette_finds_pages_and_tools(visit: Open, shop: list[Any]) -> None:
+    page = visit("/")
+    expect(page.get_by_role("heading", name="Sources")).to_be_visible()
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox").fill("create thing")
+    expect(page.get_by_role("option").filter(has_text="shop.things.createThing")).to_be_visible()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/sources/shop?tool=shop.things.createThing")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_the_dark_page_is_dark_before_it_is_first_painted(visit: Open) -> None:
+    page = visit("/settings?tab=appearance", color_scheme="dark")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.get_by_label("Colours").select_option("light")
+    assert page.evaluate("document.documentElement.dataset.theme") == "light"
+    page.route("**/assets/*.js", lambda route: route.abort())
+    page.goto("/")
+    assert page.evaluate("document.documentElement.dataset.theme") == "light"
+    page.unroute("**/assets/*.js")
+    page.context.clear_cookies()
+
+
+def test_a_lost_connection_is_shown_and_mended(visit: Open, daemon: Daemon, shop: list[Any]) -> None:
+    page = visit("/approvals")
+    expect(page.get_by_text("Live", exact=True).first).to_be_visible()
+    page.context.set_offline(True)
+    daemon.loop.call_soon_threadsafe(_end_streams, daemon)
+    expect(page.get_by_text("Reconnecting…").first).to_be_visible(timeout=60_000)
+    page.context.set_offline(False)
+    expect(page.get_by_text("Live", exact=True).first).to_be_visible(timeout=30_000)
+
+
+def _end_streams(daemon: Daemon) -> None:
+    """As a restart of the daemon would: every open stream ends."""
+    held = daemon.app.state.streams
+    held.closed.set()
+    daemon.loop.call_soon(held.closed.clear)

@@ -1,0 +1,90 @@
+// One way to `/v1`: the session cookie says who asks, a problem document says what went wrong.
+
+export class Problem extends Error {
+  readonly code: string;
+  readonly hint: string;
+  readonly status: number;
+  readonly details: Record<string, unknown>;
+
+  constructor(status: number, body: Record<string, unknown>) {
+    super(String(body.detail ?? `the daemon answered ${status}`));
+    this.name = "Problem";
+    this.status = status;
+    this.code = String(body.code ?? "unknown");
+    this.hint = String(body.hint ?? "");
+    this.details = body;
+  }
+}
+
+const WORKSPACE = "executor.workspace";
+
+export function chosenWorkspace(): string {
+  try {
+    return localStorage.getItem(WORKSPACE) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+export function chooseWorkspace(id: string): void {
+  try {
+    localStorage.setItem(WORKSPACE, id);
+  } catch {
+    // without storage the session's own workspace stays
+  }
+}
+
+export function headers(extra: Record<string, string> = {}): Record<string, string> {
+  const workspace = chosenWorkspace();
+  return { Accept: "application/json", ...(workspace ? { "X-Executor-Workspace": workspace } : {}), ...extra };
+}
+
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+export async function call<T>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+  const sent = body === undefined ? headers() : headers({ "Content-Type": "application/json" });
+  let answer: Response;
+  try {
+    answer = await fetch(path, {
+      method,
+      headers: sent,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      credentials: "same-origin",
+      signal,
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new Problem(0, {
+      detail: "the daemon can't be reached",
+      code: "unreachable",
+      hint: "start it: `executor up`",
+    });
+  }
+  if (!answer.ok) throw new Problem(answer.status, await readProblem(answer));
+  return answer.status === 204 ? (undefined as T) : ((await answer.json()) as T);
+}
+
+export async function readProblem(answer: Response): Promise<Record<string, unknown>> {
+  try {
+    return (await answer.json()) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+export const get = <T>(path: string, signal?: AbortSignal) => call<T>("GET", path, undefined, signal);
+export const post = <T>(path: string, body: unknown = {}) => call<T>("POST", path, body);
+export const put = <T>(path: string, body: unknown) => call<T>("PUT", path, body);
+export const patch = <T>(path: string, body: unknown) => call<T>("PATCH", path, body);
+export const remove = <T>(path: string) => call<T>("DELETE", path);
+
+/** A query string of what is given; nothing for what is not. */
+export function query(values: Record<string, string | number | boolean | readonly string[] | undefined>): string {
+  const made = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    if (Array.isArray(value)) for (const one of value) made.append(name, one);
+    else if (value !== undefined && value !== "") made.set(name, String(value));
+  }
+  const text = made.toString();
+  return text ? `?${text}` : "";
+}

@@ -1,0 +1,67 @@
+import { type QueryClient, useQueryClient } from "@tanstack/react-query";
+import { createContext, type ReactNode, useContext, useEffect, useState } from "react";
+import type { LiveEvent } from "@/api/types";
+import { notifyOf } from "./notices";
+import { type Connection, follow } from "./stream";
+
+const State = createContext<Connection>("connecting");
+export const useConnection = () => useContext(State);
+
+// What an event of a noun makes stale.
+const STALE: Record<string, string[]> = {
+  execution: ["executions", "status"],
+  call: [],
+  interaction: ["interactions"],
+  source: ["sources", "tools", "status"],
+  policy: ["policies", "decision", "matches"],
+  secret: ["secrets"],
+  connection: ["connections", "sources"],
+  member: ["members"],
+  invitation: ["invitations"],
+  key: ["keys"],
+  agent: ["agents"],
+  session: ["sessions"],
+};
+
+/** Renews what is on the screen. Many events at once renew it once. */
+export function renewal(client: QueryClient) {
+  const stale = new Set<string>();
+  let waiting = false;
+  const renew = () => {
+    waiting = false;
+    const keys = [...stale];
+    stale.clear();
+    for (const key of keys) client.invalidateQueries({ queryKey: key.split(" ") });
+  };
+  return (event: LiveEvent) => {
+    const noun = event.type.split(".")[0] ?? "";
+    for (const key of STALE[noun] ?? []) stale.add(key);
+    if (event.executionId) stale.add(`execution ${event.executionId}`).add(`logs ${event.executionId}`);
+    const asked = noun === "interaction" ? event.data.id : undefined;
+    if (typeof asked === "string") stale.add(`interaction ${asked}`);
+    if (!waiting) setTimeout(renew, 120);
+    waiting = true;
+  };
+}
+
+export function Live({ children }: { children: ReactNode }) {
+  const client = useQueryClient();
+  const [connection, setConnection] = useState<Connection>("connecting");
+  useEffect(() => {
+    const ending = new AbortController();
+    const renew = renewal(client);
+    let broken = false;
+    const told = (state: Connection) => {
+      if (state === "live" && broken) client.invalidateQueries();
+      broken = state === "reconnecting";
+      setConnection(state);
+    };
+    const happened = (event: LiveEvent) => {
+      renew(event);
+      notifyOf(event);
+    };
+    void follow({ event: happened, connection: told }, ending.signal);
+    return () => ending.abort();
+  }, [client]);
+  return <State.Provider value={connection}>{children}</State.Provider>;
+}

@@ -1,0 +1,104 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { interaction } from "@/api/queries";
+import type { Interaction, Needs, Way } from "@/api/types";
+import { visible } from "@/text/visible";
+import { looks } from "@/ui/button";
+import { Facts } from "@/ui/facts";
+import { Choice } from "@/ui/field";
+import { Page } from "@/ui/page";
+import { Empty, Loaded } from "@/ui/states";
+import { CredentialForm } from "./form";
+import { Login } from "./login";
+
+/** Where a call that lacks a credential gets one. The agent never sees it. */
+export function ConnectPage() {
+  const { id } = useParams({ from: "/shell/connect/$id" });
+  const asked = useQuery(interaction(id));
+  return (
+    <Page title="A credential is needed">
+      <Loaded asked={asked} rows={6}>
+        {(found) => <Asked asked={found} />}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Asked({ asked }: { asked: Interaction }) {
+  const needs = asked.credential as Needs | null | undefined;
+  if (asked.status !== "pending") return <Done asked={asked} />;
+  if (!needs) return <Empty title="This question is not about a credential" />;
+  return (
+    <div className="card max-w-2xl">
+      <div className="border-line border-b px-5 py-4">
+        <Facts
+          facts={[
+            [
+              "For the call",
+              <code key="tool" className="break-words font-mono text-sm">
+                {visible(asked.tool)}
+              </code>,
+            ],
+            ["Who asks", visible(asked.actor ?? "")],
+            ["Source", visible(asked.source ?? needs.source)],
+            ["Why", visible(asked.reason)],
+          ]}
+        />
+        <p className="mt-4 rounded-lg bg-accent-soft px-3 py-2 text-sm">
+          It is sent to <b className="break-words font-mono">{visible(needs.sentTo)}</b> and nowhere else. The agent and
+          its code never see it.
+        </p>
+      </div>
+      <div className="px-5 py-4">
+        <Ways asked={asked} needs={needs} />
+      </div>
+    </div>
+  );
+}
+
+const OWN: Way = {
+  name: "",
+  scheme: "bearer",
+  description: "",
+  inputs: [{ name: "token", label: "token", secret: true }],
+  placements: [{ in: "header", name: "Authorization", template: "Bearer {token}" }],
+  oauth: null,
+  scopes: [],
+};
+
+function Ways({ asked, needs }: { asked: Interaction; needs: Needs }) {
+  const ways = needs.ways.length ? needs.ways : [OWN];
+  const [at, setAt] = useState(0);
+  const way = ways[at] ?? OWN;
+  return (
+    <div className="space-y-4">
+      {ways.length > 1 && (
+        <Choice label="How" value={at} onChange={(event) => setAt(Number(event.target.value))}>
+          {ways.map((one, index) => (
+            <option key={`${one.name} ${one.scheme}`} value={index}>
+              {visible(one.name)} ({one.oauth ? "sign in at the service" : one.scheme.replace("_", " ")})
+            </option>
+          ))}
+        </Choice>
+      )}
+      {way.description && <p className="text-dim text-sm">{visible(way.description)}</p>}
+      {way.oauth ? (
+        <Login asked={asked} needs={needs} way={way} />
+      ) : (
+        <CredentialForm key={at} asked={asked} needs={needs} way={way} />
+      )}
+    </div>
+  );
+}
+
+function Done({ asked }: { asked: Interaction }) {
+  const given = asked.status === "approved";
+  return (
+    <Empty title={given ? "It is given; the execution goes on" : `This question is ${asked.status}`}>
+      <Link to="/executions/$id" params={{ id: asked.executionId }} className={`${looks("plain")} mt-3`}>
+        See the execution
+      </Link>
+    </Empty>
+  );
+}

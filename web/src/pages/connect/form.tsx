@@ -1,0 +1,69 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { post } from "@/api/client";
+import { whoami } from "@/api/queries";
+import type { Interaction, Needs, Way } from "@/api/types";
+import { visible } from "@/text/visible";
+import { Button } from "@/ui/button";
+import { Choice, TextField } from "@/ui/field";
+import { Trouble } from "@/ui/states";
+
+/** Values go out once, in the body of one request; nothing keeps them here, and nothing shows them again. */
+export function CredentialForm({ asked, needs, way }: { asked: Interaction; needs: Needs; way: Way }) {
+  const may = useQuery(whoami).data?.permissions ?? [];
+  const shared = may.includes("administer");
+  const [scope, setScope] = useState<"workspace" | "actor">("workspace");
+  const client = useQueryClient();
+  const give = useMutation({
+    mutationFn: (values: Record<string, string>) => {
+      const placements = way.name ? [] : way.placements;
+      return post<Interaction>(`/v1/interactions/${asked.id}/credential`, {
+        values,
+        way: way.name,
+        placements,
+        name: needs.connection,
+        scope: shared ? scope : "actor",
+      });
+    },
+    onSuccess: (settled) => {
+      client.setQueryData(["interaction", asked.id], { ...asked, ...settled });
+      client.invalidateQueries({ queryKey: ["connections"] });
+    },
+  });
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const entered = new FormData(form);
+    give.mutate(Object.fromEntries(way.inputs.map(({ name }) => [name, String(entered.get(name) ?? "")])));
+    form.reset();
+  };
+  return (
+    <form onSubmit={submit} autoComplete="off" className="space-y-4">
+      {give.error ? <Trouble error={give.error} /> : null}
+      {way.inputs.map((input) => (
+        <TextField
+          key={input.name}
+          name={input.name}
+          label={capital(visible(input.label))}
+          type={input.secret ? "password" : "text"}
+          autoComplete={input.secret ? "new-password" : "off"}
+          spellCheck={false}
+          required
+        />
+      ))}
+      {shared && (
+        <Choice label="Who may use it" value={scope} onChange={(event) => setScope(event.target.value as typeof scope)}>
+          <option value="workspace">Everyone in the workspace, and its agents</option>
+          <option value="actor">Only {visible(asked.actor ?? "whoever asks")}</option>
+        </Choice>
+      )}
+      <Button type="submit" look="primary" busy={give.isPending}>
+        Save and go on
+      </Button>
+    </form>
+  );
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,11 @@
+import { Command } from "@/ui/copy";
+
+/** A token is shown when it is made, and never again. */
+export function Once({ title, text }: { title: string; text: string }) {
+  return (
+    <div role="status" className="space-y-2 rounded-xl border border-warn/40 bg-warn-soft p-3">
+      <p className="font-medium text-sm text-warn">{title}: copy it now, it is shown only this once.</p>
+      <Command text={text} label="Copy it" />
+    </div>
+  );
+}

@@ -1,0 +1,134 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import type { FormEvent } from "react";
+import { get, patch, post } from "@/api/client";
+import { whoami } from "@/api/queries";
+import type { Invitation, Member } from "@/api/types";
+import { visible } from "@/text/visible";
+import { Badge } from "@/ui/badge";
+import { Button } from "@/ui/button";
+import { Choice, TextField } from "@/ui/field";
+import { Section } from "@/ui/page";
+import { Loaded, Trouble } from "@/ui/states";
+import { Ago } from "@/ui/time";
+import { tellProblem } from "@/ui/toast";
+import { Once } from "./once";
+import { Row } from "./rows";
+
+const ROLES = ["viewer", "member", "admin", "owner"] as const;
+
+export function People() {
+  const may = useQuery(whoami).data?.permissions.includes("manage") ?? false;
+  return (
+    <>
+      <Members may={may} />
+      {may && <Invitations />}
+    </>
+  );
+}
+
+function Members({ may }: { may: boolean }) {
+  const asked = useQuery({ queryKey: ["members"], queryFn: () => get<{ items: Member[] }>("/v1/members") });
+  const me = useQuery(whoami).data?.accountId;
+  const client = useQueryClient();
+  const change = useMutation({
+    mutationFn: ({ id, role }: { id: string; role: string }) =>
+      patch(`/v1/members/${encodeURIComponent(id)}`, { role }),
+    onSettled: () => client.invalidateQueries({ queryKey: ["members"] }),
+    onError: tellProblem,
+  });
+  return (
+    <Section
+      title="Members"
+      about="Viewers look; members run and decide; admins connect and make rules; owners manage the organization."
+    >
+      <Loaded asked={asked}>
+        {({ items }) => (
+          <ul className="divide-y divide-line">
+            {items.map((member) => (
+              <Row
+                key={member.accountId}
+                path={
+                  may && member.accountId !== me ? `/v1/members/${encodeURIComponent(member.accountId)}` : undefined
+                }
+                word="Remove"
+                renew="members"
+              >
+                <span className="font-medium">{visible(member.name)}</span>
+                <span className="text-dim text-xs">{visible(member.email)}</span>
+                {may && member.accountId !== me ? (
+                  <div className="w-28">
+                    <Choice
+                      hideLabel
+                      label={`Role of ${visible(member.name)}`}
+                      value={member.role}
+                      onChange={(event) => change.mutate({ id: member.accountId, role: event.target.value })}
+                    >
+                      {ROLES.map((role) => (
+                        <option key={role}>{role}</option>
+                      ))}
+                    </Choice>
+                  </div>
+                ) : (
+                  <Badge>{member.role}</Badge>
+                )}
+              </Row>
+            ))}
+          </ul>
+        )}
+      </Loaded>
+    </Section>
+  );
+}
+
+function Invitations() {
+  const asked = useQuery({ queryKey: ["invitations"], queryFn: () => get<{ items: Invitation[] }>("/v1/invitations") });
+  const client = useQueryClient();
+  const invite = useMutation({
+    mutationFn: (body: object) => post<{ url: string }>("/v1/invitations", body),
+    onSuccess: () => client.invalidateQueries({ queryKey: ["invitations"] }),
+  });
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const entered = new FormData(event.currentTarget);
+    invite.mutate({ role: String(entered.get("role")), email: String(entered.get("email") ?? "") });
+  };
+  return (
+    <Section title="Invitations" about="A link that makes one person a member.">
+      <Loaded asked={asked} rows={1}>
+        {({ items }) => (
+          <ul className="mb-4 divide-y divide-line">
+            {items
+              .filter((one) => one.status === "open")
+              .map((one) => (
+                <Row
+                  key={one.id}
+                  path={`/v1/invitations/${encodeURIComponent(one.id)}`}
+                  word="Take back"
+                  renew="invitations"
+                >
+                  <span>{visible(one.email) || "anyone with the link"}</span>
+                  <Badge>{one.role}</Badge>
+                  <span className="text-dim text-xs">
+                    expires <Ago at={one.expiresAt} />
+                  </span>
+                </Row>
+              ))}
+          </ul>
+        )}
+      </Loaded>
+      {invite.data && <Once title="The link" text={invite.data.url} />}
+      {invite.error ? <Trouble error={invite.error} /> : null}
+      <form onSubmit={submit} className="mt-3 grid max-w-lg items-end gap-3 sm:grid-cols-[minmax(0,1fr)_8rem_auto]">
+        <TextField name="email" type="email" label="E-mail (to remember whom it was for)" autoComplete="off" />
+        <Choice name="role" label="Role" defaultValue="member">
+          {ROLES.map((role) => (
+            <option key={role}>{role}</option>
+          ))}
+        </Choice>
+        <Button type="submit" busy={invite.isPending}>
+          Make a link
+        </Button>
+      </form>
+    </Section>
+  );
+}

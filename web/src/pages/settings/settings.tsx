@@ -1,0 +1,32 @@
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Page } from "@/ui/page";
+import { Tabs } from "@/ui/tabs";
+import { About } from "./about";
+import { Appearance } from "./appearance";
+import { Keys } from "./keys";
+import { People } from "./people";
+import { Place } from "./place";
+import { Sessions } from "./sessions";
+
+export function SettingsPage() {
+  const { tab } = useSearch({ from: "/shell/settings" });
+  const navigate = useNavigate({ from: "/settings" });
+  const tabs = [
+    { id: "place", title: "Organization", content: <Place /> },
+    { id: "people", title: "Members", content: <People /> },
+    { id: "keys", title: "Keys and agents", content: <Keys /> },
+    { id: "sessions", title: "Sign-in", content: <Sessions /> },
+    { id: "appearance", title: "Appearance", content: <Appearance /> },
+    { id: "about", title: "About", content: <About /> },
+  ];
+  return (
+    <Page title="Settings">
+      <Tabs
+        label="Settings"
+        tabs={tabs}
+        value={tab ?? "place"}
+        onChange={(id) => void navigate({ search: { tab: id } })}
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,99 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { type FormEvent, useCallback, useEffect, useRef, useState } from "react";
+import { chooseWorkspace, get, post, query } from "@/api/client";
+import { Button, looks } from "@/ui/button";
+import { Command } from "@/ui/copy";
+import { TextField } from "@/ui/field";
+import { Skeleton, Trouble } from "@/ui/states";
+import { safePath, takeFragment } from "./fragment";
+import { SignInFrame } from "./frame";
+
+export function SignInPage() {
+  const { to } = useSearch({ from: "/sign-in" });
+  const [state, setState] = useState<"asking" | "spending">("asking");
+  const [error, setError] = useState<unknown>(null);
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const begun = useRef(false);
+
+  const spend = useCallback(
+    async (token: string) => {
+      setState("spending");
+      setError(null);
+      try {
+        await post("/v1/auth/sign-in", { token });
+        chooseWorkspace("");
+        client.clear();
+        await navigate({ href: safePath(to), replace: true });
+      } catch (problem) {
+        setError(problem);
+        setState("asking");
+      }
+    },
+    [client, navigate, to],
+  );
+
+  useEffect(() => {
+    if (begun.current) return;
+    begun.current = true;
+    const token = takeFragment();
+    if (token) void spend(token);
+  }, [spend]);
+
+  return (
+    <SignInFrame title="Sign in to Executor">
+      {state === "spending" ? <Skeleton rows={2} /> : <Asking onToken={spend} error={error} />}
+    </SignInFrame>
+  );
+}
+
+function Asking({ onToken, error }: { onToken: (token: string) => void; error: unknown }) {
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const given = String(new FormData(event.currentTarget).get("link") ?? "").trim();
+    const token = given.includes("#") ? given.slice(given.indexOf("#") + 1) : given;
+    if (token) onToken(token);
+  };
+  return (
+    <div className="space-y-5">
+      {error ? <Trouble error={error} /> : null}
+      <div>
+        <p className="mb-2 text-sm">In a terminal on the machine where Executor runs:</p>
+        <Command text="executor login" />
+        <p className="mt-2 text-dim text-xs">
+          It opens a link that signs this browser in. The link works once, for ten minutes.
+        </p>
+      </div>
+      <Provider />
+      <form onSubmit={submit} className="space-y-3 border-line border-t pt-4">
+        <TextField
+          name="link"
+          label="Or paste the link"
+          autoComplete="off"
+          spellCheck={false}
+          placeholder="http://…/sign-in#…"
+        />
+        <Button type="submit" look="primary" className="w-full">
+          Sign in
+        </Button>
+      </form>
+    </div>
+  );
+}
+
+/** Where the operator has configured one. A plain link: it leaves this page. */
+function Provider() {
+  const { to } = useSearch({ from: "/sign-in" });
+  const asked = useQuery({
+    queryKey: ["oidc"],
+    queryFn: () => get<{ offered: boolean }>("/v1/auth/oidc/offered"),
+    retry: false,
+  });
+  if (!asked.data?.offered) return null;
+  return (
+    <a href={`/v1/auth/oidc/start${query({ return_to: safePath(to) })}`} className={`${looks("plain")} w-full`}>
+      Sign in with your identity provider
+    </a>
+  );
+}

@@ -1,0 +1,117 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { get, post } from "@/api/client";
+import { tool } from "@/api/queries";
+import type { Decision, Tool } from "@/api/types";
+import { command } from "@/text/code";
+import { visible } from "@/text/visible";
+import { ActionBadge, Badge, EffectBadge } from "@/ui/badge";
+import { Code } from "@/ui/code";
+import { Command, CopyButton } from "@/ui/copy";
+import { Loaded } from "@/ui/states";
+import { Tabs } from "@/ui/tabs";
+import { Tree } from "@/ui/tree";
+import { TryIt } from "./try";
+
+export function ToolDetail({ path }: { path: string }) {
+  const asked = useQuery(tool(path));
+  return (
+    <Loaded asked={asked} rows={8}>
+      {(found) => <Shown tool={found} />}
+    </Loaded>
+  );
+}
+
+function Shown({ tool }: { tool: Tool }) {
+  const { tab } = useSearch({ from: "/shell/sources/$id" });
+  const navigate = useNavigate({ from: "/sources/$id" });
+  const turn = (id: string) => void navigate({ search: (before) => ({ ...before, tab: id }), replace: true });
+  const tabs = [
+    {
+      id: "typescript",
+      title: "TypeScript",
+      content: <Code text={tool.signature} label="signature" numbers={false} />,
+    },
+    { id: "python", title: "Python", content: <Python tool={tool} /> },
+    { id: "schema", title: "Schema", content: <Schemas tool={tool} /> },
+    { id: "json", title: "JSON", content: <RawJson tool={tool} /> },
+    { id: "try", title: "Try it", content: <TryIt tool={tool} /> },
+  ];
+  return (
+    <article aria-label={tool.path} className="card min-w-0">
+      <header className="border-line border-b px-5 py-4">
+        <div className="flex items-start gap-1">
+          <h2 className="min-w-0 break-words font-mono font-semibold text-base">{visible(tool.path)}</h2>
+          <CopyButton text={tool.path} label="Copy the path" />
+        </div>
+        <div className="mt-2 flex flex-wrap items-center gap-2">
+          <EffectBadge effect={tool.effect} />
+          {tool.deprecated && <Badge tone="warn">deprecated</Badge>}
+          <InForce path={tool.path} />
+        </div>
+        <p className="mt-3 max-h-60 overflow-y-auto whitespace-pre-line break-words text-sm">
+          {visible(tool.description, "\n")}
+        </p>
+      </header>
+      <div className="px-5 py-4">
+        <Tabs label="Views of the tool" tabs={tabs} value={tab ?? "typescript"} onChange={turn} />
+        <details className="mt-4 text-sm">
+          <summary className="text-dim">The same in a terminal</summary>
+          <div className="mt-2">
+            <Command text={command("tools", "describe", tool.path)} />
+          </div>
+        </details>
+      </div>
+    </article>
+  );
+}
+
+/** What a call of it would meet, by the rules as they are now. */
+export function InForce({ path }: { path: string }) {
+  const decision = useQuery({
+    queryKey: ["decision", path],
+    queryFn: () => post<Decision>("/v1/policies/test", { path }),
+    retry: false,
+  }).data;
+  if (!decision) return null;
+  return (
+    <span className="flex flex-wrap items-center gap-1.5 text-dim text-xs">
+      <ActionBadge action={decision.action} />
+      <Link to="/policies" search={{ path }} className="underline">
+        {visible(decision.reason)}
+      </Link>
+    </span>
+  );
+}
+
+function Python({ tool }: { tool: Tool }) {
+  const asked = useQuery({
+    queryKey: ["tools", "python", tool.path],
+    queryFn: ({ signal }) =>
+      get<Tool>(`/v1/tools/${encodeURIComponent(tool.path)}?language=python&budget=8000`, signal),
+  });
+  return (
+    <Loaded asked={asked} rows={2}>
+      {(found) => <Code text={found.signature} label="Python signature" numbers={false} />}
+    </Loaded>
+  );
+}
+
+function Schemas({ tool }: { tool: Tool }) {
+  return (
+    <div className="space-y-4">
+      <div>
+        <h3 className="mb-1.5 font-medium text-sm">Input</h3>
+        <Tree value={tool.inputSchema ?? null} label="input schema" />
+      </div>
+      <div>
+        <h3 className="mb-1.5 font-medium text-sm">Output</h3>
+        <Tree value={tool.outputSchema ?? null} label="output schema" />
+      </div>
+    </div>
+  );
+}
+
+function RawJson({ tool }: { tool: Tool }) {
+  return <Code text={JSON.stringify(tool, null, 2)} label="tool as JSON" />;
+}

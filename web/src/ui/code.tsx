@@ -1,0 +1,41 @@
+import { visible } from "@/text/visible";
+import { CopyButton } from "./copy";
+
+/** Code as it is, with the numbers that errors name. `mark` is the line that is meant. */
+export function Code({
+  text,
+  label,
+  numbers = true,
+  mark,
+}: {
+  text: string;
+  label: string;
+  numbers?: boolean;
+  mark?: number;
+}) {
+  const lines = text.split("\n");
+  return (
+    <div className="relative min-w-0 rounded-lg border border-line bg-raised/60">
+      <div className="absolute top-1 right-1 rounded-lg bg-raised">
+        <CopyButton text={text} label={`Copy the ${label}`} />
+      </div>
+      <section
+        tabIndex={0}
+        aria-label={label}
+        className="max-h-[32rem] overflow-auto whitespace-pre-wrap py-2 pr-9 font-mono text-xs leading-5"
+      >
+        {lines.map((line, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a line is its number
+          <div key={index} className={`flex ${mark === index + 1 ? "bg-bad-soft" : ""}`}>
+            {numbers && (
+              <span aria-hidden="true" className="w-10 shrink-0 select-none pr-3 text-right text-dim">
+                {index + 1}
+              </span>
+            )}
+            <code className={`min-w-0 break-words ${numbers ? "" : "pl-3"}`}>{visible(line, "\t") || " "}</code>
+          </div>
+        ))}
+      </section>
+    </div>
+  );
+}

@@ -1,0 +1,35 @@
+import { type ReactNode, useEffect } from "react";
+import { setTitle } from "@/shell/title";
+
+type Props = { title: string; about?: ReactNode; actions?: ReactNode; children: ReactNode; wide?: boolean };
+
+export function Page({ title, about, actions, children, wide }: Props) {
+  useEffect(() => setTitle(title), [title]);
+  return (
+    <div className={`mx-auto w-full px-4 py-5 sm:px-6 sm:py-7 ${wide ? "max-w-[96rem]" : "max-w-5xl"}`}>
+      <div className="mb-5 flex flex-wrap items-start justify-between gap-x-4 gap-y-3">
+        <div className="min-w-0">
+          <h1 className="break-words font-semibold text-xl tracking-tight">{title}</h1>
+          {about && <div className="mt-0.5 max-w-2xl text-dim text-sm">{about}</div>}
+        </div>
+        {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+      </div>
+      {children}
+    </div>
+  );
+}
+
+export function Section({ title, actions, children, about }: Omit<Props, "wide">) {
+  return (
+    <section className="card mb-4 min-w-0">
+      <div className="flex flex-wrap items-center justify-between gap-2 border-line border-b px-4 py-2.5">
+        <div className="min-w-0">
+          <h2 className="font-medium text-sm">{title}</h2>
+          {about && <p className="text-dim text-xs">{about}</p>}
+        </div>
+        {actions}
+      </div>
+      <div className="min-w-0 p-4">{children}</div>
+    </section>
+  );
+}

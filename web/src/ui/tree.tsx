@@ -1,0 +1,84 @@
+import { useState } from "react";
+import { visible } from "@/text/visible";
+import { CopyButton } from "./copy";
+
+const LONG = 400;
+const MANY = 50;
+
+/** A JSON value that people can read. Everything in it may come from a stranger, so all of it is text. */
+export function Tree({ value, label = "value" }: { value: unknown; label?: string }) {
+  return (
+    <div className="group relative min-w-0 overflow-x-auto rounded-lg border border-line bg-raised/60 px-3 py-2 font-mono text-xs leading-5">
+      <div className="absolute top-1 right-1">
+        <CopyButton text={JSON.stringify(value, null, 2) ?? ""} label={`Copy the ${label} as JSON`} />
+      </div>
+      <div className="pr-7">
+        <Node value={value} depth={0} />
+      </div>
+    </div>
+  );
+}
+
+function Node({ value, depth }: { value: unknown; depth: number }) {
+  if (typeof value === "string") return <Text text={value} />;
+  if (value === null || typeof value !== "object") return <span className="text-accent">{String(value)}</span>;
+  const entries = Object.entries(value);
+  if (entries.length === 0) return <span className="text-dim">{Array.isArray(value) ? "[ ]" : "{ }"}</span>;
+  return <Entries entries={entries} list={Array.isArray(value)} depth={depth} />;
+}
+
+function Entries({ entries, list, depth }: { entries: [string, unknown][]; list: boolean; depth: number }) {
+  const [shown, setShown] = useState(MANY);
+  const rows = entries.slice(0, shown).map(([name, value]) => <Row key={name} {...{ name, value, list, depth }} />);
+  return (
+    <ul className={depth > 0 ? "ml-1 border-line border-l pl-3" : ""}>
+      {rows}
+      {entries.length > shown && (
+        <li>
+          <button type="button" className="text-accent underline" onClick={() => setShown(shown + 500)}>
+            {entries.length - shown} more
+          </button>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+function Row({ name, value, list, depth }: { name: string; value: unknown; list: boolean; depth: number }) {
+  const key = <span className={list ? "text-dim" : "text-ink"}>{list ? `${name}.` : visible(name)}</span>;
+  const nested = typeof value === "object" && value !== null && Object.keys(value).length > 0;
+  if (!nested) {
+    return (
+      <li className="break-words">
+        {key}
+        {!list && <span className="text-dim">: </span>} <Node value={value} depth={depth + 1} />
+      </li>
+    );
+  }
+  return (
+    <li>
+      <details open={depth < 4}>
+        <summary className="marker:text-dim">
+          {key} <span className="text-dim">{Array.isArray(value) ? `${value.length} items` : ""}</span>
+        </summary>
+        <Node value={value} depth={depth + 1} />
+      </details>
+    </li>
+  );
+}
+
+/** Line breaks inside a value stay inside it; what is too long is cut, and says so. */
+function Text({ text }: { text: string }) {
+  const [whole, setWhole] = useState(false);
+  const cut = !whole && text.length > LONG;
+  return (
+    <span className="whitespace-pre-wrap break-words text-ok [overflow-wrap:anywhere]">
+      "{visible(cut ? text.slice(0, LONG) : text, "\n")}"
+      {cut && (
+        <button type="button" className="ml-1 font-sans text-accent underline" onClick={() => setWhole(true)}>
+          show {text.length - LONG} more characters
+        </button>
+      )}
+    </span>
+  );
+}
