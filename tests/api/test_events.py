@@ -39,7 +39,7 @@ class Stream:
 @contextmanager
 def stream(daemon: Daemon, path: str, **headers: str) -> Iterator[Stream]:
     connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=30)
-    sent = {"Authorization": f"Bearer {daemon.tokens.agent}", "Accept": "text/event-stream", **headers}
+    sent = {"Authorization": f"Bearer {daemon.tokens.operator}", "Accept": "text/event-stream", **headers}
     connection.request("GET", path, headers=sent)
     response = connection.getresponse()
     assert response.status == 200
@@ -144,7 +144,7 @@ def test_too_many_streams_are_refused_and_closed_ones_make_room(
 
     def open_again() -> bool:
         connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=30)
-        headers = {"Authorization": f"Bearer {daemon.tokens.agent}", "Accept": "text/event-stream"}
+        headers = {"Authorization": f"Bearer {daemon.tokens.operator}", "Accept": "text/event-stream"}
         connection.request("GET", "/v1/events", headers=headers)
         status = connection.getresponse().status
         connection.close()
@@ -164,7 +164,7 @@ def test_a_reader_that_stops_reading_is_let_go(daemon: Daemon, monkeypatch: pyte
         reader.connect(("127.0.0.1", daemon.port))
         reader.sendall(
             f"GET /v1/events?after={first} HTTP/1.1\r\nHost: 127.0.0.1:{daemon.port}\r\n"
-            f"Authorization: Bearer {daemon.tokens.agent}\r\nAccept: text/event-stream\r\n\r\n".encode()
+            f"Authorization: Bearer {daemon.tokens.operator}\r\nAccept: text/event-stream\r\n\r\n".encode()
         )
         wait_for(lambda: daemon.app.state.streams.count == 1)
         wait_for(lambda: daemon.app.state.streams.count == 0)

@@ -120,10 +120,11 @@ def test_an_execution_can_be_cancelled_once(daemon: Daemon, paused: Any) -> None
     assert interaction["status"] == "cancelled"
 
 
-def test_an_agent_cannot_cancel_what_the_operator_submitted(daemon: Daemon) -> None:
+def test_an_agent_can_neither_see_nor_cancel_what_the_operator_submitted(daemon: Daemon) -> None:
     view = daemon.execute("await new Promise(r => setTimeout(r, 60000))", role="operator", wait=0)
     path = f"/v1/executions/{view['executionId']}/cancel"
-    assert daemon.post(path, role="agent").status == 403
+    assert daemon.post(path, role="agent").status == 404
+    assert daemon.get(path.removesuffix("/cancel"), role="agent").status == 404
     assert daemon.post(path, role="operator").json["status"] == "cancelled"
 
 

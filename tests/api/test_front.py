@@ -86,7 +86,7 @@ async def test_it_says_that_it_answers_before_anything_is_loaded(served: Served)
     assert await served.ask("GET", "/healthz") == (200, {"ok": True})
 
 
-@pytest.mark.parametrize(("method", "path"), [("GET", "/"), ("GET", "/v1/status"), ("POST", "/mcp")])
+@pytest.mark.parametrize(("method", "path"), [("GET", "/v1/nothing"), ("GET", "/v1/status"), ("POST", "/mcp")])
 async def test_the_door_stands_before_anything_is_loaded(served: Served, method: str, path: str) -> None:
     refused: list[tuple[Callable[..., Awaitable[tuple[int, Any]]], dict[str, str], int]] = [
         (served.ask, {}, 401),
@@ -127,20 +127,22 @@ sys.path.insert(0, {str(Path(__file__).parents[2])!r})
 from pathlib import Path
 from executor.daemon.executor import Executor
 from executor.settings import Settings
+from executor.surfaces.api.guard import ACTOR
 from executor.surfaces.mcp.endpoint import McpEndpoint
 from executor.surfaces.waiting import Held
 
-async def ask(endpoint, body):
+async def ask(endpoint, actor, body):
     sent = []
     async def receive(): return {{"type": "http.request", "body": body, "more_body": False}}
     async def send(message): sent.append(message)
     headers = [(b"accept", b"application/json"), (b"mcp-protocol-version", b"2025-11-25")]
-    await endpoint({{"type": "http", "method": "POST", "path": "/mcp", "headers": headers}}, receive, send)
+    scope = {{"type": "http", "method": "POST", "path": "/mcp", "headers": headers, ACTOR: actor}}
+    await endpoint(scope, receive, send)
     return sent[1]["body"]
 
 async def main():
     executor = await Executor.open(Settings.load({{"EXECUTOR_DATA_DIR": {str(tmp_path / "data")!r}}}))
-    answer = await ask(McpEndpoint(executor, Held()), {json.dumps(EXECUTE).encode()!r})
+    answer = await ask(McpEndpoint(executor, Held()), executor.tenancy.agent, {json.dumps(EXECUTE).encode()!r})
     assert b'"result":2' in answer, answer
     await executor.close()
 

@@ -73,45 +73,6 @@ def test_an_unknown_tool_suggests_the_nearest(daemon: Daemon, shop: list[Any]) -
     assert "shop.things.createThing" in answer.json["hint"]
 
 
-def test_policies_are_ordered_tested_and_removed(daemon: Daemon, shop: list[Any]) -> None:
-    def decision() -> Any:
-        return daemon.post("/v1/policies/test", {"path": "shop.things.createThing"}, role="agent").json
-
-    assert decision()["action"] == "require_approval"
-    allow = daemon.post("/v1/policies", {"pattern": "shop.**", "action": "allow"}).json
-    assert decision() == {"action": "allow", "policyId": allow["id"], "reason": decision()["reason"], "effect": "write"}
-    deny = daemon.post("/v1/policies", {"pattern": "shop.things.*", "action": "deny", "position": 0}).json
-    assert [item["id"] for item in daemon.get("/v1/policies").json["items"]] == [deny["id"], allow["id"]]
-    assert decision()["policyId"] == deny["id"]
-    for policy in (deny, allow):
-        assert daemon.request("DELETE", f"/v1/policies/{policy['id']}").status == 204
-    assert daemon.request("DELETE", f"/v1/policies/{allow['id']}").status == 404
-    assert decision()["action"] == "require_approval"
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"pattern": "a..b", "action": "allow"},
-        {"pattern": "a b", "action": "allow"},
-        {"pattern": "", "action": "allow"},
-        {"pattern": "a.**", "action": "maybe"},
-        {"pattern": "a.**"},
-        {"pattern": "a.**", "action": "allow", "position": -1},
-    ],
-)
-def test_a_policy_that_makes_no_sense_is_refused(daemon: Daemon, body: Any) -> None:
-    answer = daemon.post("/v1/policies", body)
-    assert (answer.status, answer.json["code"]) == (400, "invalid_request")
-
-
-def test_a_policy_test_checks_the_arguments_too(daemon: Daemon, shop: list[Any]) -> None:
-    answer = daemon.post("/v1/policies/test", {"path": "shop.things.createThing", "arguments": {"name": 1}})
-    assert (answer.status, answer.json["code"]) == (400, "invalid_arguments")
-    unknown = daemon.post("/v1/policies/test", {"path": "shop.nothing"})
-    assert (unknown.status, unknown.json["code"]) == (404, "not_found")
-
-
 def test_status_counts_what_there_is(daemon: Daemon, shop: list[Any]) -> None:
     daemon.execute("return 1")
     status = daemon.get("/v1/status", role="agent").json

@@ -5,17 +5,28 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from executor.catalog.catalog import Catalog
 from executor.checking.checker import Checker
 from executor.checking.memory import free_memory
+from executor.connections.connections import Connections
+from executor.daemon import keeping
+from executor.daemon.connected import on_connected
+from executor.daemon.issuers import Issuers
+from executor.daemon.logins import LateGrants, reseal
 from executor.daemon.sandboxes import Sandboxes
 from executor.execution.builtins import BUILTINS
 from executor.execution.checks import Checks, Shelf
 from executor.execution.dispatch import LocalDispatch
 from executor.execution.door import Door
 from executor.execution.engine import Engine
+from executor.execution.flood import ApprovalLimits, Flood
+from executor.execution.permits import Permits
 from executor.execution.rules import Rules
+from executor.identity.anonymous import Anonymous
+from executor.identity.callers import Callers
 from executor.model.execution import Limits
 from executor.model.ids import now_ms
 from executor.settings import Settings
@@ -25,6 +36,9 @@ from executor.storage import events, migrate, tenancy
 from executor.storage.database import Database, open_engine, sqlite_path
 from executor.storage.notify import Feed
 from executor.storage.tenancy import Tenancy
+
+if TYPE_CHECKING:
+    from executor.connections.oauth.logins import Logins
 
 Progress = Callable[[str], None]
 WARM_SECONDS = 1.0
@@ -46,12 +60,26 @@ class Executor:
         self.started_at = now_ms()
         self._warming: asyncio.Task[None] | None = None
         self.feed = Feed(database)
+        self.callers = Callers(database, tenancy, anonymous=settings.admits_anonymous)
+        self.anonymous = Anonymous(database, admitted=settings.admits_anonymous)
         self.rules = Rules(database, self.feed)
         self.egress = Egress(allow_private=settings.allow_private_hosts)
+        self.issuers = Issuers(settings, database, tenancy, self.egress)
+        if self.issuers.bearers is not None:
+            self.callers.verify = self.issuers.bearers.verify
+        self.secrets = keeping.secrets_of(settings, database)
+        self.secrets.others.append(reseal)
+        self.connections = Connections(database, self.secrets, self.feed, LateGrants(lambda: self.logins))
         self.catalog = Catalog(
-            database, Kinds(self.egress, settings.state_dir), search_folder=settings.state_dir / "search"
+            database,
+            Kinds(self.egress, settings.state_dir),
+            search_folder=settings.state_dir / "search",
+            connections=self.connections,
         )
-        self.door = Door(self.catalog, self.rules)
+        flood = Flood(
+            database, self.feed, ApprovalLimits(settings.approval_limit_execution, settings.approval_limit_actor)
+        )
+        self.door = Door(self.catalog, self.rules, Permits(database, self.feed), flood, self.connections)
         self.runtime = sandboxes.runtime
         self.runtimes = sandboxes.runtimes
         self.remote_runs = sandboxes.remote_runs
@@ -65,6 +93,14 @@ class Executor:
         self.engine = Engine(
             database, dispatch, limits=self.limits, max_code_bytes=settings.max_code_bytes, checks=checks
         )
+
+    @cached_property
+    def logins(self) -> Logins:
+        from executor.connections.oauth.logins import Logins
+
+        made = Logins(self.database, self.secrets, self.egress, self.settings.address)
+        made.on_connected.append(on_connected(self.engine, self.catalog))
+        return made
 
     @classmethod
     async def open(
@@ -88,6 +124,8 @@ class Executor:
         database = Database(engine)
         try:
             executor = cls(settings, database, await database.write(tenancy.provision), sandboxes)
+            await executor.secrets.finish_rotation()
+            await executor.connections.statics.migrate()
             progress("starting the sandboxes")
             await sandboxes.ready()
             await executor._note("daemon.started", await executor.engine.start())
@@ -121,7 +159,10 @@ class Executor:
         self.feed.close()
         await self.runtimes.close()
         await self.checker.close()
+        if "logins" in self.__dict__:
+            await self.logins.grants.close()
         await self.catalog.close()
+        await self.egress.close()
         await self._note("daemon.stopped", 0)
         await self.database.close()
 

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from typing import Any
 
+from executor.secrets import in_use
 from executor.settings import Settings
 
 FILE_BYTES = 10 * 1024 * 1024
@@ -30,7 +31,7 @@ class JsonLines(logging.Formatter):
         line |= {name: value for name, value in vars(record).items() if name not in STANDARD}
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return json.dumps(line, default=str)
+        return in_use.redacted(json.dumps(line, default=str))
 
 
 class PrivateFile(RotatingFileHandler):

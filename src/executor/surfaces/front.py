@@ -13,19 +13,25 @@ from typing import TYPE_CHECKING, TypeVar
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from executor.errors import Forbidden
 from executor.identity.tokens import Tokens
 from executor.settings import Settings
 from executor.surfaces import internal
-from executor.surfaces.api.guard import RUN, Guard
+from executor.surfaces.api.guard import ACTOR, RUN, SHOWN, Guard
+from executor.surfaces.refusals import Refusals
 from executor.surfaces.waiting import Held
+from executor.surfaces.web.pages import Pages
+from executor.surfaces.web.paths import is_page
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from executor.daemon.executor import Executor
+    from executor.identity.callers import Callers
     from executor.surfaces.mcp.endpoint import McpEndpoint
 
 T = TypeVar("T")
+MCP_PATHS = ("/mcp", "/mcp/anonymous")
 
 
 class Front:
@@ -33,8 +39,11 @@ class Front:
 
     def __init__(self, settings: Settings, tokens: Tokens) -> None:
         self._guard = Guard(self._route, settings, tokens)
+        self._refusals = Refusals(self._guard)
         self._held = Held()
+        self._pages = Pages()
         loop = asyncio.get_running_loop()
+        self._callers: asyncio.Future[Callers] = loop.create_future()
         self._mcp: asyncio.Future[McpEndpoint] = loop.create_future()
         self.api: asyncio.Future[FastAPI] = loop.create_future()
 
@@ -42,6 +51,8 @@ class Front:
         """Until everything that an open executor can do is served."""
         from executor.surfaces.mcp.endpoint import McpEndpoint
 
+        self._callers.set_result(executor.callers)
+        self._refusals.open(executor)
         self._guard.runs = executor.remote_runs
         self._mcp.set_result(McpEndpoint(executor, self._held))
         app = await asyncio.to_thread(importlib.import_module, "executor.surfaces.api.app")
@@ -56,14 +67,23 @@ class Front:
             await self._mcp.result().close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._guard(scope, receive, send)
+        await self._refusals(scope, receive, send)
 
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] == "/healthz" and scope["method"] == "GET":
             await healthy()(scope, receive, send)
-        elif RUN in scope:
+            return
+        if is_page(scope["method"], scope["path"]):
+            await self._pages(scope, receive, send)
+            return
+        if RUN in scope:
             await internal.tool_call(self._held, scope, receive, send)
-        elif scope["path"] == "/mcp":
+            return
+        if SHOWN in scope:
+            scope[ACTOR] = await (await self._loaded(self._callers)).identify(scope[SHOWN])
+            if scope[ACTOR].via == "bearer" and scope["path"] not in MCP_PATHS:
+                raise Forbidden("a token of an authorization server is for /mcp alone", hint="use a key for the API")
+        if scope["path"] in MCP_PATHS:
             await (await self._loaded(self._mcp))(scope, receive, send)
         else:
             await (await self._loaded(self.api))(scope, receive, send)

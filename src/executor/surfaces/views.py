@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from executor.model.digest import digest
 from executor.model.event import Event
 from executor.model.execution import Call, Execution
 from executor.model.interaction import Interaction
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 View = dict[str, Any]
 Read = Callable[[str], Any]
 PROMPT_ARGUMENTS = 100_000
+PAGES = {"credential": "connect", "oauth": "connect"}
 
 
 def fragment(text: str) -> Any:
@@ -99,8 +102,13 @@ def interaction_view(interaction: Interaction, base_url: str) -> View:
         "host": prompt.get("host"),
         "reason": prompt.get("reason", ""),
         "decisionReason": interaction.reason,
-        "url": f"{base_url}/approvals/{interaction.id}",
+        "scope": interaction.scope or None,
+        "settledBy": interaction.settled_by or None,
+        "settledFrom": interaction.settled_from or None,
+        "binding": digest(asdict(interaction.binding)),
+        "url": f"{base_url}/{PAGES.get(interaction.kind, 'approvals')}/{interaction.id}",
         "prompt": prompt_text(interaction),
+        "credential": prompt.get("credential"),
         "createdAt": time(interaction.created_at),
         "expiresAt": time(interaction.expires_at),
         "settledAt": time(interaction.settled_at),
@@ -115,12 +123,21 @@ def prompt_text(interaction: Interaction) -> str:
         ("Effect", prompt.get("effect")),
         ("Source", prompt.get("source")),
         ("Host", prompt.get("host")),
+        ("Needs", needs_text(prompt.get("credential"))),
         ("Why asked", prompt.get("reason")),
         ("Execution", interaction.execution_id),
     ]
     lines = [escape(str(prompt.get("question", "")))]
     lines += [f"{name + ':':<11}{escape(str(value))}" for name, value in facts if value]
     return "\n".join([*lines, f"Arguments: {_arguments_text(prompt)}"])
+
+
+def needs_text(credential: dict[str, Any] | None) -> str:
+    """Which credential, and where it would be sent."""
+    if not credential:
+        return ""
+    ways = " or ".join(f"{way['name']} ({way['scheme']})" for way in credential["ways"]) or "a credential"
+    return f"{ways}, sent to {credential['sentTo']} and nowhere else"
 
 
 def _arguments_text(prompt: dict[str, Any]) -> str:
@@ -141,13 +158,31 @@ def event_view(event: Event) -> View:
     }
 
 
+def audit_view(event: Event, actor: str = "") -> View:
+    """An event with everything that is known of who brought it about."""
+    return {
+        **event_view(event),
+        "actorId": event.actor_id or None,
+        "actor": actor or None,
+        "origin": event.origin or None,
+        "seal": event.seal or None,
+    }
+
+
 def policy_view(policy: Policy) -> View:
     return {
-        "id": policy.id,
+        "id": policy.id or None,
+        "level": policy.level,
         "position": policy.position,
         "pattern": policy.pattern,
         "action": policy.action,
-        "createdAt": time(policy.created_at),
+        "conditions": [asdict(one) for one in policy.conditions],
+        "actorId": policy.actor_id or None,
+        "sourceId": policy.source_id or None,
+        "effect": policy.effect or None,
+        "note": policy.note,
+        "createdBy": policy.created_by or None,
+        "createdAt": time(policy.created_at or None),
     }
 
 

@@ -1,4 +1,4 @@
-"""The API: `/v1` and the approvals page. The door is in front of it."""
+"""The API: `/v1`. The door is in front of it."""
 
 from __future__ import annotations
 
@@ -14,24 +14,55 @@ from executor import __version__
 from executor.daemon.executor import Executor
 from executor.errors import ExecutorError
 from executor.surfaces.api import (
-    approvals,
+    audit,
+    auth,
     catalog,
+    connections,
     events,
     executions,
     interactions,
+    keys,
+    members,
+    oauth,
+    oidc,
     policies,
     problems,
+    returning,
+    secrets,
     sources,
     status,
     templates,
     tools,
+    wellknown,
+    workspaces,
 )
 from executor.surfaces.api.answers import answer
-from executor.surfaces.api.context import contexts
+from executor.surfaces.api.context import EdgeRoute, needs
 from executor.surfaces.api.guard import Edge
 from executor.surfaces.waiting import Held
 
-NOUNS = (executions, interactions, sources, templates, tools, catalog, policies, events, status, approvals)
+NOUNS = (
+    executions,
+    interactions,
+    sources,
+    templates,
+    tools,
+    catalog,
+    policies,
+    events,
+    audit,
+    status,
+    secrets,
+    oauth,
+    returning,
+    connections,
+    auth,
+    oidc,
+    wellknown,
+    keys,
+    workspaces,
+    members,
+)
 
 
 def create_app(executor: Executor, held: Held) -> FastAPI:
@@ -49,15 +80,16 @@ def create_app(executor: Executor, held: Held) -> FastAPI:
         },
     )
     app.state.streams = held
-    app.state.contexts = contexts(executor, held)
+    app.state.executor = executor
     for noun in NOUNS:
         app.router.routes.extend(noun.router.routes)  # flat: one list to match and to look at
-    app.add_api_route("/v1/openapi.json", document, include_in_schema=False)
+    app.router.add_api_route("/v1/openapi.json", document, include_in_schema=False, route_class_override=EdgeRoute)
     app.add_middleware(Edge)  # before Starlette's own last resort, which answers in plain text
     app.openapi = lambda: described(app)  # type: ignore[method-assign]  # the documented way to extend the document
     return app
 
 
+@needs("credential")
 async def document(request: Request) -> Response:
     """The OpenAPI document of `/v1`."""
     app: FastAPI = request.app

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from pydantic.alias_generators import to_camel
 
 MAX_WAIT = 600
@@ -43,10 +43,50 @@ class Resume(Body):
     wait: Wait = DEFAULT_WAIT
 
 
+class Condition(Body):
+    """`path` is a JSON pointer into the arguments."""
+
+    path: Annotated[str, Field(max_length=500)]
+    test: Literal["equals", "one_of", "matches", "at_most", "at_least"]
+    value: Any
+
+
+class Rule(Body):
+    """`actor` and `source` by name or id; whatever is left out is not asked about."""
+
+    pattern: Annotated[str, Field(min_length=1, max_length=500)]
+    action: Literal["allow", "require_approval", "deny"]
+    conditions: Annotated[list[Condition], Field(max_length=20)] = []
+    actor: Annotated[str, Field(max_length=200)] = ""
+    source: Annotated[str, Field(max_length=200)] = ""
+    effect: Literal["read", "write", "destructive"] | None = None
+    note: Annotated[str, Field(max_length=1000)] = ""
+    level: Literal["organization", "workspace"] = "workspace"
+
+
+class RuleChange(Body):
+    """What is left out stays; an empty `actor` or `source` no longer matters."""
+
+    pattern: Annotated[str, Field(min_length=1, max_length=500)] = ""
+    action: Literal["allow", "require_approval", "deny"] = "deny"
+    conditions: Annotated[list[Condition], Field(max_length=20)] = []
+    actor: Annotated[str, Field(max_length=200)] = ""
+    source: Annotated[str, Field(max_length=200)] = ""
+    effect: Literal["read", "write", "destructive"] | None = None
+    note: Annotated[str, Field(max_length=1000)] = ""
+    level: Literal["organization", "workspace"] = "workspace"
+
+
 class Approve(Body):
-    """`result` only for an `unknown_outcome`: what the interrupted call answered, as a JSON value."""
+    """`result` only for an `unknown_outcome`: what the interrupted call answered, as a JSON value.
+
+    `rule` only with the scope `always`: the rule to make instead of the draft, and `broader` if it is to cover more.
+    """
 
     result: Any = None
+    scope: Literal["once", "execution", "always"] = "once"
+    rule: Rule | None = None
+    broader: bool = False
 
 
 class Deny(Body):
@@ -67,12 +107,64 @@ class NewSource(Body):
     options: dict[str, Any] = {}
 
 
-class NewPolicy(Body):
-    pattern: Annotated[str, Field(min_length=1, max_length=500)]
-    action: Literal["allow", "require_approval", "deny"]
-    position: Annotated[int, Field(ge=0)] | None = None
+class NewPolicy(Rule):
+    position: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
+
+
+class Move(Body):
+    position: Annotated[int, Field(ge=0, le=1_000_000)]
 
 
 class PolicyTest(Body):
     path: Annotated[str, Field(min_length=1, max_length=500)]
     arguments: dict[str, Any] | None = None
+    actor: Annotated[str, Field(max_length=200)] = ""
+
+
+class Simulation(Body):
+    """Rules as they might be: those of one level in another `order`, one more `rule` at `position`, or both."""
+
+    path: Annotated[str, Field(max_length=500)] = ""
+    arguments: dict[str, Any] | None = None
+    actor: Annotated[str, Field(max_length=200)] = ""
+    rule: Rule | None = None
+    position: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
+    order: Annotated[list[str], Field(max_length=1000)] | None = None
+    limit: Annotated[int, Field(ge=1, le=1000)] = 200
+    before: Annotated[str, Field(max_length=200)] | None = None
+
+
+class NewSecret(Body):
+    name: Annotated[str, Field(min_length=1, max_length=100)]
+    value: SecretStr = SecretStr("")
+    provider: Literal["store", "keyring", "environment", "vault", "onepassword"] = "store"
+    reference: Annotated[str, Field(max_length=1000)] = ""
+
+
+class RotatedSecret(Body):
+    value: SecretStr = SecretStr("")
+    reference: Annotated[str, Field(max_length=1000)] = ""
+
+
+class Placement(Body):
+    """`template` names inputs in braces: `Bearer {token}`; `{basic}` is the user name and password of HTTP Basic."""
+
+    place: Annotated[Literal["header", "query", "cookie", "environment"], Field(alias="in")]
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    template: Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class Provided(Body):
+    """A credential: `values` are entered now, `secrets` name ones that are there; both by input."""
+
+    values_: Annotated[dict[str, SecretStr], Field(alias="values", max_length=50)] = {}
+    secrets: Annotated[dict[str, str], Field(max_length=50)] = {}
+    way: Annotated[str, Field(max_length=500)] = ""
+    placements: Annotated[list[Placement], Field(max_length=20)] = []
+    name: Annotated[str, Field(max_length=64)] = ""
+    scope: Literal["actor", "workspace"] = "workspace"
+
+
+class NewConnection(Provided):
+    source: Annotated[str, Field(min_length=1, max_length=100)]
+    replace: bool = False

@@ -11,13 +11,14 @@ from executor.errors import CodeTooLarge, InvalidRequest
 from executor.surfaces.api import shapes
 from executor.surfaces.api.answers import PROBLEMS, answer
 from executor.surfaces.api.bodies import CheckedCode, CompletedCode
-from executor.surfaces.api.context import Context, EdgeRoute, context
+from executor.surfaces.api.context import Context, EdgeRoute, context, needs
 
 router = APIRouter(prefix="/v1/catalog", route_class=EdgeRoute, tags=["catalog"], responses=PROBLEMS)
 LANGUAGES = ("typescript", "python")
 
 
 @router.post("/check", response_model=shapes.CheckView)
+@needs("discover")
 async def check(request: Request, body: CheckedCode) -> Response:
     """Check code against the connected tools, without running it. `ok` if nothing would keep it from running."""
     here = context(request)
@@ -29,6 +30,7 @@ async def check(request: Request, body: CheckedCode) -> Response:
 
 
 @router.post("/complete", response_model=shapes.Completions)
+@needs("discover")
 async def complete(request: Request, body: CompletedCode) -> Response:
     """What could stand at a place of unfinished code: tools, arguments, values, properties of results."""
     here = context(request)

@@ -1,10 +1,10 @@
-"""What every handler needs: the library object and who is asking. Routes that only an operator may use say so."""
+"""What every handler needs: the library object and who is asking. Every route says whom it is for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from fastapi.routing import APIRoute
 from starlette.requests import Request
@@ -12,12 +12,14 @@ from starlette.responses import Response
 
 from executor.daemon.executor import Executor
 from executor.errors import Forbidden
-from executor.model.tenancy import Actor
-from executor.surfaces.api.guard import KIND
+from executor.model.tenancy import Actor, Permission
+from executor.surfaces.api.guard import ACTOR
 from executor.surfaces.body import StrictRequest
 from executor.surfaces.waiting import Held
 
 F = TypeVar("F", bound=Callable[..., Any])
+# credential: anybody who is known · human: somebody at a terminal or a browser of theirs, not a program with a key
+Need = Permission | Literal["credential", "human"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,38 +33,58 @@ class Context:
         return self.actor.workspace_id
 
 
-def contexts(executor: Executor, held: Held) -> dict[str, Context]:
-    """By the kind of actor that a token stands for."""
-    tenancy = executor.tenancy
-    return {"human": Context(executor, tenancy.operator, held), "agent": Context(executor, tenancy.agent, held)}
-
-
 def context(request: Request) -> Context:
-    found: Context = request.app.state.contexts[request.scope[KIND]]
-    return found
+    executor: Executor = request.app.state.executor
+    held: Held = request.app.state.streams
+    return Context(executor, request.scope[ACTOR], held)
 
 
-def operator_only(endpoint: F) -> F:
-    """Mark an endpoint that the agent's token may not use. Checked before its body is read."""
-    endpoint.operator_only = True  # type: ignore[attr-defined]
+def needs(*any_of: Need) -> Callable[[F], F]:
+    """What an actor must be allowed to use an endpoint. Checked before its body is read; an endpoint must say it."""
+
+    def mark(endpoint: F) -> F:
+        endpoint.needs = any_of  # type: ignore[attr-defined]
+        return endpoint
+
+    return mark
+
+
+def public(endpoint: F) -> F:
+    """Mark an endpoint that shows nothing and needs nobody."""
+    endpoint.needs = None  # type: ignore[attr-defined]
     return endpoint
+
+
+def meets(actor: Actor, need: Need) -> bool:
+    if need == "credential":
+        return True
+    return actor.via in ("operator_token", "browser") if need == "human" else actor.may(need)
 
 
 class EdgeRoute(APIRoute):
     @property
-    def operator_only(self) -> bool:
-        return bool(getattr(self.endpoint, "operator_only", False))
+    def needs(self) -> tuple[Need, ...] | None:
+        """None for a route that is open to anyone."""
+        found: tuple[Need, ...] | None = self.endpoint.needs  # type: ignore[attr-defined]
+        return found
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
-        operator_only = self.operator_only
+        if not hasattr(self.endpoint, "needs"):
+            raise TypeError(f"{self.path} does not say what it needs")
+        any_of = self.needs
 
         async def handle(request: Request) -> Response:
-            if operator_only and not context(request).actor.may_decide:
-                raise Forbidden(
-                    "the agent's token may not do this",
-                    hint="an operator does it: `executor` in a terminal, or a request with the operator's token",
-                )
+            if any_of is not None and not any(meets(request.scope[ACTOR], need) for need in any_of):
+                raise refusal(any_of)
             return await handler(StrictRequest(request.scope, request.receive))
 
         return handle
+
+
+def refusal(any_of: tuple[Need, ...]) -> Forbidden:
+    what = "a human" if any_of == ("human",) else f"the permission `{'` or `'.join(any_of)}`"
+    return Forbidden(
+        f"this credential may not do this: it needs {what}",
+        hint="an operator does it: `executor` in a terminal, or a browser that has signed in",
+    )

@@ -8,20 +8,31 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from executor.storage import events
 from executor.surfaces.api import shapes
 from executor.surfaces.api.answers import PROBLEMS
-from executor.surfaces.api.context import EdgeRoute
+from executor.surfaces.api.context import Context, EdgeRoute, context, needs
 from executor.surfaces.api.streams import After, LastEventId, events_answer
 
 router = APIRouter(prefix="/v1/events", route_class=EdgeRoute, tags=["events"], responses=PROBLEMS)
 
 
 @router.get("", response_model=shapes.EventPage)
+@needs("read")
 async def follow(
     request: Request,
     after: After = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 500,
+    live: Annotated[bool, Query(description="only what happens from now on")] = False,
     last_event_id: LastEventId = None,
 ) -> Response:
     """JSON, or with `Accept: text/event-stream` a live stream."""
-    return await events_answer(request, None, after=last_event_id or after, limit=limit)
+    first = last_event_id or after
+    if live and last_event_id is None:
+        first = max(first, await _newest(context(request)))
+    return await events_answer(request, None, after=first, limit=limit)
+
+
+async def _newest(here: Context) -> int:
+    found = await here.executor.database.read(lambda c: events.search(c, here.workspace_id, limit=1))
+    return found[0].id if found else 0

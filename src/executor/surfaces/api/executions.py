@@ -9,7 +9,8 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from executor.errors import Forbidden, InvalidRequest, NotFound
+from executor.errors import Forbidden, InvalidRequest
+from executor.execution.engine import seen
 from executor.execution.outcome import Outcome
 from executor.model.execution import Execution
 from executor.storage import calls, events, executions
@@ -17,7 +18,7 @@ from executor.surfaces import views, waiting
 from executor.surfaces.api import shapes
 from executor.surfaces.api.answers import PROBLEMS, answer
 from executor.surfaces.api.bodies import DEFAULT_WAIT, MAX_WAIT, NewExecution, Resume
-from executor.surfaces.api.context import Context, EdgeRoute, context, operator_only
+from executor.surfaces.api.context import Context, EdgeRoute, context, needs
 from executor.surfaces.api.streams import After, LastEventId, events_answer
 
 router = APIRouter(prefix="/v1/executions", route_class=EdgeRoute, tags=["executions"], responses=PROBLEMS)
@@ -25,6 +26,7 @@ PARTS = frozenset({"calls", "code"})
 
 
 @router.post("", status_code=201, response_model=shapes.ExecutionView)
+@needs("execute")
 async def execute(request: Request, body: NewExecution) -> Response:
     """Run code, and wait up to `wait` seconds for it to end or pause."""
     here = context(request)
@@ -39,11 +41,12 @@ async def execute(request: Request, body: NewExecution) -> Response:
         seconds=body.wait,
     )
     outcome = await here.held.hold(run)
-    view = views.execution_view(outcome, here.executor.settings.base_url)
+    view = views.execution_view(outcome, here.executor.settings.address)
     return answer(view, 201, {"Location": f"/v1/executions/{outcome.execution.id}"})
 
 
 @router.get("", response_model=shapes.ExecutionPage)
+@needs("execute", "read")
 async def page(
     request: Request,
     status: shapes.Status | None = None,
@@ -52,14 +55,16 @@ async def page(
 ) -> Response:
     """Newest first. `next` is the `before` of the following page."""
     here = context(request)
+    mine = None if here.actor.may("read") else here.actor.id
     found = await here.executor.database.read(
-        lambda c: executions.page(c, here.workspace_id, status=status, limit=limit, before=before)
+        lambda c: executions.page(c, here.workspace_id, actor_id=mine, status=status, limit=limit, before=before)
     )
     items = [views.execution_summary(execution) for execution in found]
     return answer({"items": items, "next": found[-1].id if len(found) == limit else None})
 
 
 @router.get("/{execution_id}", response_model=shapes.ExecutionView)
+@needs("execute", "read")
 async def show(
     request: Request,
     execution_id: str,
@@ -72,7 +77,7 @@ async def show(
     if not parts <= PARTS:
         raise InvalidRequest(f"include={include!r} names something unknown", hint="use calls, code or both")
     outcome = await waiting.wait(here.executor, here.held, here.actor, execution_id, wait)
-    view = views.execution_view(outcome, here.executor.settings.base_url)
+    view = views.execution_view(outcome, here.executor.settings.address)
     if "code" in parts:
         view["code"] = outcome.execution.code
     if "calls" in parts:
@@ -81,6 +86,7 @@ async def show(
 
 
 @router.post("/{execution_id}/resume", response_model=shapes.ExecutionView)
+@needs("execute")
 async def resume(request: Request, execution_id: str, body: Resume | None = None) -> Response:
     """Wait again for an execution. This decides nothing: a paused one goes on when an operator has decided."""
     here = context(request)
@@ -89,6 +95,7 @@ async def resume(request: Request, execution_id: str, body: Resume | None = None
 
 
 @router.post("/{execution_id}/cancel", response_model=shapes.ExecutionView)
+@needs("execute")
 async def cancel(request: Request, execution_id: str) -> Response:
     """End an execution: an operator any, an agent its own."""
     here = context(request)
@@ -103,7 +110,7 @@ async def cancel(request: Request, execution_id: str) -> Response:
 
 
 @router.post("/{execution_id}/replay", response_model=shapes.ReplayView)
-@operator_only
+@needs("read")
 async def replay(request: Request, execution_id: str) -> Response:
     """Run a finished journal again without sending anything, and compare."""
     here = context(request)
@@ -112,6 +119,7 @@ async def replay(request: Request, execution_id: str) -> Response:
 
 
 @router.get("/{execution_id}/calls", response_model=shapes.CallPage)
+@needs("execute", "read")
 async def journal(request: Request, execution_id: str) -> Response:
     here = context(request)
     await _existing(here, execution_id)
@@ -119,6 +127,7 @@ async def journal(request: Request, execution_id: str) -> Response:
 
 
 @router.get("/{execution_id}/logs", response_model=shapes.LogPage)
+@needs("execute", "read")
 async def logs(request: Request, execution_id: str) -> Response:
     here = context(request)
     await _existing(here, execution_id)
@@ -127,6 +136,7 @@ async def logs(request: Request, execution_id: str) -> Response:
 
 
 @router.get("/{execution_id}/events", response_model=shapes.EventPage)
+@needs("execute", "read")
 async def follow(
     request: Request,
     execution_id: str,
@@ -142,9 +152,7 @@ async def follow(
 
 async def _existing(here: Context, execution_id: str) -> Execution:
     found = await here.executor.database.read(lambda c: executions.get(c, here.workspace_id, execution_id))
-    if found is None:
-        raise NotFound(f"no execution {execution_id!r} here", hint="`executor executions list` shows what there is")
-    return found
+    return seen(here.actor, found, execution_id)
 
 
 async def _calls(here: Context, execution_id: str) -> list[dict[str, Any]]:
@@ -153,4 +161,4 @@ async def _calls(here: Context, execution_id: str) -> list[dict[str, Any]]:
 
 
 def _shown(here: Context, outcome: Outcome) -> Response:
-    return answer(views.execution_view(outcome, here.executor.settings.base_url))
+    return answer(views.execution_view(outcome, here.executor.settings.address))

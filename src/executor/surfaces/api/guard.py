@@ -13,14 +13,20 @@ from urllib.parse import urlsplit
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from executor.errors import CodeTooLarge, ExecutorError
+from executor.identity.shown import Shown
 from executor.identity.tokens import Tokens
 from executor.runtime.remote.runs import LiveRun, LiveRuns
 from executor.settings import Settings
 from executor.surfaces.api import problems
+from executor.surfaces.api.challenge import Challenge
 from executor.surfaces.api.problems import BodyTooLarge, HostRefused, OriginRefused, UnsupportedMediaType
+from executor.surfaces.web.paths import is_page
 
+SHOWN = "executor.shown"  # in the scope of a request: what it showed to say who it is
+ACTOR = "executor.actor"  # and, once the database is open, whom it acts as
 RUN = "executor.run"  # in the scope of a request that showed the token of a live run
-KIND = "executor.actor_kind"  # in the scope of a request that showed a token: `human` or `agent`
+SESSION_COOKIE = "executor_session"
+WORKSPACE_HEADER = b"x-executor-workspace"
 SECURITY_HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"),
     (b"x-frame-options", b"DENY"),
@@ -33,8 +39,13 @@ SECURITY_HEADERS: tuple[tuple[bytes, bytes], ...] = (
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 PUBLIC = frozenset({"/healthz"})
 INTERNAL = "/internal/"
-PUBLIC_PREFIX = "/approvals/"
+# On the way to an authorization server and back, and what its clients look up: nobody need have signed in.
+PUBLIC_PREFIXES = ("/oauth/", "/v1/auth/oidc/", "/.well-known/")
 CODE_PATHS = ("/v1/executions", "/v1/catalog/check", "/v1/catalog/complete")
+# What is posted here shows in its body who it is from, or nobody yet.
+OPEN = frozenset(
+    {"/v1/auth/sign-in", "/v1/auth/anonymous/bootstrap", "/v1/auth/anonymous/token", "/v1/invitations/accept"}
+)
 SMALL_BODY = 1024 * 1024
 MCP_BODY = 4 * 1024 * 1024
 DOCUMENT_BODY = 64 * 1024 * 1024
@@ -65,8 +76,9 @@ class Headers:
 class Edge:
     """Whatever goes wrong inside is answered as a problem; of what nobody expected the answer tells only an id."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, challenge: Challenge | None = None) -> None:
         self._app = app
+        self._challenge = challenge
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = False
@@ -79,20 +91,27 @@ class Edge:
         try:
             await self._app(scope, receive, watched)
         except ExecutorError as error:
-            await problems.respond(error)(scope, receive, send)
+            await problems.respond(error, self._headers(scope, error))(scope, receive, send)
         except Exception as error:  # noqa: BLE001 - the edge: answered with an opaque id, logged with everything
             problem = problems.opaque(error)
             if not started:
                 await problems.respond(problem)(scope, receive, send)
 
+    def _headers(self, scope: Scope, error: ExecutorError) -> dict[str, str]:
+        if self._challenge is None:
+            return {}
+        has_token = any(name == b"authorization" for name, _ in scope["headers"])
+        return self._challenge.headers(scope["path"], error, has_token=has_token)
+
 
 class Guard:
     def __init__(self, app: ASGIApp, settings: Settings, tokens: Tokens) -> None:
         self._app = app
-        self._edge = Edge(self._admitted)
+        self._edge = Edge(self._admitted, Challenge(settings))
         self._tokens = tokens
         host = settings.host.lower()
         self._hosts = LOOPBACK | {f"[{host}]" if ":" in host else host}
+        self._public = settings.public_url
         self._callback_host = urlsplit(settings.remote_callback_url).netloc.lower()
         self.runs = LiveRuns()  # none, until the executor is open
         self._execution_body = 2 * settings.max_code_bytes + 64 * 1024
@@ -114,12 +133,23 @@ class Guard:
             self._admit_run(scope, headers)
             return
         origins = self._check_host(scope, headers)
-        public = path in PUBLIC or path.startswith(PUBLIC_PREFIX)
+        public = path in PUBLIC or path.startswith(PUBLIC_PREFIXES) or is_page(scope["method"], path)
         check_origin(headers, origins, navigable=public)
         if public and scope["method"] in ("GET", "HEAD"):
             return
-        scope[KIND] = self._tokens.authenticate(headers.get(b"authorization"))
+        session = browser_session(headers, scope["method"])
+        if not (scope["method"] == "POST" and path in OPEN):
+            scope[SHOWN] = self._shown(scope, headers, session)
         check_media_type(headers, scope["method"])
+
+    def _shown(self, scope: Scope, headers: Headers, session: str) -> Shown:
+        """A bearer token, or else the cookie of a browser that has signed in."""
+        address = (scope.get("client") or ("",))[0]
+        workspace = headers.get(WORKSPACE_HEADER) or ""
+        if b"authorization" not in headers and session:
+            return Shown(session=session, workspace=workspace, address=address)
+        kind, bearer = self._tokens.recognise(headers.get(b"authorization"))
+        return Shown(kind, bearer, workspace=workspace, address=address)
 
     def _admit_run(self, scope: Scope, headers: Headers) -> None:
         """A sandbox host, for one live run: no other token opens this, this token opens nothing else, no page may."""
@@ -135,7 +165,10 @@ class Guard:
         hosts = self._hosts | {f"[{address}]" if ":" in address else address}
         suffix = "" if port == _HTTP_PORT else f":{port}"
         allowed = frozenset(f"{host}{suffix}" for host in hosts)
-        if (headers.get(b"host") or "").lower() not in allowed:
+        named = (headers.get(b"host") or "").lower()
+        if self._public and named == self._public.partition("://")[2]:
+            return frozenset({self._public})
+        if named not in allowed:
             raise HostRefused(
                 "the Host header does not name this daemon",
                 hint=f"use http://127.0.0.1:{port}; behind a proxy, let it send that Host",
@@ -165,13 +198,31 @@ class Guard:
     def _limit(self, path: str) -> int:
         if path in CODE_PATHS:
             return self._execution_body
-        large = {"/v1/sources": DOCUMENT_BODY, "/v1/sources/probe": DOCUMENT_BODY, "/mcp": MCP_BODY}
-        return large.get(path, SMALL_BODY)
+        large = {"/v1/sources": DOCUMENT_BODY, "/v1/sources/probe": DOCUMENT_BODY}
+        return MCP_BODY if path.startswith("/mcp") else large.get(path, SMALL_BODY)
 
     def _too_large(self, path: str, limit: int) -> ExecutorError:
         if path in CODE_PATHS:
             return CodeTooLarge(f"the request is larger than {limit} bytes", hint="send less code", limit=limit)
         return BodyTooLarge(f"the request is larger than {limit} bytes", hint="send less", limit=limit)
+
+
+def browser_session(headers: Headers, method: str) -> str:
+    """The cookie of a browser that has signed in. One that changes something must say which page sends it.
+
+    A browser attaches the cookie by itself, so that alone tells nothing of who wants the request.
+    """
+    session = cookie(headers.get(b"cookie") or "", SESSION_COOKIE)
+    writes = method not in ("GET", "HEAD")
+    if session and writes and b"authorization" not in headers and headers.get(b"origin") is None:
+        raise OriginRefused("a browser's request must say which page sends it")
+    return session
+
+
+def cookie(header: str, name: str) -> str:
+    """Its value; a cookie sent twice, as another site's page can bring about, counts as none."""
+    found = [value for key, _, value in (part.strip().partition("=") for part in header.split(";")) if key == name]
+    return found[0] if len(found) == 1 else ""
 
 
 def check_origin(headers: Headers, ours: frozenset[str], *, navigable: bool) -> None:

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Query
+from sqlalchemy.engine import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
-from executor.errors import NotFound
-from executor.storage import interactions
+from executor.errors import Forbidden, NotFound
+from executor.execution.always import Always, check_breadth, check_permitted, draft_rule
+from executor.execution.engine import check_open
+from executor.execution.providing import provide
+from executor.model.execution import Call
+from executor.model.interaction import Interaction
+from executor.storage import calls, interactions
 from executor.surfaces import views
 from executor.surfaces.api import shapes
 from executor.surfaces.api.answers import PROBLEMS, answer
-from executor.surfaces.api.bodies import Approve, Deny
-from executor.surfaces.api.context import EdgeRoute, context, operator_only
+from executor.surfaces.api.asking import told
+from executor.surfaces.api.bodies import Approve, Deny, Provided
+from executor.surfaces.api.connections import offer_of
+from executor.surfaces.api.context import Context, EdgeRoute, context, needs
+from executor.surfaces.api.drafts import matched, names, read_rule, view
 
 router = APIRouter(prefix="/v1/interactions", route_class=EdgeRoute, tags=["interactions"], responses=PROBLEMS)
+Pins = Annotated[list[str], Query(alias="pin", max_length=20)]
 
 
 @router.get("", response_model=shapes.InteractionPage)
+@needs("read")
 async def page(
     request: Request,
     status: shapes.InteractionStatus | None = None,
@@ -35,43 +46,98 @@ async def page(
             c, here.workspace_id, status=status, execution_id=execution_id, limit=limit, before=before
         )
     )
-    items = [views.interaction_view(interaction, here.executor.settings.base_url) for interaction in found]
-    return answer({"items": items, "next": found[-1].id if len(found) == limit else None})
+    return answer({"items": await told(here, found), "next": found[-1].id if len(found) == limit else None})
 
 
 @router.get("/{interaction_id}", response_model=shapes.InteractionView)
+@needs("read")
 async def show(request: Request, interaction_id: str) -> Response:
     here = context(request)
     found = await here.executor.database.read(lambda c: interactions.get(c, here.workspace_id, interaction_id))
     if found is None:
-        raise NotFound(f"no interaction {interaction_id!r} here", hint="`executor approvals list` shows what is asked")
-    return answer(views.interaction_view(found, here.executor.settings.base_url))
+        raise missing(interaction_id)
+    return answer((await told(here, [found]))[0])
+
+
+@router.get("/{interaction_id}/rule", response_model=shapes.AlwaysView)
+@needs("decide")
+async def rule(request: Request, interaction_id: str, pin: Pins = []) -> Response:  # noqa: B006 - FastAPI copies it
+    """The rule that `always` would make, and the tools it is about. Each `pin` is an argument that must stay so."""
+    here = context(request)
+    asked, call = await _asked(here, interaction_id)
+    always = await draft_rule(here.executor.door, asked, call, pin)
+    return answer(
+        {
+            "rule": view(always.rule, await names(here)),
+            "position": always.position,
+            "matches": await matched(here, always.rule),
+        }
+    )
 
 
 @router.post("/{interaction_id}/approve", response_model=shapes.InteractionView)
-@operator_only
+@needs("decide")
 async def approve(request: Request, interaction_id: str, body: Approve | None = None) -> Response:
-    """Let exactly this call happen once. For an `unknown_outcome`, `result` is what the call answered."""
-    given = body is not None and "result" in body.model_fields_set
-    result = orjson.dumps(body.result).decode() if body is not None and given else None
-    return await _settle(request, interaction_id, "approve", result=result)
+    """Let this call happen: once, also for the rest of the execution, or always by the rule that was shown."""
+    here, body = context(request), body or Approve()
+    result = orjson.dumps(body.result).decode() if "result" in body.model_fields_set else None
+    always = await _always(here, interaction_id, body) if body.scope == "always" else None
+    settled = await here.executor.engine.settle(
+        here.actor, interaction_id, "approve", result=result, scope=body.scope, always=always
+    )
+    return answer(views.interaction_view(settled, here.executor.settings.address))
 
 
 @router.post("/{interaction_id}/deny", response_model=shapes.InteractionView)
-@operator_only
+@needs("decide")
 async def deny(request: Request, interaction_id: str, body: Deny | None = None) -> Response:
     """Refuse the call. The code gets a `ToolError` that carries the reason."""
-    return await _settle(request, interaction_id, "deny", reason=body.reason if body else "")
-
-
-async def _settle(
-    request: Request,
-    interaction_id: str,
-    decision: Literal["approve", "deny"],
-    *,
-    reason: str = "",
-    result: str | None = None,
-) -> Response:
     here = context(request)
-    settled = await here.executor.engine.settle(here.actor, interaction_id, decision, reason=reason, result=result)
-    return answer(views.interaction_view(settled, here.executor.settings.base_url))
+    reason = body.reason if body else ""
+    settled = await here.executor.engine.settle(here.actor, interaction_id, "deny", reason=reason)
+    return answer(views.interaction_view(settled, here.executor.settings.address))
+
+
+@router.post("/{interaction_id}/credential", response_model=shapes.InteractionView)
+@needs("connect")
+async def credential(request: Request, interaction_id: str, body: Provided) -> Response:
+    """Give what a `credential` interaction asks for. Every call that waits for the same goes on."""
+    here = context(request)
+    executor, offer = here.executor, offer_of(body, replace=True)
+    settled = await provide(executor.engine, executor.connections, here.actor, interaction_id, offer)
+    return answer(views.interaction_view(settled, here.executor.settings.address))
+
+
+async def _always(here: Context, interaction_id: str, body: Approve) -> Always:
+    """Whoever may not make rules is refused before anything of the call is looked at."""
+    if not here.actor.may("administer"):
+        hint = "approve it once or for this execution; an administrator makes rules"
+        raise Forbidden("`always` makes a rule, which needs the permission `administer`", hint=hint)
+    asked, call = await _asked(here, interaction_id)
+    narrow = await draft_rule(here.executor.door, asked, call)
+    if body.rule is None:
+        check_permitted(here.actor, narrow.rule)
+        return narrow
+    given = await read_rule(here, body.rule)
+    check_permitted(here.actor, given)
+    check_breadth(given, narrow.rule, broader=body.broader)
+    return await draft_rule(here.executor.door, asked, call, given=given)
+
+
+async def _asked(here: Context, interaction_id: str) -> tuple[Interaction, Call]:
+    def job(c: Connection) -> tuple[Interaction, Call] | None:
+        asked = interactions.get(c, here.workspace_id, interaction_id)
+        if asked is None:
+            return None
+        journalled = calls.of_execution(c, here.workspace_id, asked.execution_id)
+        return asked, next(call for call in journalled if call.seq == asked.call_seq)
+
+    found: Any = await here.executor.database.read(job)
+    if found is None:
+        raise missing(interaction_id)
+    check_open(found[0])
+    return found[0], found[1]
+
+
+def missing(interaction_id: str) -> NotFound:
+    return NotFound(f"no interaction {interaction_id!r} here", hint="`executor approvals list` shows what is asked")

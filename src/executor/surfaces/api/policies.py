@@ -1,70 +1,202 @@
-"""/v1/policies: the ordered rules of a workspace."""
+"""/v1/policies: the ordered rules of a workspace and of its organization."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from fastapi import APIRouter
+from sqlalchemy.engine import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
-from executor.errors import NotFound
-from executor.policy.decide import decide
-from executor.policy.pattern import parse_pattern
-from executor.storage import policies
+from executor.errors import InvalidRequest, NotFound
+from executor.model.policy import Policy
+from executor.model.tool import Tool
+from executor.policy.decide import Subject, decide
+from executor.policy.drafts import Change, changes, in_order, with_rule
+from executor.storage import policies, reach
+from executor.storage.reach import PastCall
 from executor.surfaces import views
-from executor.surfaces.api import shapes
+from executor.surfaces.api import drafts, shapes
 from executor.surfaces.api.answers import PROBLEMS, answer
-from executor.surfaces.api.bodies import NewPolicy, PolicyTest
-from executor.surfaces.api.context import EdgeRoute, context, operator_only
+from executor.surfaces.api.bodies import Move, NewPolicy, PolicyTest, Rule, RuleChange, Simulation
+from executor.surfaces.api.context import Context, EdgeRoute, context, needs
+from executor.surfaces.api.drafts import check_may, decision_view, found, names, read_rule, still, view
 
 router = APIRouter(prefix="/v1/policies", route_class=EdgeRoute, tags=["policies"], responses=PROBLEMS)
 
 
 @router.get("", response_model=shapes.PolicyPage)
+@needs("read")
 async def listing(request: Request) -> Response:
-    """In the order in which they are tried; the first that matches decides."""
+    """Those of the organization, then those of the workspace, in the order in which each level's are tried."""
     here = context(request)
-    found = await here.executor.database.read(lambda c: policies.listing(c, here.workspace_id))
-    return answer({"items": [views.policy_view(policy) for policy in found]})
+    in_force = await here.executor.database.read(lambda c: policies.in_force(c, here.workspace_id))
+    known = await names(here)
+    return answer({"items": [view(policy, known) for policy in in_force]})
 
 
 @router.post("", status_code=201, response_model=shapes.PolicyView)
-@operator_only
+@needs("administer")
 async def add(request: Request, body: NewPolicy) -> Response:
     here = context(request)
-    parse_pattern(body.pattern)
+    check_may(here, body.level)
+    rule = await read_rule(here, body)
     added = await here.executor.database.write(
-        lambda c: policies.add(c, here.workspace_id, body.pattern, body.action, body.position)
+        lambda c: policies.add(c, here.workspace_id, rule, body.position, by=here.actor)
     )
-    return answer(views.policy_view(added), 201)
+    return answer(view(added, await names(here)), 201)
 
 
 @router.post("/test", response_model=shapes.DecisionView)
+@needs("read")
 async def test(request: Request, body: PolicyTest) -> Response:
     """What would happen to a call of this tool. Nothing is called."""
     here = context(request)
-    tool = await here.executor.door.find(here.workspace_id, body.path)
-    if tool is None:
-        near = await here.executor.catalog.nearest(here.workspace_id, body.path)
-        hint = f"did you mean {', '.join(near)}?" if near else "`executor tools list` shows what there is"
-        raise NotFound(f"no tool {body.path!r} here", hint=hint, nearest=near)
-    if body.arguments is not None:
-        await here.executor.catalog.check(tool, body.arguments)
-    rules = await here.executor.rules.of(here.workspace_id)
-    decision = decide(tool.path, tool.effect, rules.policies)
-    return answer(
-        {
-            "action": decision.action,
-            "policyId": decision.policy_id,
-            "reason": decision.reason,
-            "effect": tool.effect,
+    subject, effect = await judged(here, body.path, body.arguments, body.actor)
+    rules = (await here.executor.rules.of(here.workspace_id)).policies
+    return answer({**decision_view(decide(subject, rules), rules, await names(here)), "effect": effect})
+
+
+@router.post("/matches", response_model=shapes.MatchesView)
+@needs("read")
+async def match(request: Request, body: Rule) -> Response:
+    """How many of the tools there are now a draft is about."""
+    here = context(request)
+    return answer(await drafts.matched(here, await read_rule(here, body)))
+
+
+@router.post("/simulate", response_model=shapes.SimulationView)
+@needs("read")
+async def simulate(request: Request, body: Simulation) -> Response:
+    """What rules as they might be would make of a call, and would have made of past ones. Nothing is changed."""
+    here = context(request)
+    now = list((await here.executor.rules.of(here.workspace_id)).policies)
+    then = await proposed(here, body, now)
+    known = await names(here)
+    decision = None
+    if body.path:
+        subject, _ = await judged(here, body.path, body.arguments, body.actor)
+        decision = {
+            "before": decision_view(decide(subject, now), now, known),
+            "after": decision_view(decide(subject, then), then, known),
         }
+    past = await here.executor.database.read(
+        lambda c: reach.past_calls(c, here.workspace_id, limit=body.limit, before=cursor(body.before))
     )
+    judgements = changes(map(subject_of, past), now, then)
+    changed = [(call, one) for call, one in zip(past, judgements, strict=True) if one.differs]
+    following = f"{past[-1].execution_id}:{past[-1].seq}" if len(past) == body.limit else None
+    items = [change_view(call, one, (now, then), known) for call, one in changed]
+    return answer({"decision": decision, "judged": len(past), "changed": items, "next": following})
+
+
+@router.get("/{policy_id}", response_model=shapes.PolicyView)
+@needs("read")
+async def show(request: Request, policy_id: str) -> Response:
+    here = context(request)
+    return answer(view(await found(here, policy_id), await names(here)))
+
+
+@router.patch("/{policy_id}", response_model=shapes.PolicyView)
+@needs("administer")
+async def change(request: Request, policy_id: str, body: RuleChange) -> Response:
+    """What is given; its place and its level stay."""
+    here = context(request)
+    present = await found(here, policy_id)
+    check_may(here, present.level)
+    if "level" in body.model_fields_set and body.level != present.level:
+        raise InvalidRequest(f"the rule belongs to the {present.level}", hint="remove it and add another")
+    rule = await read_rule(here, changed_rule(present, body))
+
+    def job(c: Connection) -> Policy:
+        before = still(c, here, policy_id)
+        kept = {name: getattr(before, name) for name in policies.KEPT}
+        changed = replace(rule, **kept)
+        policies.change(c, here.workspace_id, changed, by=here.actor)
+        return changed
+
+    return answer(view(await here.executor.database.write(job), await names(here)))
+
+
+@router.post("/{policy_id}/move", response_model=shapes.PolicyView)
+@needs("administer")
+async def move(request: Request, policy_id: str, body: Move) -> Response:
+    """To another place among the rules of its level; 0 is first."""
+    here = context(request)
+    check_may(here, (await found(here, policy_id)).level)
+    moved = await here.executor.database.write(
+        lambda c: policies.move(c, here.workspace_id, still(c, here, policy_id), body.position, by=here.actor)
+    )
+    return answer(view(moved, await names(here)))
 
 
 @router.delete("/{policy_id}", status_code=204)
-@operator_only
+@needs("administer")
 async def remove(request: Request, policy_id: str) -> Response:
     here = context(request)
-    if not await here.executor.database.write(lambda c: policies.remove(c, here.workspace_id, policy_id)):
-        raise NotFound(f"no policy {policy_id!r} here", hint="`executor policies list` shows what there is")
+    check_may(here, (await found(here, policy_id)).level)
+    await here.executor.database.write(
+        lambda c: policies.remove(c, here.workspace_id, still(c, here, policy_id), by=here.actor)
+    )
     return Response(status_code=204)
+
+
+def changed_rule(present: Policy, body: RuleChange) -> Rule:
+    told = views.policy_view(present)
+    kept = {name: told[name] for name in ("pattern", "action", "conditions", "effect", "note", "level")}
+    kept |= {"actor": present.actor_id, "source": present.source_id}
+    return Rule.model_validate({**kept, **body.model_dump(exclude_unset=True)})
+
+
+async def judged(here: Context, path: str, arguments: dict[str, Any] | None, actor: str) -> tuple[Subject, str]:
+    """The call as the door would see it; the asking actor's unless another is named."""
+    tool = await existing(here, path)
+    if arguments is not None and tool.source_id != "builtin":
+        await here.executor.catalog.check(tool, arguments)
+    known = await names(here)
+    actor_id = drafts.identified("actor", actor, known.actors) or here.actor.id
+    return Subject(tool.path, tool.effect, tool.source_id, actor_id, arguments), tool.effect
+
+
+async def existing(here: Context, path: str) -> Tool:
+    tool = await here.executor.door.find(here.workspace_id, path)
+    if tool is None:
+        near = await here.executor.catalog.nearest(here.workspace_id, path)
+        hint = f"did you mean {', '.join(near)}?" if near else "`executor tools list` shows what there is"
+        raise NotFound(f"no tool {path!r} here", hint=hint, nearest=near)
+    return tool
+
+
+async def proposed(here: Context, body: Simulation, now: list[Policy]) -> list[Policy]:
+    then = now if body.order is None else in_order(now, body.order)
+    return then if body.rule is None else with_rule(then, await read_rule(here, body.rule), body.position)
+
+
+def subject_of(call: PastCall) -> Subject:
+    return Subject(call.path, call.effect, call.source_id, call.actor_id, call.arguments)
+
+
+def cursor(text: str | None) -> tuple[str, int] | None:
+    if text is None:
+        return None
+    execution_id, _, seq = text.rpartition(":")
+    if not execution_id or not seq.isdecimal() or len(seq) > 9:
+        raise InvalidRequest(f"{text!r} is not a `next` of this route", hint="copy it from the answer before")
+    return execution_id, int(seq)
+
+
+def change_view(
+    call: PastCall, one: Change, rules: tuple[list[Policy], list[Policy]], known: drafts.Names
+) -> dict[str, Any]:
+    return {
+        "executionId": call.execution_id,
+        "seq": call.seq,
+        "path": call.path,
+        "actor": known.actors.get(call.actor_id, call.actor_id),
+        "state": call.state,
+        "at": views.time(call.at),
+        "before": decision_view(one.before, rules[0], known),
+        "after": decision_view(one.after, rules[1], known),
+    }

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from executor.errors import ExecutorError, Forbidden, InvalidRequest, NotFound, ToolError, Unauthorized
+from executor.errors import ExecutorError, Forbidden, InvalidRequest, NotFound, RateLimited, ToolError, Unauthorized
 
 if TYPE_CHECKING:
     from fastapi.exceptions import RequestValidationError  # the door needs this module before FastAPI is imported
@@ -79,7 +79,9 @@ def render(error: ExecutorError) -> dict[str, Any]:
 def respond(error: ExecutorError, headers: Mapping[str, str] | None = None) -> Response:
     extra = dict(headers or {})
     if isinstance(error, Unauthorized):
-        extra["WWW-Authenticate"] = "Bearer"
+        extra.setdefault("WWW-Authenticate", "Bearer")
+    if isinstance(error, RateLimited):
+        extra["Retry-After"] = str(error.details.get("seconds", 1))
     if isinstance(error, BodyTooLarge) or error.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         extra["Connection"] = "close"  # the rest of the body was not read
     body = orjson.dumps(render(error), default=str)

@@ -56,7 +56,7 @@ class Diagnostic(Shape):
 class InteractionView(Shape):
     id: str
     execution_id: str
-    kind: Literal["approval", "unknown_outcome"]
+    kind: Literal["approval", "unknown_outcome", "credential", "oauth"]
     status: InteractionStatus
     tool: str
     arguments: Any
@@ -65,11 +65,23 @@ class InteractionView(Shape):
     host: str | None
     reason: str
     decision_reason: str
+    scope: Literal["once", "execution", "always"] | None
+    settled_by: str | None
+    settled_from: str | None
+    binding: str
     url: str
     prompt: str
+    credential: dict[str, Any] | None = None
     created_at: str
     expires_at: str
     settled_at: str | None
+    actor_id: str | None = None
+    actor: str | None = None
+    source: str | None = None
+    question: str | None = None
+    description: str | None = None
+    connection: str | None = None
+    settled_by_name: str | None = None
 
 
 class CallView(Shape):
@@ -265,23 +277,106 @@ class ToolMatches(Shape):
     hint: str | None = None
 
 
+class ConditionView(Shape):
+    path: str
+    test: Literal["equals", "one_of", "matches", "at_most", "at_least"]
+    value: Any
+
+
 class PolicyView(Shape):
-    id: str
+    id: str | None
+    level: Literal["organization", "workspace", "toolkit"]
     position: int
     pattern: str
     action: Action
-    created_at: str
+    conditions: list[ConditionView]
+    actor: str | None
+    actor_id: str | None
+    source: str | None
+    source_id: str | None
+    effect: Effect | None
+    note: str
+    text: str
+    created_by: str | None
+    created_at: str | None
 
 
 class PolicyPage(Shape):
     items: list[PolicyView]
 
 
-class DecisionView(Shape):
+class JudgementView(Shape):
     action: Action
-    policy_id: str
+    policy_id: str | None
     reason: str
+    policy: PolicyView | None
+
+
+class DecisionView(JudgementView):
     effect: Effect
+
+
+class MatchesView(Shape):
+    count: int
+    tools: list[str]
+
+
+class ChangeView(Shape):
+    execution_id: str
+    seq: int
+    path: str
+    actor: str
+    state: str
+    at: str
+    before: JudgementView
+    after: JudgementView
+
+
+class BeforeAndAfter(Shape):
+    before: JudgementView
+    after: JudgementView
+
+
+class SimulationView(Shape):
+    decision: BeforeAndAfter | None
+    judged: int
+    changed: list[ChangeView]
+    next: str | None
+
+
+class AlwaysView(Shape):
+    rule: PolicyView
+    position: int | None
+    matches: MatchesView
+
+
+class AuditEventView(Shape):
+    id: int
+    type: str
+    at: str
+    execution_id: str | None
+    actor_id: str | None
+    actor: str | None
+    origin: str | None
+    data: dict[str, Any]
+    seal: str | None
+
+
+class AuditPage(Shape):
+    items: list[AuditEventView]
+    next: int | None
+
+
+class BreakView(Shape):
+    event_id: int | None
+    problem: str
+
+
+class AuditReportView(Shape):
+    ok: bool
+    events: int
+    head: str | None
+    broken: BreakView | None
 
 
 class Check(Shape):
@@ -321,3 +416,55 @@ class StatusView(Shape):
 
 class Health(Shape):
     ok: bool
+
+
+class SecretView(Shape):
+    id: str
+    name: str
+    provider: Literal["store", "keyring", "environment", "vault", "onepassword"]
+    reference: str | None
+    created_at: str
+    rotated_at: str
+    last_used_at: str | None
+
+
+class SecretPage(Shape):
+    items: list[SecretView]
+
+
+class KeyRotated(Shape):
+    values: int
+
+
+class ConnectionView(Shape):
+    id: str
+    source: str
+    name: str
+    scope: Literal["actor", "workspace"]
+    actor_id: str | None
+    scheme: Literal["api_key", "bearer", "basic", "headers", "environment", "oauth2"]
+    origin: str
+    places: list[str]
+    status: Literal["ready", "incomplete", "expired", "revoked"]
+    error: str | None
+    revision: int
+    created_by: str
+    created_at: str
+    updated_at: str
+    last_used_at: str | None
+
+
+class ConnectionPage(Shape):
+    items: list[ConnectionView]
+
+
+class WayPage(Shape):
+    items: list[dict[str, Any]]
+    sent_to: str
+
+
+class ConnectionTest(Shape):
+    ok: bool
+    checked: str
+    error: str | None = None
+    hint: str | None = None

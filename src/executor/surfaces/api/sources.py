@@ -16,13 +16,14 @@ from executor.surfaces import views
 from executor.surfaces.api import shapes
 from executor.surfaces.api.answers import PROBLEMS, answer
 from executor.surfaces.api.bodies import NewSource
-from executor.surfaces.api.context import EdgeRoute, context, operator_only
+from executor.surfaces.api.context import EdgeRoute, context, needs
 from executor.surfaces.api.progress import wants_progress, with_progress
 
 router = APIRouter(prefix="/v1/sources", route_class=EdgeRoute, tags=["sources"], responses=PROBLEMS)
 
 
 @router.get("", response_model=shapes.SourcePage)
+@needs("discover")
 async def listing(request: Request) -> Response:
     here = context(request)
     found = await here.executor.database.read(lambda c: sources.listing(c, here.workspace_id))
@@ -30,14 +31,15 @@ async def listing(request: Request) -> Response:
 
 
 @router.post("", status_code=201, response_model=shapes.SourceView)
-@operator_only
+@needs("administer")
 async def add(request: Request, body: NewSource) -> Response:
     """Connect a source. With `Accept: text/event-stream`, the answer tells of the progress first."""
     here = context(request)
     wanted = wish(body)
 
     async def work(progress: Progress) -> views.View:
-        added = await here.executor.catalog.add_source(here.workspace_id, replace(wanted, progress=progress))
+        request = replace(wanted, progress=progress)
+        added = await here.executor.catalog.add_source(here.workspace_id, request, by=here.actor)
         return views.source_view(added, secrets=True)
 
     if wants_progress(request):
@@ -47,13 +49,14 @@ async def add(request: Request, body: NewSource) -> Response:
 
 
 @router.post("/probe", response_model=shapes.ProbeView)
-@operator_only
+@needs("administer")
 async def probe(request: Request, body: NewSource) -> Response:
     """What is at an address, without connecting it."""
     return answer(views.probe_view(await context(request).executor.catalog.probe(wish(body))))
 
 
 @router.get("/{source}", response_model=shapes.SourceView)
+@needs("discover")
 async def show(request: Request, source: str) -> Response:
     """By id or namespace."""
     here = context(request)
@@ -64,14 +67,15 @@ async def show(request: Request, source: str) -> Response:
 
 
 @router.delete("/{source}", response_model=shapes.SourceView)
-@operator_only
+@needs("administer")
 async def remove(request: Request, source: str) -> Response:
     here = context(request)
-    return answer(views.source_view(await here.executor.catalog.remove_source(here.workspace_id, source)))
+    removed = await here.executor.catalog.remove_source(here.workspace_id, source, by=here.actor)
+    return answer(views.source_view(removed))
 
 
 @router.post("/{source}/refresh", response_model=shapes.RefreshedView)
-@operator_only
+@needs("administer")
 async def refresh(request: Request, source: str) -> Response:
     """Read the source again, and tell what has changed. When that fails the tools stay as they were."""
     here = context(request)

@@ -12,32 +12,35 @@ from starlette.responses import Response
 
 from executor import __version__
 from executor.model.ids import now_ms
-from executor.storage import executions, sources
+from executor.model.tenancy import Workspace
+from executor.storage import executions, sources, workspaces
 from executor.surfaces import views
 from executor.surfaces.api import shapes
 from executor.surfaces.api.answers import PROBLEMS, answer
-from executor.surfaces.api.context import EdgeRoute, context, operator_only
+from executor.surfaces.api.context import EdgeRoute, context, needs, public
 from executor.surfaces.front import healthy
 
 router = APIRouter(route_class=EdgeRoute, tags=["daemon"], responses=PROBLEMS)
 
 
 @router.get("/healthz", response_model=shapes.Health)
+@public
 async def health() -> Response:
     """Public, and says nothing but that it answers. The front answers it, even before this is loaded."""
     return healthy()
 
 
 @router.get("/v1/status", response_model=shapes.StatusView)
+@needs("discover")
 async def status(request: Request) -> Response:
     here = context(request)
-    workspace = here.executor.tenancy.workspace
     layers = [layer.name for layer in here.executor.runtime.layers if layer.active]
 
-    def read(c: Connection) -> tuple[dict[str, int], list[Any]]:
-        return executions.counts(c, workspace.id), sources.listing(c, workspace.id)
+    def read(c: Connection) -> tuple[Workspace, dict[str, int], list[Any]]:
+        workspace, _ = workspaces.get(c, here.workspace_id)
+        return workspace, executions.counts(c, workspace.id), sources.listing(c, workspace.id)
 
-    counts, connected = await here.executor.database.read(read)
+    workspace, counts, connected = await here.executor.database.read(read)
     return answer(
         {
             "version": __version__,
@@ -55,7 +58,7 @@ async def status(request: Request) -> Response:
 
 
 @router.get("/v1/doctor", response_model=shapes.Doctor)
-@operator_only
+@needs("administer")
 async def doctor(request: Request) -> Response:
     """Every check with what to do about it."""
     from executor.daemon import doctor as checks  # heavy, and rarely asked for

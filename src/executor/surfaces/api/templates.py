@@ -12,12 +12,13 @@ from executor.sources.templates import Template, known
 from executor.surfaces import views
 from executor.surfaces.api import shapes
 from executor.surfaces.api.answers import PROBLEMS, answer
-from executor.surfaces.api.context import EdgeRoute
+from executor.surfaces.api.context import EdgeRoute, needs
 
 router = APIRouter(prefix="/v1/templates", route_class=EdgeRoute, tags=["sources"], responses=PROBLEMS)
 
 
 @router.get("", response_model=shapes.TemplatePage)
+@needs("discover")
 async def listing(request: Request) -> Response:
     """The `id` of each can be given as the `location` of a source."""
     return answer({"items": [template_view(one) for one in known().values()]})

@@ -11,12 +11,13 @@ from starlette.responses import Response
 from executor.model.tool import Effect
 from executor.surfaces.api import shapes
 from executor.surfaces.api.answers import PROBLEMS, answer
-from executor.surfaces.api.context import EdgeRoute, context
+from executor.surfaces.api.context import EdgeRoute, context, needs
 
 router = APIRouter(prefix="/v1/tools", route_class=EdgeRoute, tags=["tools"], responses=PROBLEMS)
 
 
 @router.get("", response_model=shapes.ToolPage)
+@needs("discover")
 async def page(
     request: Request,
     prefix: Annotated[str, Query(max_length=500)] = "",
@@ -32,6 +33,7 @@ async def page(
 
 
 @router.get("/search", response_model=shapes.ToolMatches)
+@needs("discover")
 async def search(
     request: Request,
     query: str = "",
@@ -58,6 +60,7 @@ async def search(
 
 
 @router.get("/versions/{digest}")
+@needs("discover")
 async def version(request: Request, digest: str) -> Response:
     """A tool as it was when a call was made to it: `digest` is the call's `schemaDigest`."""
     here = context(request)
@@ -65,6 +68,7 @@ async def version(request: Request, digest: str) -> Response:
 
 
 @router.get("/{path}")
+@needs("discover")
 async def describe(
     request: Request,
     path: str,

@@ -2,18 +2,22 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import urlencode
 
 import click
 
 from executor.errors import InvalidRequest
 from executor.settings import Settings
-from executor.surfaces.cli.client import connect, segment
+from executor.surfaces.cli.client import Client, connect, segment
 from executor.surfaces.cli.decide import prompt, settle
+from executor.surfaces.cli.giving import KINDS, give
 from executor.surfaces.cli.groups import SuggestingGroup
 from executor.surfaces.cli.main import COMMANDS
 from executor.surfaces.cli.options import json_option, limit_option
-from executor.surfaces.cli.output import clean, emit, emit_json, facts, program, say, table
+from executor.surfaces.cli.output import clean, emit, emit_json, facts, interactive, program, say, table
+from executor.surfaces.cli.rules import counted
 
+SCOPES = ("once", "execution", "always")
 STATUSES = ("pending", "approved", "denied", "expired", "cancelled", "superseded", "all")
 
 
@@ -52,18 +56,55 @@ def show(interaction_id: str, as_json: bool) -> None:
     emit(prompt(interaction))
     emit(_facts(interaction))
     if interaction.get("status") == "pending":
-        say(f"to approve it:\n  {program()} approvals approve {clean(interaction['id'])}")
+        word = "give" if interaction.get("kind") in KINDS else "approve"
+        say(f"to {word} it:\n  {program()} approvals {word} {clean(interaction['id'])}")
         say(f"to deny it:\n  {program()} approvals deny {clean(interaction['id'])}")
 
 
 @command.command("approve")
 @click.argument("interaction_id", metavar="ID")
+@click.option(
+    "--for",
+    "scope",
+    type=click.Choice(SCOPES),
+    default="once",
+    show_default=True,
+    help="This call, this tool for the rest of the execution, or always by a rule that is shown first.",
+)
+@click.option(
+    "--pin", multiple=True, metavar="POINTER", help="With always: this argument must stay as it is, e.g. /owner."
+)
+@click.option("--yes", is_flag=True, help="With always: make the rule without being asked.")
 @click.option("--result", metavar="JSON", help="For an unknown outcome: the result the call really had.")
 @json_option
-def approve(interaction_id: str, result: str | None, as_json: bool) -> None:
-    """Approve this one call, once."""
-    details = {} if result is None else {"result": _parsed(result)}
-    _decided(settle(connect(Settings.load()), interaction_id, "approve", **details), as_json)
+def approve(
+    interaction_id: str, scope: str, pin: tuple[str, ...], yes: bool, result: str | None, as_json: bool
+) -> None:
+    """Approve this call: once, or for more."""
+    client = connect(Settings.load())
+    details: dict[str, Any] = {} if result is None else {"result": _parsed(result)}
+    if scope == "always":
+        details["rule"] = confirmed_rule(client, interaction_id, pin, yes=yes)
+    elif pin:
+        raise click.UsageError("--pin is only for --for always")
+    if scope != "once":
+        details["scope"] = scope
+    _decided(settle(client, interaction_id, "approve", **details), as_json)
+
+
+@command.command("give")
+@click.argument("interaction_id", metavar="ID")
+@click.option("--way", help="Which of the credentials that it takes; the first one if not given.")
+@click.option("--secret", default="", metavar="NAME", help="Use this secret instead of entering a value.")
+@click.option("--own", is_flag=True, help="For the actor that asks; otherwise for the whole workspace.")
+@click.option("--name", default="", help="A name for the connection.")
+@json_option
+def give_(interaction_id: str, way: str | None, secret: str, own: bool, name: str, as_json: bool) -> None:
+    """Give the credential that a call waits for. Values are asked for, or read from standard input."""
+    client = connect(Settings.load())
+    interaction = client.get(f"/v1/interactions/{segment(interaction_id)}")
+    scope = "actor" if own else "workspace"
+    _decided(give(client, interaction, way=way, scope=scope, name=name, secret=secret), as_json)
 
 
 @command.command("deny")
@@ -73,6 +114,19 @@ def approve(interaction_id: str, result: str | None, as_json: bool) -> None:
 def deny(interaction_id: str, reason: str, as_json: bool) -> None:
     """Deny it; the code sees a typed error it can handle."""
     _decided(settle(connect(Settings.load()), interaction_id, "deny", reason=reason), as_json)
+
+
+def confirmed_rule(client: Client, interaction_id: str, pins: tuple[str, ...], *, yes: bool) -> dict[str, Any]:
+    """The rule exactly as it is shown; whatever is not clearly a yes is no yes."""
+    query = urlencode([("pin", pin) for pin in pins])
+    drafted = client.get(f"/v1/interactions/{segment(interaction_id)}/rule{'?' + query if query else ''}")
+    rule = drafted["rule"]
+    say(f"this rule is made:\n  {clean(rule['text'])}\n{counted(drafted['matches'])}")
+    if not yes and not (interactive() and click.confirm("make it, and approve the call?", err=True)):
+        raise InvalidRequest("the rule was not confirmed; nothing was decided", hint="answer y, or give --yes")
+    kept = {name: rule[name] for name in ("pattern", "action", "conditions", "note", "level", "effect")}
+    named = {"actor": rule["actorId"], "source": rule["sourceId"]}
+    return {name: value for name, value in {**kept, **named}.items() if value not in (None, "")}
 
 
 def _decided(interaction: dict[str, Any], as_json: bool) -> None:
@@ -101,5 +155,9 @@ def _facts(interaction: dict[str, Any]) -> str:
             ("expires", interaction.get("expiresAt")),
             ("settled", interaction.get("settledAt")),
             ("decision", interaction.get("decisionReason")),
+            ("scope", interaction.get("scope")),
+            ("by", interaction.get("settledBy")),
+            ("from", interaction.get("settledFrom")),
+            ("binding", interaction.get("binding")),
         ]
     )

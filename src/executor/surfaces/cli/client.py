@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 
 from executor.daemon import process
 from executor.daemon.process import DaemonUnreachable, Running
-from executor.errors import DataDirectoryUnusable, ExecutorError
+from executor.errors import DataDirectoryUnusable, ExecutorError, InvalidRequest
 from executor.settings import Settings
 from executor.surfaces.cli.output import say
 from executor.surfaces.cli.wire import Answer, Connection, WireError
@@ -46,13 +46,28 @@ class Client:
     def post(self, path: str, body: Mapping[str, Any] | None = None, *, seconds: float = ANSWER_SECONDS) -> Any:
         return self.request("POST", path, body or {}, seconds=seconds)
 
+    def patch(self, path: str, body: Mapping[str, Any]) -> Any:
+        return self.request("PATCH", path, body)
+
+    def lines(self, path: str, *, seconds: float = ANSWER_SECONDS) -> list[str]:
+        """An answer of JSON lines."""
+        headers = {"Authorization": f"Bearer {self._token}", **workspace_header()}
+        try:
+            answer = self._connected(seconds).request("GET", path, headers, None, seconds=seconds)
+        except (OSError, WireError) as error:
+            self.close()
+            raise self._lost(error) from error
+        if answer.status >= 400:
+            _value(answer)
+        return answer.body.decode().split("\n")[:-1]
+
     def delete(self, path: str) -> Any:
         return self.request("DELETE", path)
 
     def request(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, *, seconds: float = ANSWER_SECONDS
     ) -> Any:
-        headers = {"Authorization": f"Bearer {self._token}", "Accept": "application/json"}
+        headers = {"Authorization": f"Bearer {self._token}", "Accept": "application/json", **workspace_header()}
         content = None
         if body is not None:
             content = _encoded(body)
@@ -69,7 +84,7 @@ class Client:
     ) -> Any:
         """POST something that takes long and tells how far it is; `seconds` are for each silence."""
         headers = {"Authorization": f"Bearer {self._token}", "Accept": "text/event-stream"}
-        headers["Content-Type"] = "application/json"
+        headers |= {"Content-Type": "application/json", **workspace_header()}
         try:
             answer = self._connected(seconds).follow("POST", path, headers, _encoded(body), seconds=seconds)
             return _value(answer) if isinstance(answer, Answer) else _followed(answer, progress)
@@ -105,6 +120,14 @@ class Client:
             f"the daemon at {self.running.base_url} {why}",
             hint=f"`executor status` shows whether it runs; its log is {self.settings.log_file}",
         )
+
+
+def workspace_header() -> dict[str, str]:
+    """The workspace to act in, when it is not the default one."""
+    wanted = os.environ.get("EXECUTOR_WORKSPACE", "").strip()
+    if wanted and not (wanted.isascii() and wanted.isprintable()):
+        raise InvalidRequest("EXECUTOR_WORKSPACE is not the id of a workspace", hint="see `executor workspaces list`")
+    return {"X-Executor-Workspace": wanted} if wanted else {}
 
 
 def segment(text: str) -> str:

@@ -7,9 +7,10 @@ from contextlib import suppress
 from typing import Any, Literal
 
 from executor.surfaces.cli.client import Client, Refused, segment
+from executor.surfaces.cli.giving import KINDS, give
 from executor.surfaces.cli.output import clean, clean_lines, program, say
 
-Answer = Literal["approve", "deny", "leave"]
+Answer = Literal["approve", "deny", "leave", "give"]
 ANSWERS: dict[str, Answer] = {"a": "approve", "approve": "approve", "d": "deny", "deny": "deny"}
 
 # Somebody else decided, or time ran out, while the question stood here: the execution goes on by that.
@@ -21,7 +22,8 @@ def ask(interaction: dict[str, Any]) -> Answer:
     say(prompt(interaction))
     _forget_typed_ahead()
     # The tool once more: long arguments may have pushed its name off the screen.
-    sys.stderr.write(f"{clean(interaction.get('tool', ''))}: [a]pprove, [d]eny or [l]eave it for later? [leave] ")
+    yes = "[g]ive it" if interaction.get("kind") in KINDS else "[a]pprove"
+    sys.stderr.write(f"{clean(interaction.get('tool', ''))}: {yes}, [d]eny or [l]eave it for later? [leave] ")
     sys.stderr.flush()
     try:
         line = sys.stdin.readline()
@@ -29,7 +31,10 @@ def ask(interaction: dict[str, Any]) -> Answer:
         return "leave"
     if not line:
         say()
-    return ANSWERS.get(line.strip().lower(), "leave")
+    word = line.strip().lower()
+    if interaction.get("kind") in KINDS:
+        return "give" if word in ("g", "give") else "deny" if word in ("d", "deny") else "leave"
+    return ANSWERS.get(word, "leave")
 
 
 def _forget_typed_ahead() -> None:
@@ -60,7 +65,10 @@ def decide_all(client: Client, interactions: list[dict[str, Any]]) -> bool:
             decided = False
             continue
         try:
-            settle(client, interaction["id"], answer)
+            if answer == "give":
+                give(client, interaction)
+            else:
+                settle(client, interaction["id"], answer)
         except Refused as error:
             if error.reported not in OVERTAKEN:
                 raise
@@ -74,8 +82,9 @@ def say_how_to_go_on(view: dict[str, Any]) -> None:
     say(f"paused: execution {execution_id} waits for a decision")
     for interaction in view.get("interactions") or ():
         say(prompt(interaction))
-        say("to approve it:")
-        say(f"  {program()} approvals approve {clean(interaction['id'])}")
+        needs = interaction.get("kind") in KINDS
+        say("to give it:" if needs else "to approve it:")
+        say(f"  {program()} approvals {'give' if needs else 'approve'} {clean(interaction['id'])}")
         say("to deny it:")
         say(f"  {program()} approvals deny {clean(interaction['id'])}")
     say("then, to go on:")

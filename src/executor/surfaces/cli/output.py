@@ -20,7 +20,11 @@ _UNSAFE = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\uf
 
 
 def as_json(value: Any, *, indent: int | None = 2) -> str:
-    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    return safe_json(json.dumps(value, ensure_ascii=False, indent=indent))
+
+
+def safe_json(text: str) -> str:
+    """The same JSON, with nothing in it that a terminal would act on."""
     return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 

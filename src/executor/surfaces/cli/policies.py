@@ -1,19 +1,20 @@
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
-from executor.errors import InvalidRequest
 from executor.settings import Settings
 from executor.surfaces.cli.client import connect, segment
 from executor.surfaces.cli.groups import SuggestingGroup
 from executor.surfaces.cli.main import COMMANDS
 from executor.surfaces.cli.options import json_option
 from executor.surfaces.cli.output import clean, emit, emit_json, say, table
+from executor.surfaces.cli.rules import ACTIONS, counted, parsed, rule_body, rule_options, rule_table
 
-ACTIONS = ("allow", "require_approval", "deny")
+position_option = click.option(
+    "--position", type=click.IntRange(min=0), help="Its place among the rules of its level; last if not given."
+)
 
 
 @click.group("policies", cls=SuggestingGroup, help=COMMANDS["policies"])
@@ -28,7 +29,7 @@ def listing(as_json: bool) -> None:
     if as_json:
         emit_json(page)
     elif page["items"]:
-        emit(table(page["items"], {"position": "POSITION", "pattern": "PATTERN", "action": "ACTION", "id": "ID"}))
+        emit(rule_table(page["items"]))
     else:
         say("no rules: reads are allowed, everything else needs approval")
 
@@ -36,18 +37,51 @@ def listing(as_json: bool) -> None:
 @command.command("add")
 @click.argument("pattern")
 @click.argument("action", type=click.Choice(ACTIONS))
-@click.option("--position", type=click.IntRange(min=0), help="Its place in the order; last if not given.")
+@rule_options
+@position_option
 @json_option
-def add(pattern: str, action: str, position: int | None, as_json: bool) -> None:
+def add(pattern: str, action: str, position: int | None, as_json: bool, **rule: Any) -> None:
     """Add a rule: PATTERN is a path, `*` for one part, `.**` for all below."""
-    body: dict[str, Any] = {"pattern": pattern, "action": action}
-    if position is not None:
-        body["position"] = position
-    policy = connect(Settings.load()).post("/v1/policies", body)
+    client, body = connect(Settings.load()), rule_body(pattern, action, **rule)
+    place = {} if position is None else {"position": position}
+    policy = client.post("/v1/policies", {**body, **place})
+    if as_json:
+        emit_json(policy)
+        return
+    emit(f"added {clean(policy['id'])}: {clean(policy['text'])}")
+    say(counted(client.post("/v1/policies/matches", body)))
+
+
+@command.command("change")
+@click.argument("policy_id", metavar="ID")
+@click.option("--pattern", help="Another pattern.")
+@click.option("--action", type=click.Choice(ACTIONS), help="Another action.")
+@click.option("--unconditional", is_flag=True, help="Drop its conditions.")
+@rule_options
+@json_option
+def change(policy_id: str, unconditional: bool, as_json: bool, **given: Any) -> None:
+    """Change a rule; what is not given stays. --when replaces all conditions."""
+    body = {name: value for name, value in rule_body(**given).items() if value not in (None, "", [])}
+    if unconditional:
+        body["conditions"] = []
+    policy = connect(Settings.load()).patch(f"/v1/policies/{segment(policy_id)}", body)
     if as_json:
         emit_json(policy)
     else:
-        emit(f"added {clean(policy['id'])}: {clean(policy['pattern'])} → {clean(policy['action'])}")
+        emit(f"changed {clean(policy['id'])}: {clean(policy['text'])}")
+
+
+@command.command("move")
+@click.argument("policy_id", metavar="ID")
+@click.argument("position", type=click.IntRange(min=0))
+@json_option
+def move(policy_id: str, position: int, as_json: bool) -> None:
+    """Move a rule to another place in its level; 0 is first."""
+    policy = connect(Settings.load()).post(f"/v1/policies/{segment(policy_id)}/move", {"position": position})
+    if as_json:
+        emit_json(policy)
+    else:
+        emit(f"moved {clean(policy['id'])} to {clean(policy['position'])}: {clean(policy['text'])}")
 
 
 @command.command("remove")
@@ -65,21 +99,53 @@ def remove(policy_id: str, as_json: bool) -> None:
 @command.command("test")
 @click.argument("path")
 @click.option("--arguments", metavar="JSON", help="The arguments of the call.")
+@click.option("--actor", default="", metavar="NAME", help="Whose call; yours unless given.")
 @json_option
-def test(path: str, arguments: str | None, as_json: bool) -> None:
-    """Show what the rules say about a tool; nothing is called."""
-    body: dict[str, Any] = {"path": path}
+def test(path: str, arguments: str | None, actor: str, as_json: bool) -> None:
+    """Show which rule decides about a call; nothing is called."""
+    body: dict[str, Any] = {"path": path, **({"actor": actor} if actor else {})}
     if arguments is not None:
-        body["arguments"] = _parsed(arguments)
+        body["arguments"] = parsed("--arguments", arguments)
     decision = connect(Settings.load()).post("/v1/policies/test", body)
     if as_json:
         emit_json(decision)
     else:
-        emit(f"{clean(decision['action'])}: {clean(decision.get('reason', ''))}")
+        emit(_told(decision))
 
 
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise InvalidRequest(f"--arguments is not JSON: {error}", hint="quote it: --arguments '{}'") from error
+@command.command("simulate")
+@click.argument("pattern", required=False)
+@click.argument("action", type=click.Choice(ACTIONS), required=False)
+@rule_options
+@position_option
+@click.option("--order", metavar="ID,ID", help="The rules of one level in another order; one left out is gone.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=200, show_default=True, help="Past calls to judge.")
+@json_option
+def simulate(
+    pattern: str | None, action: str | None, position: int | None, order: str, limit: int, as_json: bool, **rule: Any
+) -> None:
+    """Show what a rule, or another order, would have changed in past executions."""
+    body: dict[str, Any] = {"limit": limit}
+    if pattern is not None:
+        if action is None:
+            raise click.UsageError("a rule needs a PATTERN and an ACTION")
+        body["rule"] = rule_body(pattern, action, **rule)
+    if position is not None:
+        body["position"] = position
+    if order:
+        body["order"] = [one.strip() for one in order.split(",")]
+    found = connect(Settings.load()).post("/v1/policies/simulate", body)
+    if as_json:
+        emit_json(found)
+        return
+    rows = [{**one, "was": one["before"]["action"], "would": one["after"]["action"]} for one in found["changed"]]
+    if rows:
+        columns = {"executionId": "EXECUTION", "path": "TOOL", "actor": "ACTOR", "was": "NOW", "would": "THEN"}
+        emit(table(rows, columns))
+    say(f"of the last {found['judged']} calls {len(rows)} would be decided otherwise")
+
+
+def _told(decision: dict[str, Any]) -> str:
+    rule = decision.get("policy")
+    by = f"\nby the rule {clean(rule['id'])} of the {clean(rule['level'])}: {clean(rule['text'])}" if rule else ""
+    return f"{clean(decision['action'])}: {clean(decision.get('reason', ''))}{by}"

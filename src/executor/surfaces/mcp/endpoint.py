@@ -14,12 +14,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from executor.errors import InvalidRequest
+from executor.errors import Forbidden, InvalidRequest
+from executor.model.tenancy import Actor
 from executor.surfaces.api import problems
+from executor.surfaces.api.guard import ACTOR
 from executor.surfaces.api.problems import MethodNotAllowed
 from executor.surfaces.body import StrictRequest
 from executor.surfaces.mcp.exchange import answer, is_plain
-from executor.surfaces.mcp.gateway import EngineGateway
+from executor.surfaces.mcp.gateway import ASKING, EngineGateway
 from executor.surfaces.waiting import Held
 
 if TYPE_CHECKING:
@@ -51,6 +53,8 @@ class McpEndpoint:
             refused = MethodNotAllowed(f"{scope['method']} is not possible at this address")
             await problems.respond(refused, {"Allow": "POST"})(scope, receive, send)
             return
+        refuse_unfit(scope[ACTOR], scope["path"])
+        ASKING.set(scope[ACTOR])
         request = StrictRequest(scope, receive)
         await request.body()
         try:
@@ -81,6 +85,13 @@ class McpEndpoint:
         async with manager.run():
             self._serve.set_result(manager.handle_request)
             await self._stopping.wait()
+
+
+def refuse_unfit(actor: Actor, path: str) -> None:
+    if not actor.may("execute"):
+        raise Forbidden("this credential may not do this: it needs the permission `execute`", hint="use another key")
+    if path == "/mcp/anonymous" and actor.via not in ("anonymous", "api_key", "agent_token"):
+        raise Forbidden("this address is for tokens of agents and for keys", hint="use /mcp")
 
 
 def _load(gateway: EngineGateway) -> StreamableHTTPSessionManager:

@@ -1,0 +1,124 @@
+"""/v1/connections: credentials wired to sources. What they are made of goes in, and never comes out again."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from executor.connections.offers import Offer, pinned
+from executor.connections.origins import shown
+from executor.connections.resolving import ways_of
+from executor.errors import ExecutorError, NotFound
+from executor.model.connection import Connection
+from executor.model.source import Source
+from executor.surfaces import views
+from executor.surfaces.api import shapes
+from executor.surfaces.api.answers import PROBLEMS, answer
+from executor.surfaces.api.bodies import NewConnection, Provided
+from executor.surfaces.api.context import Context, EdgeRoute, context, needs
+
+router = APIRouter(prefix="/v1/connections", route_class=EdgeRoute, tags=["connections"], responses=PROBLEMS)
+
+
+@router.get("", response_model=shapes.ConnectionPage)
+@needs("read")
+async def listing(request: Request) -> Response:
+    """Those of the workspace and one's own; an admin sees all of them."""
+    here = context(request)
+    found = await here.executor.connections.listing(here.actor)
+    return answer({"items": [connection_view(one, namespace) for one, namespace in found]})
+
+
+@router.post("", status_code=201, response_model=shapes.ConnectionView)
+@needs("connect")
+async def add(request: Request, body: NewConnection) -> Response:
+    """For the whole workspace it needs `administer`. A source that could not be read without it is read now."""
+    here = context(request)
+    source = await source_named(here, body.source)
+    made = await here.executor.connections.add(source, offer_of(body, body.replace), by=here.actor)
+    if source.status == "failing" and here.actor.may("administer"):
+        here.executor.catalog.upkeep.source_changed(source.id)
+    return answer(connection_view(made, source.namespace), 201)
+
+
+@router.get("/ways/{source}", response_model=shapes.WayPage)
+@needs("connect")
+async def ways(request: Request, source: str) -> Response:
+    """What a source takes, and where it would be sent."""
+    here = context(request)
+    found = await source_named(here, source)
+    origin = shown(pinned(found), found)
+    return answer({"items": [way.view() for way in ways_of(found, None)], "sentTo": origin})
+
+
+@router.get("/{connection_id}", response_model=shapes.ConnectionView)
+@needs("read")
+async def show(request: Request, connection_id: str) -> Response:
+    here = context(request)
+    return answer(connection_view(*await here.executor.connections.get(here.actor, connection_id)))
+
+
+@router.delete("/{connection_id}", response_model=shapes.ConnectionView)
+@needs("connect")
+async def remove(request: Request, connection_id: str) -> Response:
+    """With the values that were entered for it; a secret that has a name of its own stays."""
+    here = context(request)
+    _, namespace = await here.executor.connections.get(here.actor, connection_id)
+    return answer(connection_view(await here.executor.connections.remove(here.actor, connection_id), namespace))
+
+
+@router.post("/{connection_id}/test", response_model=shapes.ConnectionTest)
+@needs("connect")
+async def test(request: Request, connection_id: str) -> Response:
+    """Are its values there, and does the service accept them? Only what changes nothing is asked."""
+    here = context(request)
+    connections = here.executor.connections
+    connection, namespace = await connections.get(here.actor, connection_id)
+    source = await source_named(here, namespace)
+    try:
+        checked = await here.executor.catalog.upkeep.try_credential(source, await connections.credential(connection))
+    except ExecutorError as error:
+        return answer({"ok": False, "checked": "nothing", "error": error.message, "hint": error.hint})
+    if checked:
+        await connections.works(connection)
+    return answer({"ok": True, "checked": "the service accepts it" if checked else "its values are there"})
+
+
+async def source_named(here: Context, name: str) -> Source:
+    found = await here.executor.catalog.source(here.workspace_id, name)
+    if found is None:
+        raise NotFound(f"no source {name[:80]!r} here", hint="`executor sources list` shows what there is")
+    return found
+
+
+def offer_of(body: Provided, replace: bool = False) -> Offer:
+    return Offer(
+        values={name: value.get_secret_value() for name, value in body.values_.items()},
+        secrets=body.secrets,
+        way=body.way,
+        placements=[{"in": one.place, "name": one.name, "template": one.template} for one in body.placements],
+        name=body.name,
+        scope=body.scope,
+        replace=replace,
+    )
+
+
+def connection_view(connection: Connection, namespace: str) -> views.View:
+    return {
+        "id": connection.id,
+        "source": namespace,
+        "name": connection.name,
+        "scope": "actor" if connection.actor_id else "workspace",
+        "actorId": connection.actor_id or None,
+        "scheme": connection.scheme,
+        "origin": connection.origin,
+        "places": [f"{one['in']} {one['name']}" for one in connection.options.get("placements", ())],
+        "status": connection.status,
+        "error": connection.error or None,
+        "revision": connection.revision,
+        "createdBy": connection.created_by,
+        "createdAt": views.time(connection.created_at),
+        "updatedAt": views.time(connection.updated_at),
+        "lastUsedAt": views.time(connection.last_used_at),
+    }

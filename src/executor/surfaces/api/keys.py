@@ -1,0 +1,69 @@
+"""/v1/keys and /v1/agents: what programs show to be let in. Each token is shown once, when it is made."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from executor.identity import agents, keys
+from executor.surfaces.api import people
+from executor.surfaces.api.answers import PROBLEMS, answer
+from executor.surfaces.api.context import EdgeRoute, context, needs
+
+router = APIRouter(prefix="/v1", route_class=EdgeRoute, tags=["identity"], responses=PROBLEMS)
+
+
+@router.get("/keys", response_model=people.KeyPage)
+@needs("human")
+async def listing(request: Request) -> Response:
+    """One's own; those of everyone for an admin."""
+    here = context(request)
+    found = await keys.listing(here.executor.database, here.actor)
+    return answer({"items": [people.key_view(key) for key in found]})
+
+
+@router.post("/keys", status_code=201, response_model=people.NewKeyView)
+@needs("human")
+async def create(request: Request, body: people.NewKey) -> Response:
+    """A key that acts for whoever makes it, with no more than its scopes."""
+    here = context(request)
+    expires_at = people.expiry(body.expires_in_days)
+    key, token = await keys.create(here.executor.database, here.actor, body.name, body.scopes, expires_at)
+    return answer({**people.key_view(key), "token": token}, 201)
+
+
+@router.delete("/keys/{key_id}", status_code=204)
+@needs("human")
+async def revoke(request: Request, key_id: str) -> Response:
+    here = context(request)
+    await keys.revoke(here.executor.database, here.actor, key_id)
+    return Response(status_code=204)
+
+
+@router.get("/agents", response_model=people.AgentPage)
+@needs("read")
+async def listing_of_agents(request: Request) -> Response:
+    """With the last token of each; the first is the installation's own, whose token is in a file."""
+    here = context(request)
+    found = await agents.listing(here.executor.database, here.actor)
+    return answer({"items": [people.agent_view(agent) for agent in found]})
+
+
+@router.post("/agents", status_code=201, response_model=people.NewAgentView)
+@needs("administer")
+async def create_agent(request: Request, body: people.NewAgent) -> Response:
+    """An agent with a token of its own: rules and the audit can tell it from others."""
+    here = context(request)
+    expires_at = people.expiry(body.expires_in_days)
+    agent, token = await agents.create(here.executor.database, here.actor, body.name, expires_at)
+    return answer({**people.agent_view(agent), "token": token}, 201)
+
+
+@router.delete("/agents/{agent_id}", status_code=204)
+@needs("administer")
+async def revoke_agent(request: Request, agent_id: str) -> Response:
+    """Its tokens end; what it did stays under its name."""
+    here = context(request)
+    await agents.revoke(here.executor.database, here.executor.tenancy, here.actor, agent_id)
+    return Response(status_code=204)

@@ -1,0 +1,84 @@
+"""/v1/secrets: values go in, and never come out again."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from executor.model.secret import Secret
+from executor.surfaces import views
+from executor.surfaces.api import shapes
+from executor.surfaces.api.answers import PROBLEMS, answer
+from executor.surfaces.api.bodies import NewSecret, RotatedSecret
+from executor.surfaces.api.context import EdgeRoute, context, needs
+
+router = APIRouter(prefix="/v1/secrets", route_class=EdgeRoute, tags=["secrets"], responses=PROBLEMS)
+
+
+@router.get("", response_model=shapes.SecretPage)
+@needs("administer")
+async def listing(request: Request) -> Response:
+    """Names, and where their values are kept; no route answers a value."""
+    here = context(request)
+    found = await here.executor.secrets.listing(here.workspace_id)
+    return answer({"items": [secret_view(secret) for secret in found]})
+
+
+@router.post("", status_code=201, response_model=shapes.SecretView)
+@needs("administer")
+async def add(request: Request, body: NewSecret) -> Response:
+    """`value` is for the store and the keyring, `reference` for the other providers: where the value is there."""
+    here = context(request)
+    secret = await here.executor.secrets.set(
+        here.workspace_id,
+        body.name,
+        body.value.get_secret_value(),
+        by=here.actor,
+        provider=body.provider,
+        reference=body.reference,
+    )
+    return answer(secret_view(secret), 201)
+
+
+@router.post("/rotate-key", response_model=shapes.KeyRotated)
+@needs("own")
+async def rotate_key(request: Request) -> Response:
+    """A new master key and a new data key: everything that is sealed is sealed anew."""
+    here = context(request)
+    count = await here.executor.secrets.rotate_key(workspace_id=here.workspace_id, by=here.actor)
+    return answer({"values": count})
+
+
+@router.post("/{name}/rotate", response_model=shapes.SecretView)
+@needs("administer")
+async def rotate(request: Request, name: str, body: RotatedSecret) -> Response:
+    """A new value under the same name. What was approved with the old one is asked again."""
+    here = context(request)
+    value = body.value.get_secret_value()
+    rotated = await here.executor.secrets.rotate(
+        here.workspace_id, name, value, by=here.actor, reference=body.reference
+    )
+    return answer(secret_view(rotated))
+
+
+@router.delete("/{name}", response_model=shapes.SecretView)
+@needs("administer")
+async def remove(request: Request, name: str, force: Annotated[bool, Query()] = False) -> Response:
+    """Refused while a connection uses it, unless `force`."""
+    here = context(request)
+    return answer(secret_view(await here.executor.secrets.remove(here.workspace_id, name, by=here.actor, force=force)))
+
+
+def secret_view(secret: Secret) -> views.View:
+    return {
+        "id": secret.id,
+        "name": secret.name,
+        "provider": secret.provider,
+        "reference": secret.reference if secret.provider not in ("store", "keyring") else None,
+        "createdAt": views.time(secret.created_at),
+        "rotatedAt": views.time(secret.rotated_at),
+        "lastUsedAt": views.time(secret.last_used_at),
+    }

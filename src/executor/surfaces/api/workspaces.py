@@ -1,0 +1,81 @@
+"""/v1/workspaces and /v1/organizations: the places that one belongs to."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from executor.identity import workspaces
+from executor.surfaces.api import people
+from executor.surfaces.api.answers import PROBLEMS, answer
+from executor.surfaces.api.context import Context, EdgeRoute, context, needs
+from executor.surfaces.views import View
+
+router = APIRouter(prefix="/v1", route_class=EdgeRoute, tags=["identity"], responses=PROBLEMS)
+
+
+@router.get("/workspaces", response_model=people.WorkspacePage)
+@needs("credential")
+async def listing(request: Request) -> Response:
+    """Those that one may act in: a request names one in the header `X-Executor-Workspace`."""
+    return answer({"items": await _places(context(request))})
+
+
+@router.post("/workspaces", status_code=201, response_model=people.WorkspaceView)
+@needs("manage")
+async def create(request: Request, body: people.NewName) -> Response:
+    """Another workspace of the organization."""
+    here = context(request)
+    made = await workspaces.create(here.executor.database, here.actor, body.name)
+    return answer(await _place(here, made.id), 201)
+
+
+@router.patch("/workspaces/{workspace_id}", response_model=people.WorkspaceView)
+@needs("manage")
+async def rename(request: Request, workspace_id: str, body: people.NewName) -> Response:
+    here = context(request)
+    await workspaces.rename(here.executor.database, here.actor, workspace_id, body.name)
+    return answer(await _place(here, workspace_id))
+
+
+@router.get("/organizations", response_model=people.OrganizationPage)
+@needs("human")
+async def organizations(request: Request) -> Response:
+    here = context(request)
+    found: dict[str, View] = {}
+    for place in await _places(here):
+        known = found.setdefault(place["organization"]["id"], {**place["organization"], "role": place["role"]})
+        known["current"] = known.get("current", False) or place["current"]
+    return answer({"items": list(found.values())})
+
+
+@router.post("/organizations", status_code=201, response_model=people.WorkspaceView)
+@needs("own")
+async def create_organization(request: Request, body: people.NewName) -> Response:
+    """Whoever makes it owns it. The answer is its first workspace."""
+    here = context(request)
+    made = await workspaces.create_organization(here.executor.database, here.actor, body.name)
+    return answer(people.workspace_view(made, here.workspace_id), 201)
+
+
+@router.patch("/organizations/{organization_id}", response_model=people.OrganizationView)
+@needs("own")
+async def rename_organization(request: Request, organization_id: str, body: people.NewName) -> Response:
+    here = context(request)
+    renamed = await workspaces.rename_organization(here.executor.database, here.actor, organization_id, body.name)
+    return answer({"id": renamed.id, "name": renamed.name, "role": "owner", "current": True})
+
+
+async def _places(here: Context) -> list[View]:
+    """Of a program with a token, its own workspace; it belongs to no account."""
+    found = await workspaces.listing(here.executor.database, here.actor)
+    if found:
+        return [people.workspace_view(place, here.workspace_id) for place in found]
+    workspace, organization = await workspaces.current(here.executor.database, here.actor)
+    told = {"id": organization.id, "name": organization.name}
+    return [{"id": workspace.id, "name": workspace.name, "organization": told, "role": None, "current": True}]
+
+
+async def _place(here: Context, workspace_id: str) -> View:
+    return next(place for place in await _places(here) if place["id"] == workspace_id)

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from executor.settings import Settings
+from executor.surfaces.cli.client import connect, segment
+from executor.surfaces.cli.groups import SuggestingGroup
+from executor.surfaces.cli.keys import ended, show_token
+from executor.surfaces.cli.main import COMMANDS
+from executor.surfaces.cli.options import json_option
+from executor.surfaces.cli.output import emit, emit_json, table
+
+COLUMNS = {
+    "id": "ID",
+    "name": "NAME",
+    "prefix": "PREFIX",
+    "expiresAt": "EXPIRES",
+    "lastUsedAt": "LAST USED",
+    "revokedAt": "REVOKED",
+}
+
+
+@click.group("agents", cls=SuggestingGroup, help=COMMANDS["agents"])
+def command() -> None: ...
+
+
+@command.command("create")
+@click.argument("name")
+@click.option("--days", type=click.IntRange(1, 3650), help="How long its token is good for; until revoked otherwise.")
+@json_option
+def create(name: str, days: int | None, as_json: bool) -> None:
+    """Make an agent; its token is shown this once."""
+    body: dict[str, Any] = {"name": name, "expiresInDays": days}
+    show_token(connect(Settings.load()).post("/v1/agents", body), as_json)
+
+
+@command.command("list")
+@json_option
+def listing(as_json: bool) -> None:
+    """List agents; the first has its token in a file."""
+    page = connect(Settings.load()).get("/v1/agents")
+    if as_json:
+        emit_json(page)
+    else:
+        emit(table(page["items"], COLUMNS))
+
+
+@command.command("revoke")
+@click.argument("agent_id", metavar="ID")
+@json_option
+def revoke(agent_id: str, as_json: bool) -> None:
+    """End an agent's token at once."""
+    connect(Settings.load()).delete(f"/v1/agents/{segment(agent_id)}")
+    ended("revoked", agent_id, as_json)

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import re
+import sys
+import time
+from datetime import datetime
+
+import click
+
+from executor.errors import InvalidRequest
+from executor.settings import Settings
+from executor.surfaces.cli import exits
+from executor.surfaces.cli.client import connect
+from executor.surfaces.cli.groups import SuggestingGroup
+from executor.surfaces.cli.main import COMMANDS
+from executor.surfaces.cli.options import json_option, limit_option
+from executor.surfaces.cli.output import clean, emit, emit_json, safe_json, say, table
+
+VERIFY_SECONDS = 600.0
+PAGE = 5_000
+_AGO = re.compile(r"(\d{1,6})([smhd])")
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+@click.group("audit", cls=SuggestingGroup, help=COMMANDS["audit"])
+def command() -> None: ...
+
+
+@command.command("list")
+@click.option("--actor", metavar="NAME", help="Only what this actor did, by name or id.")
+@click.option("--type", "kind", metavar="TYPE", help="Only this type, or all that begin alike: 'policy.*'.")
+@click.option("--since", metavar="TIME", help="Only since then: 2026-11-15, 2026-11-15T09:00, or 30m, 12h, 7d ago.")
+@limit_option(50)
+@json_option
+def listing(actor: str | None, kind: str | None, since: str | None, limit: int, as_json: bool) -> None:
+    """List what happened, newest first."""
+    after = _milliseconds(since) if since else None
+    page = connect(Settings.load()).get("/v1/audit", actor=actor, type=kind, since=after, limit=limit)
+    if as_json:
+        emit_json(page)
+        return
+    columns = {
+        "at": "AT",
+        "type": "TYPE",
+        "actor": "ACTOR",
+        "origin": "FROM",
+        "executionId": "EXECUTION",
+        "data": "WHAT",
+    }
+    emit(table(page["items"], columns))
+
+
+@command.command("verify")
+@click.option("--head", metavar="HEAD", help="A head that an earlier check printed and you kept elsewhere.")
+@json_option
+def verify(head: str | None, as_json: bool) -> int:
+    """Check that no event was changed, removed, inserted or reordered."""
+    report = connect(Settings.load()).get("/v1/audit/verify", head=head, seconds=VERIFY_SECONDS)
+    if as_json:
+        emit_json(report)
+    elif report["ok"]:
+        emit(f"whole: {report['events']} events, head {clean(report['head'])}")
+        say("keep the head somewhere else: `--head` proves later that nothing before it was rewritten")
+    else:
+        broken = report["broken"]
+        where = "" if broken["eventId"] is None else f" at event {broken['eventId']}"
+        emit(f"broken{where}: {clean(broken['problem'])}")
+    return exits.COMPLETED if report["ok"] else exits.FAILED
+
+
+@command.command("export")
+@click.option("--after", type=click.IntRange(min=0), default=0, help="Only events with a larger number.")
+@json_option
+def export(after: int, as_json: bool) -> None:
+    """Write all events as JSON lines, oldest first. --json changes nothing: each line is JSON already."""
+    import json
+
+    client = connect(Settings.load())
+    while lines := client.lines(f"/v1/audit/export?after={after}&limit={PAGE}"):
+        sys.stdout.write(safe_json("\n".join(lines)) + "\n")
+        after = json.loads(lines[-1])["id"]
+        if len(lines) < PAGE:
+            break
+    sys.stdout.flush()
+
+
+def _milliseconds(text: str) -> int:
+    if ago := _AGO.fullmatch(text):
+        return int((time.time() - int(ago[1]) * SECONDS[ago[2]]) * 1000)
+    try:
+        return max(0, int(datetime.fromisoformat(text).timestamp() * 1000))
+    except (ValueError, OverflowError) as error:
+        raise InvalidRequest(f"--since {text!r} is no time", hint="write e.g. 2026-11-15 or 12h") from error

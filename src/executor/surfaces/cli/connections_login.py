@@ -1,0 +1,129 @@
+"""`connections login`: by a browser, by another device, or by a client that speaks for itself."""
+
+from __future__ import annotations
+
+import time
+from html import escape
+from typing import Any
+
+import click
+
+from executor.errors import InvalidRequest, OAuthFailed
+from executor.settings import Settings
+from executor.surfaces.cli import entering, exits
+from executor.surfaces.cli.client import Client, connect
+from executor.surfaces.cli.options import json_option
+from executor.surfaces.cli.output import clean, emit, emit_json, interactive, program, say
+
+LOOK_SECONDS = 1.0
+WAIT_SECONDS = 600.0
+_PAGE = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url={url}"><title>Executor</title>'
+
+
+@click.command("login")
+@click.argument("source", metavar="SOURCE")
+@click.option("--device", is_flag=True, help="Show a code to type in on any device, instead of opening a browser.")
+@click.option("--client-credentials", is_flag=True, help="Without a person: the client has a secret of its own.")
+@click.option("--scope", "scopes", multiple=True, metavar="NAME", help="Ask for this scope; repeatable.")
+@click.option("--name", default="", help="A name, for several of one source; `default` if not given.")
+@click.option("--own", is_flag=True, help="For yourself; otherwise for the whole workspace.")
+@click.option("--interaction", metavar="ID", default="", help="The question that waits for this login.")
+@click.option("--client-id", metavar="ID", default="", help="An app that you have registered at the server.")
+@click.option("--with-secret", is_flag=True, help="That app has a secret: it is asked for, or read as a line of input.")
+@click.option("--allow-server", metavar="URL", default="", help="The login server may be on this private address.")
+@click.option("--no-open", is_flag=True, help="Only print the link.")
+@click.option("--no-wait", is_flag=True, help="Do not wait until the login has come to its end.")
+@json_option
+def login(source: str, as_json: bool, **given: Any) -> int:
+    """Log in to SOURCE with OAuth: calls are then made in the name of the account you sign in with."""
+    if given["device"] and given["client_credentials"]:
+        raise InvalidRequest("a login is by device or by client credentials, not both", hint="leave one out")
+    settings = Settings.load()
+    client, body = connect(settings), wish(source, given)
+    if given["client_credentials"]:
+        return told(client.post("/v1/connections/oauth/credentials", body), as_json)
+    if given["device"]:
+        return by_device(client, body, as_json, wait=not given["no_wait"])
+    before = {one["id"]: one["revision"] for one in client.get("/v1/connections")["items"]}
+    started = client.post("/v1/connections/oauth/start", body)
+    if as_json and given["no_wait"]:
+        emit_json(started)
+        return exits.PAUSED
+    say("open this within ten minutes, in the browser you want to log in with; it works once:")
+    (say if as_json else emit)(clean(started["authorizationUrl"]))
+    if not given["no_open"] and interactive():
+        open_page(settings, started["authorizationUrl"])
+    return exits.PAUSED if given["no_wait"] else told(awaited(client, body, before), as_json)
+
+
+def wish(source: str, given: dict[str, Any]) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "source": source,
+        "scopes": list(given["scopes"]),
+        "name": given["name"],
+        "scope": "actor" if given["own"] else "workspace",
+        "interactionId": given["interaction"],
+        "clientId": given["client_id"],
+        "allowServer": given["allow_server"],
+    }
+    if given["with_secret"]:
+        if not given["client_id"]:
+            raise InvalidRequest("a secret belongs to a client", hint="give --client-id, too")
+        body["clientSecret"] = entering.entered("the client's secret")
+    return body
+
+
+def by_device(client: Client, body: dict[str, Any], as_json: bool, *, wait: bool) -> int:
+    shown = client.post("/v1/connections/oauth/device", body)
+    say(f"open {clean(shown['verificationUrl'])} on any device, and enter the code")
+    (say if as_json else emit)(clean(shown["userCode"]))
+    if not wait:
+        return exits.PAUSED
+    until, interval = time.monotonic() + WAIT_SECONDS * 3, shown["interval"]
+    while time.monotonic() < until:
+        time.sleep(interval)
+        standing = client.post("/v1/connections/oauth/device/ask", {"flow": shown["flow"]})
+        interval = standing["interval"]
+        if standing["status"] == "connected":
+            return told(standing["connection"], as_json)
+    raise unfinished()
+
+
+def awaited(client: Client, body: dict[str, Any], before: dict[str, int]) -> dict[str, Any]:
+    """The connection, once it is there or has changed."""
+    until = time.monotonic() + WAIT_SECONDS
+    wanted = (body["source"], body["name"] or "default", body["scope"])
+    while time.monotonic() < until:
+        for one in client.get("/v1/connections")["items"]:
+            is_new = before.get(one["id"]) != one["revision"] and one["status"] == "ready"
+            if is_new and (one["source"], one["name"], one["scope"]) == wanted:
+                return dict(one)
+        time.sleep(LOOK_SECONDS)
+    raise unfinished()
+
+
+def told(connection: dict[str, Any], as_json: bool) -> int:
+    if as_json:
+        emit_json(connection)
+    else:
+        where = clean(connection["origin"])
+        emit(f"connected {clean(connection['source'])} ({clean(connection['name'])}), sent to {where}")
+    return exits.COMPLETED
+
+
+def open_page(settings: Settings, url: str) -> None:
+    """Through a page that only its owner can read: the arguments of the browser are for everybody to see."""
+    import webbrowser
+
+    from executor.daemon import files
+
+    page = settings.state_dir / "oauth.html"
+    files.write_private(page, _PAGE.format(url=escape(url, quote=True)))
+    if not webbrowser.open(page.as_uri()):
+        say("no browser could be opened here")
+
+
+def unfinished() -> OAuthFailed:
+    return OAuthFailed(
+        "nobody has finished the login in time", hint=f"start it again: {program()} connections login SOURCE"
+    )

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import click
+
+from executor.settings import Settings
+from executor.surfaces.cli.client import connect, segment
+from executor.surfaces.cli.main import COMMANDS
+from executor.surfaces.cli.options import json_option
+from executor.surfaces.cli.output import clean, emit, emit_json, interactive, say, table
+
+_PAGE = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url={url}"><title>Executor</title>'
+
+
+@click.command("login", help=COMMANDS["login"])
+@click.option("--member", metavar="ID", default="", help="For this account instead of your own; an owner may.")
+@click.option("--no-open", is_flag=True, help="Only print the link.")
+@click.option("--list", "listing", is_flag=True, help="List the browsers that are signed in.")
+@click.option("--end", metavar="ID", help="Sign this browser out.")
+@json_option
+def command(member: str, no_open: bool, listing: bool, end: str | None, as_json: bool) -> None:
+    if listing:
+        _list(as_json)
+    elif end is not None:
+        _end(end, as_json)
+    else:
+        settings = Settings.load()
+        link = connect(settings).post("/v1/auth/links", {"accountId": member} if member else {})
+        if as_json:
+            emit_json(link)
+            return
+        say("open this within ten minutes; it works once:")
+        emit(clean(link["url"]))
+        if not no_open and not member and interactive():
+            _open(settings, link["url"])
+
+
+def _open(settings: Settings, url: str) -> None:
+    """Through a page that only its owner can read: the arguments of the browser are for everybody to see."""
+    import webbrowser
+
+    from executor.daemon import files
+
+    page = settings.state_dir / "sign-in.html"
+    files.write_private(page, _PAGE.format(url=escape(url, quote=True)))
+    if not webbrowser.open(page.as_uri()):
+        say("no browser could be opened here")
+
+
+def _list(as_json: bool) -> None:
+    page: Any = connect(Settings.load()).get("/v1/auth/sessions")
+    if as_json:
+        emit_json(page)
+    elif page["items"]:
+        emit(table(page["items"], {"id": "ID", "createdAt": "SINCE", "lastSeenAt": "LAST SEEN", "agent": "BROWSER"}))
+    else:
+        say("no browser is signed in")
+
+
+def _end(session_id: str, as_json: bool) -> None:
+    connect(Settings.load()).delete(f"/v1/auth/sessions/{segment(session_id)}")
+    if as_json:
+        emit_json({"ended": session_id})
+    else:
+        emit(f"signed out {clean(session_id)}")

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from executor.settings import Settings
+from executor.surfaces.cli import entering
+from executor.surfaces.cli.client import connect, segment
+from executor.surfaces.cli.groups import SuggestingGroup
+from executor.surfaces.cli.main import COMMANDS
+from executor.surfaces.cli.options import json_option
+from executor.surfaces.cli.output import clean, emit, emit_json, say, table
+
+PROVIDERS = ("store", "keyring", "environment", "vault", "onepassword")
+OWN = ("store", "keyring")
+
+
+@click.group("secrets", cls=SuggestingGroup, help=COMMANDS["secrets"])
+def command() -> None: ...
+
+
+@command.command("set")
+@click.argument("name")
+@click.option("--provider", type=click.Choice(PROVIDERS), default="store", show_default=True, help="Where it is kept.")
+@click.option("--reference", default="", help="Where it is there: a variable, MOUNT/PATH#FIELD, op://VAULT/ITEM/FIELD.")
+@json_option
+def set_(name: str, provider: str, reference: str, as_json: bool) -> None:
+    """Keep a value under NAME. It is asked for, or read from standard input; never an argument."""
+    body: dict[str, Any] = {"name": name, "provider": provider, "reference": reference}
+    if provider in OWN:
+        body["value"] = entering.whole_input(f"value of {name}")
+    secret = connect(Settings.load()).post("/v1/secrets", body)
+    if as_json:
+        emit_json(secret)
+    else:
+        emit(f"set {clean(secret['name'])} ({clean(secret['provider'])})")
+
+
+@command.command("list")
+@json_option
+def listing(as_json: bool) -> None:
+    """List the names. Nothing shows a value."""
+    page = connect(Settings.load()).get("/v1/secrets")
+    if as_json:
+        emit_json(page)
+    elif page["items"]:
+        columns = {"name": "NAME", "provider": "PROVIDER", "reference": "REFERENCE", "rotatedAt": "ROTATED"}
+        emit(table(page["items"], {**columns, "lastUsedAt": "LAST USED"}))
+    else:
+        say("no secrets yet")
+
+
+@command.command("rotate")
+@click.argument("name")
+@click.option("--reference", default="", help="For a provider outside: where the new value is.")
+@json_option
+def rotate(name: str, reference: str, as_json: bool) -> None:
+    """Give NAME a new value; whatever uses it uses the new one from the next call on."""
+    body = {"reference": reference} if reference else {"value": entering.whole_input(f"new value of {name}")}
+    secret = connect(Settings.load()).post(f"/v1/secrets/{segment(name)}/rotate", body)
+    if as_json:
+        emit_json(secret)
+    else:
+        emit(f"rotated {clean(secret['name'])}")
+
+
+@command.command("remove")
+@click.argument("name")
+@click.option("--force", is_flag=True, help="Also while connections use it: their calls ask for a credential again.")
+@json_option
+def remove(name: str, force: bool, as_json: bool) -> None:
+    """Forget a secret."""
+    query = "?force=true" if force else ""
+    secret = connect(Settings.load()).delete(f"/v1/secrets/{segment(name)}{query}")
+    if as_json:
+        emit_json(secret)
+    else:
+        emit(f"removed {clean(name)}")
+
+
+@command.command("rotate-key")
+@json_option
+def rotate_key(as_json: bool) -> None:
+    """Seal everything anew with a new key. Safe to interrupt."""
+    done = connect(Settings.load()).post("/v1/secrets/rotate-key")
+    if as_json:
+        emit_json(done)
+    else:
+        emit(f"sealed {done['values']} values anew; a backup of the old key no longer opens this database")
