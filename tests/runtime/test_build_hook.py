@@ -29,7 +29,10 @@ def hook(module: ModuleType, root: Path) -> object:
     return module.EngineBuildHook(str(root), {}, None, None, str(root), "wheel")
 
 
-def test_node_is_asked_for_only_while_the_engine_is_missing(hook_module: ModuleType, tmp_path: Path) -> None:
+def test_node_is_asked_for_only_while_the_engine_is_missing(
+    hook_module: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EXECUTOR_SKIP_WEB", "1")
     assert hook(hook_module, tmp_path).dependencies() == [hook_module.NODE]  # type: ignore[attr-defined]
     assert hook(hook_module, ROOT).dependencies() == []  # type: ignore[attr-defined]
 

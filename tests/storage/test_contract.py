@@ -13,10 +13,11 @@ from executor.errors import Fenced
 from executor.model.execution import Call, Execution, Failure, Limits
 from executor.model.ids import new_id, now_ms
 from executor.model.interaction import Binding, Interaction
+from executor.model.policy import Condition, Policy
 from executor.storage import calls, events, executions, interactions, policies, tenancy
 from executor.storage.database import Database
 from executor.storage.notify import Feed
-from executor.storage.tables import metadata
+from executor.storage.tables import metadata, workspaces
 from executor.storage.tenancy import Tenancy
 
 
@@ -50,9 +51,9 @@ async def test_the_first_start_provisions_and_the_second_finds_the_same(database
 
 
 async def test_every_table_below_a_workspace_carries_its_workspace() -> None:
-    tenancy_tables = {"accounts", "organizations", "members", "workspaces"}
+    above = {"accounts", "organizations", "members", "workspaces", "invitations", "sign_ins", "data_keys", "policies"}
     for table in metadata.tables.values():
-        if table.name not in tenancy_tables:
+        if table.name not in above:
             assert "workspace_id" in table.c, table.name
 
 
@@ -189,16 +190,33 @@ async def test_pending_interactions_past_their_time_are_found(database: Database
 
 
 async def test_policies_keep_their_order_and_raise_the_revision(database: Database, local: Tenancy) -> None:
-    ws = local.workspace.id
+    ws, by = local.workspace.id, local.operator
+    a, b = (Policy("", "workspace", ws, 0, pattern, "deny") for pattern in ("a.**", "b.**"))
     before = await database.read(lambda c: policies.revision(c, ws))
-    last = await database.write(lambda c: policies.add(c, ws, "a.**", "allow"))
-    first = await database.write(lambda c: policies.add(c, ws, "b.**", "deny", 0))
+    last = await database.write(lambda c: policies.add(c, ws, a, by=by))
+    first = await database.write(lambda c: policies.add(c, ws, b, 0, by=by))
     assert [p.id for p in await database.read(lambda c: policies.listing(c, ws))] == [first.id, last.id]
-    assert await database.write(lambda c: policies.remove(c, ws, first.id))
-    assert not await database.write(lambda c: policies.remove(c, ws, first.id))
+    await database.write(lambda c: policies.move(c, ws, first, 1, by=by))
+    moved = await database.read(lambda c: policies.listing(c, ws))
+    assert [(p.id, p.position) for p in moved] == [(last.id, 0), (first.id, 1)]
+    changed = Condition("/a", "one_of", ["x", 1])
+    await database.write(lambda c: policies.change(c, ws, replace(moved[0], conditions=(changed,)), by=by))
+    await database.write(lambda c: policies.remove(c, ws, moved[1], by=by))
     remaining = await database.read(lambda c: policies.listing(c, ws))
-    assert [(p.id, p.position) for p in remaining] == [(last.id, 0)]
-    assert await database.read(lambda c: policies.revision(c, ws)) == before + 3
+    assert [(p.id, p.position, p.conditions) for p in remaining] == [(last.id, 0, (changed,))]
+    assert await database.read(lambda c: policies.revision(c, ws)) == before + 5
+
+
+async def test_a_rule_of_the_organization_holds_in_each_of_its_workspaces(database: Database, local: Tenancy) -> None:
+    organization, by = local.organization.id, local.operator
+    another = {"id": "ws_2", "organization_id": organization, "name": "two", "created_at": 1}
+    await database.write(lambda c: c.execute(sa.insert(workspaces), another) and None)
+    rule = Policy("", "organization", organization, 0, "a.**", "deny")
+    added = await database.write(lambda c: policies.add(c, local.workspace.id, rule, by=by))
+    assert await database.read(lambda c: policies.in_force(c, "ws_2")) == [added]
+    assert await database.read(lambda c: policies.revision(c, "ws_2")) == 1
+    [told] = await database.read(lambda c: events.after(c, "ws_2"))
+    assert (told.type, told.actor_id) == ("policy.added", by.id)
 
 
 async def test_a_follower_gets_history_and_then_news_without_gap_or_repeat(database: Database, local: Tenancy) -> None:

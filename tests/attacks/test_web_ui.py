@@ -1,0 +1,144 @@
+"""Attacks 49, 50 and 52: on the pages that humans decide in, by other sites, by tool output, by odd addresses."""
+
+from __future__ import annotations
+
+import http.client
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from executor.surfaces.web.files import Files
+from executor.surfaces.web.pages import Pages
+from tests.api.serving import Daemon
+from tests.web.conftest import Open, browser, hostile, visit  # noqa: F401 - fixtures
+from tests.web.hostile import MARKUP
+
+PLANT = """() => new Promise((resolve) => {
+    document.addEventListener("securitypolicyviolation", (event) => resolve(event.violatedDirective));
+    const planted = document.createElement("div");
+    planted.innerHTML = '<img src=x onerror="window.hacked = 1">';
+    planted.firstChild.addEventListener("error", () => setTimeout(() => resolve("it ran"), 500));
+    document.body.append(planted);
+})"""
+
+
+@pytest.fixture
+def other_site(daemon: Daemon) -> Iterator[str]:
+    """A page that puts the approvals page into a frame, under a button of its own."""
+
+    class Site(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = f'<h1>Win a prize</h1><iframe src="{daemon.url}/approvals"></iframe>'.encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Site)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}/"
+    server.shutdown()
+    server.server_close()
+    thread.join(10)
+
+
+def test_49_a_page_of_another_site_frames_the_approvals(browser: Any, daemon: Daemon, other_site: str) -> None:  # noqa: F811
+    """`frame-ancestors 'none'` of surfaces/web/pages.policy, and X-Frame-Options of guard.SECURITY_HEADERS."""
+    context = browser.new_context()
+    page = context.new_page()
+    refused: list[str] = []
+    page.on("console", lambda message: refused.append(message.text))
+    page.goto(other_site)
+    page.wait_for_load_state("networkidle")
+    framed = page.frames[1]
+    assert not framed.url.startswith(daemon.url)
+    assert any("frame-ancestors" in text or "X-Frame-Options" in text for text in refused), refused
+    context.close()
+
+
+def test_49_every_page_forbids_framing_and_foreign_code(daemon: Daemon) -> None:
+    """surfaces/web/pages.policy: without any one of these directives the attack has a way in."""
+    for path in ("/", "/approvals/int_a", "/connect/int_a", "/sign-in"):
+        answer = daemon.get(path, role=None)
+        policy = answer.headers["content-security-policy"]
+        for wanted in ("default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"):
+            assert wanted in policy.split("; "), (path, wanted)
+        assert "unsafe" not in policy and "http" not in policy and "*" not in policy
+        assert answer.headers["x-frame-options"] == "DENY"
+
+
+def test_50_markup_of_a_tool_runs_in_the_page_of_whoever_looks(visit: Open, daemon: Daemon, hostile: str) -> None:  # noqa: F811
+    """React makes text of it everywhere; no page has `dangerouslySetInnerHTML` (tests/web/test_types.py)."""
+    view = daemon.execute("return await tools.evil.hostile.echo({})")
+    page = visit(f"/executions/{view['executionId']}")
+    page.get_by_role("region", name="Result").get_by_text(MARKUP).first.wait_for()
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("img").count() == 0
+
+
+def test_50_markup_that_got_into_a_page_all_the_same(browser: Any, daemon: Daemon) -> None:  # noqa: F811
+    """`script-src 'self'` of surfaces/web/pages.policy: an inline handler does not run."""
+    context = browser.new_context(base_url=daemon.url)
+    page = context.new_page()
+    page.goto("/sign-in")
+    assert str(page.evaluate(PLANT)).startswith("script-src")
+    assert page.evaluate("window.hacked") is None
+    context.close()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../pages.py",
+        "/assets/../../pages.py",
+        "/%2e%2e/pages.py",
+        "/assets/..%2f..%2fpages.py",
+        "/assets/%5c..%5c..%5cpages.py",
+        "//etc/passwd",
+        "/assets//etc/passwd",
+        "/.inputs",
+        "/index.html%00.js",
+    ],
+)
+def test_52_an_address_that_leads_out_of_the_folder(daemon: Daemon, path: str) -> None:
+    """surfaces/web/files.Files.read: an address is looked up in a list, and is never made into a path."""
+    connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=30)
+    connection.putrequest("GET", path, skip_host=True)
+    connection.putheader("Host", f"127.0.0.1:{daemon.port}")
+    connection.endheaders()
+    body = connection.getresponse().read()
+    connection.close()
+    assert b"class Pages" not in body and b"root:" not in body
+
+
+@pytest.mark.parametrize("path", ["/../key.js", "/assets/../../key.js", "//../key.js", "/./../key.js"])
+def test_52_an_address_that_leads_to_a_file_beside_the_folder(tmp_path: Path, path: str) -> None:
+    """The same line, for a file of a kind that is served."""
+    (tmp_path / "static" / "assets").mkdir(parents=True)
+    (tmp_path / "static" / "index.html").write_text("page")
+    (tmp_path / "key.js").write_text("KEY")
+    assert b"KEY" not in bytes(Pages(Files(tmp_path / "static")).answer(path, {}).body)
+
+
+def test_52_a_link_in_the_folder_leads_out_of_it(tmp_path: Path) -> None:
+    """surfaces/web/files.listed: `S_ISREG` of `lstat`; and `O_NOFOLLOW` in `read` for one that comes later."""
+    folder = tmp_path / "static"
+    folder.mkdir()
+    (folder / "index.html").write_text("page")
+    (tmp_path / "key.js").write_text("KEY")
+    (folder / "key.js").symlink_to(tmp_path / "key.js")
+    (folder / "late.js").write_text("late")
+    files = Files(folder)
+    assert files.read("/key.js") is None
+    (folder / "late.js").unlink()
+    (folder / "late.js").symlink_to(tmp_path / "key.js")
+    assert files.read("/late.js") is None

@@ -1,0 +1,109 @@
+"""Values that must turn up nowhere, and a search for them that shares no code with what hides them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import secrets
+import sqlite3
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+CHUNK = 4 * 1024 * 1024
+ODD = '/+&="%'
+
+
+class Canaries:
+    def __init__(self) -> None:
+        self.values: dict[str, str] = {}
+        self._forms: dict[bytes, str] = {}
+
+    def new(self, name: str, *, odd: bool = True) -> str:
+        """`odd` has characters that every encoding writes in its own way."""
+        return self.add(name, secrets.token_hex(6) + ODD * odd + secrets.token_hex(6))
+
+    def add(self, name: str, value: str) -> str:
+        assert len(value) >= 8, name
+        self.values[name] = value
+        self._forms |= dict.fromkeys(forms(value), name)
+        return value
+
+    def found(self, data: bytes) -> set[str]:
+        return {name for form, name in self._forms.items() if form in data}
+
+    def in_files(self, folder: Path) -> dict[str, set[str]]:
+        """By file. Files that cannot be read fail the search."""
+        files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
+        return {path.name: names for path in files if (names := self.found(path.read_bytes()))}
+
+    def in_rows(self, database: Path) -> dict[str, set[str]]:
+        """By table: every value as SQLite gives it, so that nothing is missed that lies across two pages."""
+        hits: dict[str, set[str]] = {}
+        connection = sqlite3.connect(database)
+        try:
+            tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            for table in tables:
+                for row in connection.execute(f'SELECT * FROM "{table}"'):  # noqa: S608 - its own names
+                    if names := self.found(repr_of(row)):
+                        hits.setdefault(table, set()).update(names)
+        finally:
+            connection.close()
+        return hits
+
+    def in_memory(self, pid: int) -> set[str]:
+        """What a core dump of that process would hold."""
+        found: set[str] = set()
+        for piece in memory(pid):
+            found |= self.found(piece)
+        return found
+
+
+def forms(value: str) -> set[bytes]:
+    data = value.encode()
+    made = {
+        data,
+        data.hex().encode(),
+        data.hex().upper().encode(),
+        quote(value, safe="").encode(),
+        quote(value).encode(),
+    }
+    made |= {json.dumps(value)[1:-1].encode(), json.dumps(json.dumps(value)[1:-1])[1:-1].encode()}
+    made.add(value.encode("utf-16-le"))
+    for shift in range(3):
+        plain = base64.b64encode(b"\0" * shift + data)[4 if shift else 0 : -4]
+        made |= {plain, plain.replace(b"+", b"-").replace(b"/", b"_")}
+    return made
+
+
+def repr_of(row: Iterable[object]) -> bytes:
+    return b"\0".join(one if isinstance(one, bytes) else str(one).encode("utf-8", "surrogatepass") for one in row)
+
+
+def memory(pid: int) -> Iterator[bytes]:
+    """All memory that a process can write, in overlapping pieces: what else it has came from a file as it is."""
+    maps = Path(f"/proc/{pid}/maps").read_text()
+    with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as file:
+        for line in maps.splitlines():
+            match = re.match(r"([0-9a-f]+)-([0-9a-f]+) rw", line)
+            if match is None or "[vvar" in line or "[vsyscall" in line:
+                continue
+            start, end = int(match[1], 16), int(match[2], 16)
+            yield from region(file, start, end)
+
+
+def region(file: object, start: int, end: int) -> Iterator[bytes]:
+    kept = b""
+    while start < end:
+        try:
+            file.seek(start)  # type: ignore[attr-defined]
+            piece: bytes = file.read(min(CHUNK, end - start))  # type: ignore[attr-defined]
+        except (OSError, ValueError):  # a guard page, or reserved and never used
+            start, kept = start + CHUNK, b""
+            continue
+        if not piece:
+            return
+        if piece.count(0) < len(piece):
+            yield kept + piece
+        kept, start = piece[-400:], start + len(piece)
