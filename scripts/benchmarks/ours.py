@@ -28,6 +28,7 @@ class Ours(Subject):
             "EXECUTOR_DATA_DIR": str(home / "data"),
             "EXECUTOR_STATE_DIR": str(home / "state"),
             "EXECUTOR_PORT": str(self.port),
+            "EXECUTOR_APPROVAL_LIMIT_ACTOR": "1000000",  # thousands are parked to be weighed
         }
 
     def daemon_command(self) -> list[str]:
