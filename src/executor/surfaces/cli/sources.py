@@ -219,8 +219,10 @@ def _added(source: dict[str, Any], as_json: bool) -> None:
     for auth in needed:
         say(f"calls will need {_auth(auth)}")
     if needed:
-        again = f"{program()} sources remove {clean(source['namespace'])}"
-        say(f"to give a credential: {again}, then add it again with --header 'NAME: VALUE'")
+        oauth = any(auth.get("type") in ("oauth2", "openIdConnect") for auth in needed)
+        act = "login" if oauth else "add"
+        say(f"to give a credential: {program()} connections {act} {clean(source['namespace'])}")
+        say("or just call a tool: it waits until you have given one")
 
 
 def counted(number: int, what: str) -> str:
