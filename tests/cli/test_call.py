@@ -194,13 +194,18 @@ def test_a_source_can_come_from_a_file_and_go(shared: Cli) -> None:
     assert shared("sources", "add", "none.json", "--json").code == exits.USAGE
 
 
+def interruptible() -> None:
+    """What a shell starts in the background ignores interrupts, and hands that down."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @contextmanager
 def terminal(own: Cli, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """Standard input and standard error are a terminal, standard output is a pipe."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         own.command(*arguments), env=own.environment, stdin=theirs, stderr=theirs, stdout=subprocess.PIPE, text=True,
-        start_new_session=True,
+        start_new_session=True, preexec_fn=interruptible,
     )  # fmt: skip
     os.close(theirs)
     try:
