@@ -7,23 +7,17 @@ import json
 import random
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from benchmarks import documents
+from benchmarks import catalogs, documents
 from benchmarks.measures import Rows
 from benchmarks.series import Series
 from executor.catalog.catalog import Catalog
 from executor.catalog.language import Language
-from executor.sources.egress import Egress
 from executor.sources.kind import SourceRequest
-from executor.sources.openapi.kind import OpenApi
-from executor.storage import tenancy
-from executor.storage.database import Database, open_engine
-from executor.storage.migrate import migrate, prepare_file
 from executor.surfaces.mcp.offer import TOOLS
 
 LANGUAGES: tuple[Language, ...] = ("typescript", "python")
@@ -42,7 +36,9 @@ def measure(*, quick: bool, say: Callable[[str], None]) -> Rows:
 
 async def described(document: bytes, amount: int) -> Rows:
     with tempfile.TemporaryDirectory(prefix="executor-bench-") as folder:
-        async with catalog_with(document, Path(folder)) as (catalog, workspace_id):
+        async with catalogs.opened(Path(folder)) as (catalog, _, workspace_id):
+            request = SourceRequest(kind="openapi", location="github.json", document=document, namespace="github")
+            await catalog.add_source(workspace_id, request)
             heads = await catalog.page(workspace_id, limit=5_000)
             paths = [head.path for head in heads]
             random.Random(1).shuffle(paths)
@@ -50,24 +46,6 @@ async def described(document: bytes, amount: int) -> Rows:
             for language in LANGUAGES:
                 rows |= await times(catalog, workspace_id, paths[:amount], language)
             return rows | await tokens(catalog, workspace_id, paths)
-
-
-@asynccontextmanager
-async def catalog_with(document: bytes, folder: Path) -> AsyncIterator[tuple[Catalog, str]]:
-    file = folder / "data" / "executor.db"
-    prepare_file(file)
-    engine = open_engine(file)
-    migrate(engine)
-    database = Database(engine)
-    workspace_id = (await database.write(tenancy.provision)).workspace.id
-    catalog = Catalog(database, {"openapi": OpenApi(Egress())})
-    request = SourceRequest(kind="openapi", location="github.json", document=document, namespace="github")
-    await catalog.add_source(workspace_id, request)
-    try:
-        yield catalog, workspace_id
-    finally:
-        await catalog.close()
-        await database.close()
 
 
 async def times(catalog: Catalog, workspace_id: str, paths: list[str], language: Language) -> Rows:

@@ -18,14 +18,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import executor.sources.transport  # noqa: F401 - loaded once in the life of a daemon, not for a document
+from benchmarks import catalogs
 from executor.catalog.catalog import Catalog
 from executor.model.source import Source
-from executor.sources.egress import Egress
 from executor.sources.kind import SourceRequest
-from executor.sources.openapi.kind import OpenApi
-from executor.storage import events, tenancy
-from executor.storage.database import Database, open_engine
-from executor.storage.migrate import migrate, prepare_file
+from executor.storage import events
+from executor.storage.database import Database
 
 BEAT_SECONDS = 0.005
 STATUS = Path("/proc/self/status")
@@ -93,13 +91,11 @@ async def watched(work: Callable[[], Awaitable[Source]], database: Database, wor
 
 
 async def index(location: str, folder: Path, *, watch: bool) -> Indexed:
-    path = folder / "data" / "executor.db"
-    prepare_file(path)
-    engine = open_engine(path)
-    migrate(engine)
-    database = Database(engine)
-    workspace_id = (await database.write(tenancy.provision)).workspace.id
-    catalog = Catalog(database, {"openapi": OpenApi(Egress())})
+    async with catalogs.opened(folder) as (catalog, database, workspace_id):
+        return await measured(catalog, database, workspace_id, location, watch=watch)
+
+
+async def measured(catalog: Catalog, database: Database, workspace_id: str, location: str, *, watch: bool) -> Indexed:
     found = Indexed()
 
     async def add() -> Source:
@@ -122,8 +118,6 @@ async def index(location: str, folder: Path, *, watch: bool) -> Indexed:
     spent = cpu_seconds()
     await catalog.refresh(workspace_id, "api")
     found.again_cpu = cpu_seconds() - spent
-    await catalog.close()
-    await database.close()
     return found
 
 

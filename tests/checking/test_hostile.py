@@ -14,7 +14,8 @@ from executor.checking import typescript
 from executor.checking.calls import Outline
 from executor.checking.cursor import cursor
 from executor.checking.lexing import Language, TooLong
-from executor.checking.typescript import TypeScriptChecker, Unavailable
+from executor.checking.turns import Unavailable
+from executor.checking.typescript import TypeScriptChecker
 from executor.checking.wrapping import wrapped
 from tests.checking.conftest import Desk
 from tests.execution.conftest import until

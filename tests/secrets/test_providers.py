@@ -88,8 +88,8 @@ STAND_IN_OP = """#!/bin/sh
 test "$1 $2" = "read --no-newline" || exit 2
 test -z "$EXECUTOR_SECRET_OTHER" || exit 3
 case "$3" in
-  op://work/mail/token) printf 'from 1password';;
-  op://work/slow/token) exec sleep 60;;
+  op://team/mail/token) printf 'from 1password';;
+  op://team/slow/token) exec sleep 60;;
   *) echo 'item not found, token=leaked-by-op' >&2; exit 1;;
 esac
 """
@@ -107,9 +107,9 @@ def op(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 async def test_1password_is_asked_by_its_command_line(op: str) -> None:
     provider = OnePassword(op)
-    assert await provider.read("op://work/mail/token") == "from 1password"
+    assert await provider.read("op://team/mail/token") == "from 1password"
     with pytest.raises(SecretUnavailable) as failed:
-        await provider.read("op://work/none/token")
+        await provider.read("op://team/none/token")
     assert "leaked-by-op" not in failed.value.message + failed.value.hint
     with pytest.raises(InvalidRequest):
         provider.check("--help")
@@ -117,9 +117,9 @@ async def test_1password_is_asked_by_its_command_line(op: str) -> None:
 
 async def test_1password_that_waits_for_somebody_is_given_up(op: str) -> None:
     with pytest.raises(SecretUnavailable, match="did not answer"):
-        await OnePassword(op, seconds=0.3).read("op://work/slow/token")
+        await OnePassword(op, seconds=0.3).read("op://team/slow/token")
     with pytest.raises(SecretUnavailable, match="not found"):
-        await OnePassword("/nowhere/op").read("op://work/mail/token")
+        await OnePassword("/nowhere/op").read("op://team/mail/token")
 
 
 class StandInRing(KeyringBackend):

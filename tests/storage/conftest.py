@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from executor.storage import migrate, tenancy
-from executor.storage.database import Database, open_engine
+from executor.storage.database import Database
 from executor.storage.tenancy import Tenancy
 
 ENGINES = ["sqlite"]
@@ -16,11 +16,7 @@ ENGINES = ["sqlite"]
 
 @pytest.fixture(params=ENGINES)
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    path = tmp_path / "data" / "executor.db"
-    migrate.prepare_file(path)
-    engine = open_engine(path)
-    migrate.migrate(engine)
-    opened = Database(engine)
+    opened = Database(migrate.ready(tmp_path / "data" / "executor.db"))
     yield opened
     await opened.close()
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from executor.storage import tenancy
 from executor.storage.checkpoint import checkpoint
-from executor.storage.database import Database, open_engine
-from executor.storage.migrate import migrate, prepare_file
+from executor.storage.database import Database
+from executor.storage.migrate import ready
 
 
 def in_the_file_itself(path: Path) -> int:
@@ -21,10 +21,7 @@ def in_the_file_itself(path: Path) -> int:
 
 async def test_a_checkpoint_moves_what_was_written_into_the_file_without_the_writer(tmp_path: Path) -> None:
     path = tmp_path / "data" / "executor.db"
-    prepare_file(path)
-    engine = open_engine(path)
-    migrate(engine)
-    database = Database(engine)
+    database = Database(ready(path))
     await database.read(checkpoint)
     before = in_the_file_itself(path)
     await database.write(tenancy.provision)

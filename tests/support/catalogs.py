@@ -10,8 +10,8 @@ from pathlib import Path
 from executor.catalog.catalog import Catalog
 from executor.sources.kind import Kind
 from executor.storage import tenancy
-from executor.storage.database import Database, open_engine
-from executor.storage.migrate import migrate, prepare_file
+from executor.storage.database import Database
+from executor.storage.migrate import ready
 
 
 @dataclass
@@ -23,11 +23,7 @@ class Opened:
 
 @asynccontextmanager
 async def opened(directory: Path, kinds: Mapping[str, Kind]) -> AsyncIterator[Opened]:
-    path = directory / "data" / "executor.db"
-    prepare_file(path)
-    engine = open_engine(path)
-    migrate(engine)
-    database = Database(engine)
+    database = Database(ready(directory / "data" / "executor.db"))
     local = await database.write(tenancy.provision)
     catalog = Catalog(database, kinds)
     try:

@@ -24,7 +24,7 @@ from executor.secrets.secrets import Secrets
 from executor.sources.egress import Egress
 from executor.sources.openapi.security import described
 from executor.storage import connections, migrate, sources, tenancy
-from executor.storage.database import Database, open_engine
+from executor.storage.database import Database
 from executor.storage.notify import Feed
 from tests.support.loopback import Authority, Service, listening
 
@@ -93,10 +93,7 @@ def visit(url: str) -> http.client.HTTPResponse:
 
 @asynccontextmanager
 async def opened(path: Path) -> AsyncIterator[World]:
-    migrate.prepare_file(path / "data" / "executor.db")
-    engine = open_engine(path / "data" / "executor.db")
-    migrate.migrate(engine)
-    database = Database(engine)
+    database = Database(migrate.ready(path / "data" / "executor.db"))
     local = await database.write(tenancy.provision)
     with ExitStack() as stack:
         authority = stack.enter_context(listening(Authority))

@@ -26,7 +26,8 @@ from executor.checking.judging import Case, Library
 from executor.checking.lexing import Language, TooLong, words
 from executor.checking.names import Names
 from executor.checking.python import PythonChecker
-from executor.checking.typescript import TypeScriptChecker, Unavailable
+from executor.checking.turns import Unavailable
+from executor.checking.typescript import TypeScriptChecker
 from executor.checking.wrapping import unfenced
 from executor.errors import InvalidRequest
 from executor.model.digest import digest_text

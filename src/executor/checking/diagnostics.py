@@ -9,6 +9,8 @@ from typing import Any, Literal
 Severity = Literal["error", "warning"]
 MAX_DIAGNOSTICS = 20
 MAX_MESSAGE = 600
+MAX_FINDINGS = 100  # of a checker, before they are judged
+MAX_SAID = 1_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor.checking import launch
-from executor.checking.diagnostics import Finding, Lines
-from executor.checking.typescript import MAX_FINDINGS, MAX_SAID, MAX_WAITING, QUEUE_SECONDS, Unavailable, seconds
+from executor.checking.diagnostics import MAX_FINDINGS, MAX_SAID, Finding, Lines
+from executor.checking.turns import IDLE_SECONDS, Turns, Unavailable, seconds
 
 if TYPE_CHECKING:
     from pydantic_monty import Monty
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 GUARD = "executor_checks_and_never_runs_this\n"
 GUARD_LINES = 1
 DATA_BYTES = 1 << 30
-IDLE_SECONDS = 300.0
 START_SECONDS = 20.0
 FEED_SECONDS, FEED_BYTES = 0.01, 16 << 20  # should anything be run after all
 # What the sandbox allows beyond the language: `return` and `await` anywhere, and the fields of any error it caught.
@@ -70,30 +69,12 @@ class PythonChecker:
     def __init__(self, folder: Path, *, idle_seconds: float = IDLE_SECONDS) -> None:
         self._folder = folder
         self._pool: Monty | None = None
-        self._turn = asyncio.Lock()
-        self._waiting = 0
-        self._idle_seconds = idle_seconds
-        self._idle: asyncio.TimerHandle | None = None
-        self._ending: asyncio.Task[None] | None = None
-        self._closed = False
+        self._turns = Turns(lambda: asyncio.to_thread(self._end), idle_seconds)
 
     async def check(self, code: str, declarations: str, *, loose: bool = False) -> list[Finding]:
         """`loose` changes nothing: only literals of the code itself are held against a call anyway."""
-        if self._waiting >= MAX_WAITING:
-            raise Unavailable(f"{self._waiting} checks are waiting already")
-        self._waiting += 1
-        try:
-            async with asyncio.timeout(QUEUE_SECONDS):
-                await self._turn.acquire()
-        except TimeoutError:
-            raise Unavailable(f"other checks took more than {QUEUE_SECONDS:g} s") from None
-        finally:
-            self._waiting -= 1
-        try:
+        async with self._turns.turn():
             return await self._in_thread(lambda: self._check(code, declarations))
-        finally:
-            self._turn.release()
-            self._rest()
 
     async def _in_thread(self, work: Callable[[], list[Finding]]) -> list[Finding]:
         """A caller that goes away leaves the check to end by itself: the next one waits for it."""
@@ -171,20 +152,6 @@ class PythonChecker:
             draft.replace(path)
         return path
 
-    def _rest(self) -> None:
-        if self._idle is not None:
-            self._idle.cancel()
-        if not self._closed and self._pool is not None:
-            self._idle = asyncio.get_running_loop().call_later(self._idle_seconds, self._end_if_idle)
-
-    def _end_if_idle(self) -> None:
-        if not self._turn.locked():
-            self._ending = asyncio.get_running_loop().create_task(self._end_in_turn())
-
-    async def _end_in_turn(self) -> None:
-        async with self._turn:
-            await asyncio.to_thread(self._end)
-
     def _end(self) -> None:
         if self._pool is not None:
             ended, self._pool = self._pool, None
@@ -192,12 +159,7 @@ class PythonChecker:
                 ended.__exit__(None, None, None)
 
     async def close(self) -> None:
-        self._closed = True
-        if self._idle is not None:
-            self._idle.cancel()
-        if self._ending is not None:
-            await asyncio.gather(self._ending, return_exceptions=True)
-        await self._end_in_turn()
+        await self._turns.close()
 
 
 def findings_of(said: str, code: str) -> list[Finding]:

@@ -9,18 +9,13 @@ from typing import Any
 
 from executor.checking import server, wrapping
 from executor.checking.completion import MAX_ITEMS, Item, ranked
-from executor.checking.diagnostics import Finding, Lines
+from executor.checking.diagnostics import MAX_FINDINGS, MAX_SAID, Finding, Lines
 from executor.checking.memory import resident_bytes
 from executor.checking.server import LanguageServer, ServerLost
+from executor.checking.turns import IDLE_SECONDS, Turns, Unavailable, seconds
 
-IDLE_SECONDS = 300.0
 MAX_RSS = 512 << 20
 MAX_CHECKS = 20_000
-MAX_WAITING = 64
-QUEUE_SECONDS = 10.0
-_LEAST_SECONDS, _SECONDS_PER_CHARACTER, _MOST_SECONDS = 3.0, 10e-6, 6.0
-MAX_FINDINGS = 100
-MAX_SAID = 1_000
 _ERROR = 1
 KINDS = {
     2: "method",
@@ -34,26 +29,13 @@ KINDS = {
 }
 
 
-class Unavailable(Exception):
-    """There is no checker now; the message says why."""
-
-
-def seconds(size: int) -> float:
-    return min(_LEAST_SECONDS + size * _SECONDS_PER_CHARACTER, _MOST_SECONDS)
-
-
 class TypeScriptChecker:
     """Starts its process when it is first needed, and ends it when nobody has needed it for a while."""
 
     def __init__(self, *, idle_seconds: float = IDLE_SECONDS) -> None:
         self._server: LanguageServer | None = None
-        self._turn = asyncio.Lock()
-        self._waiting = 0
         self._checks = 0
-        self._idle_seconds = idle_seconds
-        self._idle: asyncio.TimerHandle | None = None
-        self._ending: asyncio.Task[None] | None = None
-        self._closed = False
+        self._turns = Turns(self._end, idle_seconds)
 
     @property
     def pid(self) -> int:
@@ -82,22 +64,8 @@ class TypeScriptChecker:
         return [offered(labels[one], one, offset - len(typed), offset) for one in wanted]
 
     async def _in_turn(self, ask: Any) -> Any:
-        """First come, first served; whoever would wait too long is told so instead."""
-        if self._waiting >= MAX_WAITING:
-            raise Unavailable(f"{self._waiting} checks are waiting already")
-        self._waiting += 1
-        try:
-            async with asyncio.timeout(QUEUE_SECONDS):
-                await self._turn.acquire()
-        except TimeoutError:
-            raise Unavailable(f"other checks took more than {QUEUE_SECONDS:g} s") from None
-        finally:
-            self._waiting -= 1
-        try:
+        async with self._turns.turn():
             return await self._ask(ask)
-        finally:
-            self._turn.release()
-            self._rest()
 
     async def _ask(self, ask: Any) -> Any:
         """A process that was ended from outside is replaced once; code that takes too long is not tried again."""
@@ -107,7 +75,7 @@ class TypeScriptChecker:
             except ServerLost as error:
                 timed_out = "no answer" in str(error)
                 await self._end()
-                if is_last or timed_out or self._closed:
+                if is_last or timed_out or self._turns.closed:
                     raise Unavailable(f"the TypeScript checker failed: {error}") from error
             except asyncio.CancelledError:
                 await self._end()  # it still works on what nobody waits for
@@ -121,7 +89,7 @@ class TypeScriptChecker:
             await self._end()
         if self._server is None:
             tsc = server.program()
-            if self._closed:
+            if self._turns.closed:
                 raise Unavailable("the daemon is stopping")
             if tsc is None:
                 raise Unavailable("this installation has no TypeScript checker")
@@ -133,34 +101,16 @@ class TypeScriptChecker:
     def _is_worn(self) -> bool:
         return self._checks > MAX_CHECKS or resident_bytes(self.pid) > MAX_RSS
 
-    def _rest(self) -> None:
-        if self._idle is not None:
-            self._idle.cancel()
-        if not self._closed:
-            self._idle = asyncio.get_running_loop().call_later(self._idle_seconds, self._end_if_idle)
-
-    def _end_if_idle(self) -> None:
-        if not self._turn.locked():
-            self._ending = asyncio.get_running_loop().create_task(self._end_in_turn())
-
-    async def _end_in_turn(self) -> None:
-        async with self._turn:
-            await self._end()
-
     async def _end(self) -> None:
         if self._server is not None:
             ended, self._server = self._server, None
             await ended.end()
 
     async def close(self) -> None:
-        self._closed = True
-        if self._idle is not None:
-            self._idle.cancel()
+        self._turns.stop()
         if self._server is not None:
             self._server.kill()  # whoever still waits for it is told at once
-        if self._ending is not None:
-            await asyncio.gather(self._ending, return_exceptions=True)
-        await self._end_in_turn()
+        await self._turns.close()
 
 
 def offered(item: dict[str, Any], label: str, start: int, end: int) -> Item:

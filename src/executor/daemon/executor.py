@@ -33,7 +33,7 @@ from executor.settings import Settings
 from executor.sources.egress import Egress
 from executor.sources.registry import Kinds
 from executor.storage import events, migrate, tenancy
-from executor.storage.database import Database, open_engine, sqlite_path
+from executor.storage.database import Database, sqlite_path
 from executor.storage.notify import Feed
 from executor.storage.tenancy import Tenancy
 
@@ -117,11 +117,8 @@ class Executor:
     @classmethod
     async def _open(cls, settings: Settings, progress: Progress, sandboxes: Sandboxes) -> Executor:
         path = sqlite_path(settings.database_url, settings.data_dir)
-        migrate.prepare_file(path)
-        engine = open_engine(path)
         progress("opening the database")
-        await asyncio.to_thread(migrate.migrate, engine)
-        database = Database(engine)
+        database = Database(await asyncio.to_thread(migrate.ready, path))
         try:
             executor = cls(settings, database, await database.write(tenancy.provision), sandboxes)
             await executor.secrets.finish_rotation()

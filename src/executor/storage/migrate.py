@@ -15,7 +15,7 @@ from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 
 from executor.errors import DataDirectoryUnusable, NewerDatabase
 from executor.storage import access  # noqa: F401 - its tables belong to the metadata
-from executor.storage.database import storage_error
+from executor.storage.database import open_engine, storage_error
 from executor.storage.tables import metadata
 
 HEAD = "0005"
@@ -28,6 +28,14 @@ VERSION = sa.Table(
     sa.Column("version_num", sa.String(32), nullable=False),
     sa.PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
 )
+
+
+def ready(path: Path) -> Engine:
+    """The database in this file at this version's schema; made if there is none."""
+    prepare_file(path)
+    engine = open_engine(path)
+    migrate(engine)
+    return engine
 
 
 def prepare_file(path: Path) -> None:

@@ -15,9 +15,7 @@ from executor.errors import ConsentRequired, DocumentInvalid, SourceUnreachable,
 from executor.model.tool import Tool
 from executor.sources.kind import SourceRequest
 from executor.sources.python.kind import PythonFunctions
-from executor.storage import tenancy
-from executor.storage.database import Database, open_engine
-from executor.storage.migrate import migrate, prepare_file
+from tests.support.catalogs import opened
 
 LOCATION = "python:office.letters"
 LETTERS = '''
@@ -73,15 +71,8 @@ async def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
     (package / "__init__.py").write_text("")
     (package / "letters.py").write_text(LETTERS)
     monkeypatch.syspath_prepend(tmp_path)
-    prepare_file(tmp_path / "data" / "executor.db")
-    engine = open_engine(tmp_path / "data" / "executor.db")
-    migrate(engine)
-    database = Database(engine)
-    workspace = (await database.write(tenancy.provision)).workspace.id
-    catalog = Catalog(database, {"python": PythonFunctions()})
-    yield catalog, workspace
-    await catalog.close()
-    await database.close()
+    async with opened(tmp_path, {"python": PythonFunctions()}) as here:
+        yield here.catalog, here.workspace
     import sys
 
     for name in ("office.letters", "office"):
