@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from starlette.responses import Response
 
-from executor.surfaces.api.shapes import Problem
+from executor.surfaces.api.shapes.base import Problem
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     "default": {"description": "A problem (RFC 9457)", "content": {"application/problem+json": {}}, "model": Problem}

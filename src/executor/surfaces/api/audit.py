@@ -15,9 +15,10 @@ from executor.errors import InvalidRequest
 from executor.model.event import Event
 from executor.storage import chains, events, reach
 from executor.surfaces import views
-from executor.surfaces.api import drafts, shapes
+from executor.surfaces.api import drafts
 from executor.surfaces.api.answers import PROBLEMS, answer
 from executor.surfaces.api.context import EdgeRoute, context, needs
+from executor.surfaces.api.shapes.events import AuditPage, AuditReportView
 from executor.surfaces.api.streams import MOST, After
 
 router = APIRouter(prefix="/v1/audit", route_class=EdgeRoute, tags=["audit"], responses=PROBLEMS)
@@ -25,7 +26,7 @@ _HEAD = re.compile(r"(\d{1,18}):([0-9a-f]{64})")
 _TYPE = r"^[a-z_]+(\.[a-z_*]+)*$"
 
 
-@router.get("", response_model=shapes.AuditPage)
+@router.get("", response_model=AuditPage)
 @needs("read")
 async def page(
     request: Request,
@@ -48,7 +49,7 @@ async def page(
     return answer({"items": items, "next": found[-1].id if len(found) == limit else None})
 
 
-@router.get("/verify", response_model=shapes.AuditReportView)
+@router.get("/verify", response_model=AuditReportView)
 @needs("administer")
 async def verify(request: Request, head: Annotated[str, Query(max_length=100)] = "") -> Response:
     """Check the chain of every event. `head` is one that an earlier check told and somebody kept elsewhere."""

@@ -8,16 +8,16 @@ from starlette.responses import Response
 
 from executor.checking.diagnostics import Lines
 from executor.errors import CodeTooLarge, InvalidRequest
-from executor.surfaces.api import shapes
 from executor.surfaces.api.answers import PROBLEMS, answer
 from executor.surfaces.api.bodies import CheckedCode, CompletedCode
 from executor.surfaces.api.context import Context, EdgeRoute, context, needs
+from executor.surfaces.api.shapes.code import CheckView, Completions
 
 router = APIRouter(prefix="/v1/catalog", route_class=EdgeRoute, tags=["catalog"], responses=PROBLEMS)
 LANGUAGES = ("typescript", "python")
 
 
-@router.post("/check", response_model=shapes.CheckView)
+@router.post("/check", response_model=CheckView)
 @needs("discover")
 async def check(request: Request, body: CheckedCode) -> Response:
     """Check code against the connected tools, without running it. `ok` if nothing would keep it from running."""
@@ -29,7 +29,7 @@ async def check(request: Request, body: CheckedCode) -> Response:
     return answer({"ok": ok, "diagnostics": diagnostics, "unavailable": verdict.unavailable or None})
 
 
-@router.post("/complete", response_model=shapes.Completions)
+@router.post("/complete", response_model=Completions)
 @needs("discover")
 async def complete(request: Request, body: CompletedCode) -> Response:
     """What could stand at a place of unfinished code: tools, arguments, values, properties of results."""

@@ -13,15 +13,15 @@ from executor.errors import ExecutorError, NotFound
 from executor.model.connection import Connection
 from executor.model.source import Source
 from executor.surfaces import views
-from executor.surfaces.api import shapes
 from executor.surfaces.api.answers import PROBLEMS, answer
 from executor.surfaces.api.bodies import NewConnection, Provided
 from executor.surfaces.api.context import Context, EdgeRoute, context, needs
+from executor.surfaces.api.shapes.credentials import ConnectionPage, ConnectionTest, ConnectionView, WayPage
 
 router = APIRouter(prefix="/v1/connections", route_class=EdgeRoute, tags=["connections"], responses=PROBLEMS)
 
 
-@router.get("", response_model=shapes.ConnectionPage)
+@router.get("", response_model=ConnectionPage)
 @needs("read")
 async def listing(request: Request) -> Response:
     """Those of the workspace and one's own; an admin sees all of them."""
@@ -30,7 +30,7 @@ async def listing(request: Request) -> Response:
     return answer({"items": [connection_view(one, namespace) for one, namespace in found]})
 
 
-@router.post("", status_code=201, response_model=shapes.ConnectionView)
+@router.post("", status_code=201, response_model=ConnectionView)
 @needs("connect")
 async def add(request: Request, body: NewConnection) -> Response:
     """For the whole workspace it needs `administer`. A source that could not be read without it is read now."""
@@ -42,7 +42,7 @@ async def add(request: Request, body: NewConnection) -> Response:
     return answer(connection_view(made, source.namespace), 201)
 
 
-@router.get("/ways/{source}", response_model=shapes.WayPage)
+@router.get("/ways/{source}", response_model=WayPage)
 @needs("connect")
 async def ways(request: Request, source: str) -> Response:
     """What a source takes, and where it would be sent."""
@@ -52,14 +52,14 @@ async def ways(request: Request, source: str) -> Response:
     return answer({"items": [way.view() for way in ways_of(found, None)], "sentTo": origin})
 
 
-@router.get("/{connection_id}", response_model=shapes.ConnectionView)
+@router.get("/{connection_id}", response_model=ConnectionView)
 @needs("read")
 async def show(request: Request, connection_id: str) -> Response:
     here = context(request)
     return answer(connection_view(*await here.executor.connections.get(here.actor, connection_id)))
 
 
-@router.delete("/{connection_id}", response_model=shapes.ConnectionView)
+@router.delete("/{connection_id}", response_model=ConnectionView)
 @needs("connect")
 async def remove(request: Request, connection_id: str) -> Response:
     """With the values that were entered for it; a secret that has a name of its own stays."""
@@ -68,7 +68,7 @@ async def remove(request: Request, connection_id: str) -> Response:
     return answer(connection_view(await here.executor.connections.remove(here.actor, connection_id), namespace))
 
 
-@router.post("/{connection_id}/test", response_model=shapes.ConnectionTest)
+@router.post("/{connection_id}/test", response_model=ConnectionTest)
 @needs("connect")
 async def test(request: Request, connection_id: str) -> Response:
     """Are its values there, and does the service accept them? Only what changes nothing is asked."""

@@ -9,15 +9,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from executor.storage import events
-from executor.surfaces.api import shapes
 from executor.surfaces.api.answers import PROBLEMS
 from executor.surfaces.api.context import Context, EdgeRoute, context, needs
+from executor.surfaces.api.shapes.events import EventPage
 from executor.surfaces.api.streams import After, LastEventId, events_answer
 
 router = APIRouter(prefix="/v1/events", route_class=EdgeRoute, tags=["events"], responses=PROBLEMS)
 
 
-@router.get("", response_model=shapes.EventPage)
+@router.get("", response_model=EventPage)
 @needs("read")
 async def follow(
     request: Request,

@@ -15,17 +15,19 @@ from executor.execution.outcome import Outcome
 from executor.model.execution import Execution
 from executor.storage import calls, events, executions
 from executor.surfaces import views, waiting
-from executor.surfaces.api import shapes
 from executor.surfaces.api.answers import PROBLEMS, answer
 from executor.surfaces.api.bodies import DEFAULT_WAIT, MAX_WAIT, NewExecution, Resume
 from executor.surfaces.api.context import Context, EdgeRoute, context, needs
+from executor.surfaces.api.shapes.base import Status
+from executor.surfaces.api.shapes.events import EventPage
+from executor.surfaces.api.shapes.executions import CallPage, ExecutionPage, ExecutionView, LogPage, ReplayView
 from executor.surfaces.api.streams import After, LastEventId, events_answer
 
 router = APIRouter(prefix="/v1/executions", route_class=EdgeRoute, tags=["executions"], responses=PROBLEMS)
 PARTS = frozenset({"calls", "code"})
 
 
-@router.post("", status_code=201, response_model=shapes.ExecutionView)
+@router.post("", status_code=201, response_model=ExecutionView)
 @needs("execute")
 async def execute(request: Request, body: NewExecution) -> Response:
     """Run code, and wait up to `wait` seconds for it to end or pause."""
@@ -45,11 +47,11 @@ async def execute(request: Request, body: NewExecution) -> Response:
     return answer(view, 201, {"Location": f"/v1/executions/{outcome.execution.id}"})
 
 
-@router.get("", response_model=shapes.ExecutionPage)
+@router.get("", response_model=ExecutionPage)
 @needs("execute", "read")
 async def page(
     request: Request,
-    status: shapes.Status | None = None,
+    status: Status | None = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     before: str | None = None,
 ) -> Response:
@@ -63,7 +65,7 @@ async def page(
     return answer({"items": items, "next": found[-1].id if len(found) == limit else None})
 
 
-@router.get("/{execution_id}", response_model=shapes.ExecutionView)
+@router.get("/{execution_id}", response_model=ExecutionView)
 @needs("execute", "read")
 async def show(
     request: Request,
@@ -85,7 +87,7 @@ async def show(
     return answer(view)
 
 
-@router.post("/{execution_id}/resume", response_model=shapes.ExecutionView)
+@router.post("/{execution_id}/resume", response_model=ExecutionView)
 @needs("execute")
 async def resume(request: Request, execution_id: str, body: Resume | None = None) -> Response:
     """Wait again for an execution. This decides nothing: a paused one goes on when an operator has decided."""
@@ -94,7 +96,7 @@ async def resume(request: Request, execution_id: str, body: Resume | None = None
     return _shown(here, await waiting.resume(here.executor, here.held, here.actor, execution_id, seconds))
 
 
-@router.post("/{execution_id}/cancel", response_model=shapes.ExecutionView)
+@router.post("/{execution_id}/cancel", response_model=ExecutionView)
 @needs("execute")
 async def cancel(request: Request, execution_id: str) -> Response:
     """End an execution: an operator any, an agent its own."""
@@ -109,7 +111,7 @@ async def cancel(request: Request, execution_id: str) -> Response:
     return _shown(here, await here.executor.engine.wait(here.actor, execution_id, 0))
 
 
-@router.post("/{execution_id}/replay", response_model=shapes.ReplayView)
+@router.post("/{execution_id}/replay", response_model=ReplayView)
 @needs("read")
 async def replay(request: Request, execution_id: str) -> Response:
     """Run a finished journal again without sending anything, and compare."""
@@ -118,7 +120,7 @@ async def replay(request: Request, execution_id: str) -> Response:
     return answer({"matches": report.matches, "detail": report.detail})
 
 
-@router.get("/{execution_id}/calls", response_model=shapes.CallPage)
+@router.get("/{execution_id}/calls", response_model=CallPage)
 @needs("execute", "read")
 async def journal(request: Request, execution_id: str) -> Response:
     here = context(request)
@@ -126,7 +128,7 @@ async def journal(request: Request, execution_id: str) -> Response:
     return answer({"items": await _calls(here, execution_id)})
 
 
-@router.get("/{execution_id}/logs", response_model=shapes.LogPage)
+@router.get("/{execution_id}/logs", response_model=LogPage)
 @needs("execute", "read")
 async def logs(request: Request, execution_id: str) -> Response:
     here = context(request)
@@ -135,7 +137,7 @@ async def logs(request: Request, execution_id: str) -> Response:
     return answer({"items": [{**event.data, "at": views.time(event.at)} for event in found]})
 
 
-@router.get("/{execution_id}/events", response_model=shapes.EventPage)
+@router.get("/{execution_id}/events", response_model=EventPage)
 @needs("execute", "read")
 async def follow(
     request: Request,

@@ -18,23 +18,24 @@ from executor.model.execution import Call
 from executor.model.interaction import Interaction
 from executor.storage import calls, interactions
 from executor.surfaces import views
-from executor.surfaces.api import shapes
 from executor.surfaces.api.answers import PROBLEMS, answer
 from executor.surfaces.api.asking import told
 from executor.surfaces.api.bodies import Approve, Deny, Provided
 from executor.surfaces.api.connections import offer_of
 from executor.surfaces.api.context import Context, EdgeRoute, context, needs
 from executor.surfaces.api.drafts import matched, names, read_rule, view
+from executor.surfaces.api.shapes.executions import InteractionPage, InteractionStatus, InteractionView
+from executor.surfaces.api.shapes.policies import AlwaysView
 
 router = APIRouter(prefix="/v1/interactions", route_class=EdgeRoute, tags=["interactions"], responses=PROBLEMS)
 Pins = Annotated[list[str], Query(alias="pin", max_length=20)]
 
 
-@router.get("", response_model=shapes.InteractionPage)
+@router.get("", response_model=InteractionPage)
 @needs("read")
 async def page(
     request: Request,
-    status: shapes.InteractionStatus | None = None,
+    status: InteractionStatus | None = None,
     execution_id: Annotated[str | None, Query(alias="executionId")] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     before: str | None = None,
@@ -49,7 +50,7 @@ async def page(
     return answer({"items": await told(here, found), "next": found[-1].id if len(found) == limit else None})
 
 
-@router.get("/{interaction_id}", response_model=shapes.InteractionView)
+@router.get("/{interaction_id}", response_model=InteractionView)
 @needs("read")
 async def show(request: Request, interaction_id: str) -> Response:
     here = context(request)
@@ -59,7 +60,7 @@ async def show(request: Request, interaction_id: str) -> Response:
     return answer((await told(here, [found]))[0])
 
 
-@router.get("/{interaction_id}/rule", response_model=shapes.AlwaysView)
+@router.get("/{interaction_id}/rule", response_model=AlwaysView)
 @needs("decide")
 async def rule(request: Request, interaction_id: str, pin: Pins = []) -> Response:  # noqa: B006 - FastAPI copies it
     """The rule that `always` would make, and the tools it is about. Each `pin` is an argument that must stay so."""
@@ -75,7 +76,7 @@ async def rule(request: Request, interaction_id: str, pin: Pins = []) -> Respons
     )
 
 
-@router.post("/{interaction_id}/approve", response_model=shapes.InteractionView)
+@router.post("/{interaction_id}/approve", response_model=InteractionView)
 @needs("decide")
 async def approve(request: Request, interaction_id: str, body: Approve | None = None) -> Response:
     """Let this call happen: once, also for the rest of the execution, or always by the rule that was shown."""
@@ -88,7 +89,7 @@ async def approve(request: Request, interaction_id: str, body: Approve | None = 
     return answer(views.interaction_view(settled, here.executor.settings.address))
 
 
-@router.post("/{interaction_id}/deny", response_model=shapes.InteractionView)
+@router.post("/{interaction_id}/deny", response_model=InteractionView)
 @needs("decide")
 async def deny(request: Request, interaction_id: str, body: Deny | None = None) -> Response:
     """Refuse the call. The code gets a `ToolError` that carries the reason."""
@@ -98,7 +99,7 @@ async def deny(request: Request, interaction_id: str, body: Deny | None = None) 
     return answer(views.interaction_view(settled, here.executor.settings.address))
 
 
-@router.post("/{interaction_id}/credential", response_model=shapes.InteractionView)
+@router.post("/{interaction_id}/credential", response_model=InteractionView)
 @needs("connect")
 async def credential(request: Request, interaction_id: str, body: Provided) -> Response:
     """Give what a `credential` interaction asks for. Every call that waits for the same goes on."""

@@ -12,11 +12,12 @@ from starlette.responses import Response
 from executor.connections.oauth.flow import Begun
 from executor.connections.oauth.logins import Wish
 from executor.surfaces import views
-from executor.surfaces.api import shapes
 from executor.surfaces.api.answers import PROBLEMS, answer
 from executor.surfaces.api.bodies import Body
 from executor.surfaces.api.connections import connection_view
 from executor.surfaces.api.context import EdgeRoute, context, needs
+from executor.surfaces.api.shapes.base import Shape
+from executor.surfaces.api.shapes.credentials import ConnectionView
 
 router = APIRouter(prefix="/v1/connections/oauth", route_class=EdgeRoute, tags=["connections"], responses=PROBLEMS)
 COOKIE_PATH = "/oauth"
@@ -42,12 +43,12 @@ class AskDevice(Body):
     flow: Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class LoginView(shapes.Shape):
+class LoginView(Shape):
     authorization_url: str
     expires_at: str
 
 
-class DeviceView(shapes.Shape):
+class DeviceView(Shape):
     flow: str
     user_code: str
     verification_url: str
@@ -56,10 +57,10 @@ class DeviceView(shapes.Shape):
     expires_at: str
 
 
-class DeviceStanding(shapes.Shape):
+class DeviceStanding(Shape):
     status: Literal["pending", "connected"]
     interval: int
-    connection: shapes.ConnectionView | None
+    connection: ConnectionView | None
 
 
 @router.post("/start", response_model=LoginView)
@@ -108,7 +109,7 @@ async def ask_device(request: Request, body: AskDevice) -> Response:
     return answer({"status": standing.status, "interval": standing.interval, "connection": view})
 
 
-@router.post("/credentials", status_code=201, response_model=shapes.ConnectionView)
+@router.post("/credentials", status_code=201, response_model=ConnectionView)
 @needs("connect")
 async def credentials(request: Request, body: Login) -> Response:
     """A connection by client credentials: no person is asked, so the client must have a secret."""

@@ -14,7 +14,7 @@ from executor.storage.keys import Key
 from executor.storage.members import Member
 from executor.storage.workspaces import Place
 from executor.surfaces.api.bodies import Body
-from executor.surfaces.api.shapes import Shape
+from executor.surfaces.api.shapes.base import Shape
 from executor.surfaces.views import View, time
 
 DAY_MS = 86_400_000

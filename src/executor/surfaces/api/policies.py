@@ -18,16 +18,17 @@ from executor.policy.drafts import Change, changes, in_order, with_rule
 from executor.storage import policies, reach
 from executor.storage.reach import PastCall
 from executor.surfaces import views
-from executor.surfaces.api import drafts, shapes
+from executor.surfaces.api import drafts
 from executor.surfaces.api.answers import PROBLEMS, answer
 from executor.surfaces.api.bodies import Move, NewPolicy, PolicyTest, Rule, RuleChange, Simulation
 from executor.surfaces.api.context import Context, EdgeRoute, context, needs
 from executor.surfaces.api.drafts import check_may, decision_view, found, names, read_rule, still, view
+from executor.surfaces.api.shapes.policies import DecisionView, MatchesView, PolicyPage, PolicyView, SimulationView
 
 router = APIRouter(prefix="/v1/policies", route_class=EdgeRoute, tags=["policies"], responses=PROBLEMS)
 
 
-@router.get("", response_model=shapes.PolicyPage)
+@router.get("", response_model=PolicyPage)
 @needs("read")
 async def listing(request: Request) -> Response:
     """Those of the organization, then those of the workspace, in the order in which each level's are tried."""
@@ -37,7 +38,7 @@ async def listing(request: Request) -> Response:
     return answer({"items": [view(policy, known) for policy in in_force]})
 
 
-@router.post("", status_code=201, response_model=shapes.PolicyView)
+@router.post("", status_code=201, response_model=PolicyView)
 @needs("administer")
 async def add(request: Request, body: NewPolicy) -> Response:
     here = context(request)
@@ -49,7 +50,7 @@ async def add(request: Request, body: NewPolicy) -> Response:
     return answer(view(added, await names(here)), 201)
 
 
-@router.post("/test", response_model=shapes.DecisionView)
+@router.post("/test", response_model=DecisionView)
 @needs("read")
 async def test(request: Request, body: PolicyTest) -> Response:
     """What would happen to a call of this tool. Nothing is called."""
@@ -59,7 +60,7 @@ async def test(request: Request, body: PolicyTest) -> Response:
     return answer({**decision_view(decide(subject, rules), rules, await names(here)), "effect": effect})
 
 
-@router.post("/matches", response_model=shapes.MatchesView)
+@router.post("/matches", response_model=MatchesView)
 @needs("read")
 async def match(request: Request, body: Rule) -> Response:
     """How many of the tools there are now a draft is about."""
@@ -67,7 +68,7 @@ async def match(request: Request, body: Rule) -> Response:
     return answer(await drafts.matched(here, await read_rule(here, body)))
 
 
-@router.post("/simulate", response_model=shapes.SimulationView)
+@router.post("/simulate", response_model=SimulationView)
 @needs("read")
 async def simulate(request: Request, body: Simulation) -> Response:
     """What rules as they might be would make of a call, and would have made of past ones. Nothing is changed."""
@@ -92,14 +93,14 @@ async def simulate(request: Request, body: Simulation) -> Response:
     return answer({"decision": decision, "judged": len(past), "changed": items, "next": following})
 
 
-@router.get("/{policy_id}", response_model=shapes.PolicyView)
+@router.get("/{policy_id}", response_model=PolicyView)
 @needs("read")
 async def show(request: Request, policy_id: str) -> Response:
     here = context(request)
     return answer(view(await found(here, policy_id), await names(here)))
 
 
-@router.patch("/{policy_id}", response_model=shapes.PolicyView)
+@router.patch("/{policy_id}", response_model=PolicyView)
 @needs("administer")
 async def change(request: Request, policy_id: str, body: RuleChange) -> Response:
     """What is given; its place and its level stay."""
@@ -120,7 +121,7 @@ async def change(request: Request, policy_id: str, body: RuleChange) -> Response
     return answer(view(await here.executor.database.write(job), await names(here)))
 
 
-@router.post("/{policy_id}/move", response_model=shapes.PolicyView)
+@router.post("/{policy_id}/move", response_model=PolicyView)
 @needs("administer")
 async def move(request: Request, policy_id: str, body: Move) -> Response:
     """To another place among the rules of its level; 0 is first."""

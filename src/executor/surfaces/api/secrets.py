@@ -10,15 +10,15 @@ from starlette.responses import Response
 
 from executor.model.secret import Secret
 from executor.surfaces import views
-from executor.surfaces.api import shapes
 from executor.surfaces.api.answers import PROBLEMS, answer
 from executor.surfaces.api.bodies import NewSecret, RotatedSecret
 from executor.surfaces.api.context import EdgeRoute, context, needs
+from executor.surfaces.api.shapes.credentials import KeyRotated, SecretPage, SecretView
 
 router = APIRouter(prefix="/v1/secrets", route_class=EdgeRoute, tags=["secrets"], responses=PROBLEMS)
 
 
-@router.get("", response_model=shapes.SecretPage)
+@router.get("", response_model=SecretPage)
 @needs("administer")
 async def listing(request: Request) -> Response:
     """Names, and where their values are kept; no route answers a value."""
@@ -27,7 +27,7 @@ async def listing(request: Request) -> Response:
     return answer({"items": [secret_view(secret) for secret in found]})
 
 
-@router.post("", status_code=201, response_model=shapes.SecretView)
+@router.post("", status_code=201, response_model=SecretView)
 @needs("administer")
 async def add(request: Request, body: NewSecret) -> Response:
     """`value` is for the store and the keyring, `reference` for the other providers: where the value is there."""
@@ -43,7 +43,7 @@ async def add(request: Request, body: NewSecret) -> Response:
     return answer(secret_view(secret), 201)
 
 
-@router.post("/rotate-key", response_model=shapes.KeyRotated)
+@router.post("/rotate-key", response_model=KeyRotated)
 @needs("own")
 async def rotate_key(request: Request) -> Response:
     """A new master key and a new data key: everything that is sealed is sealed anew."""
@@ -52,7 +52,7 @@ async def rotate_key(request: Request) -> Response:
     return answer({"values": count})
 
 
-@router.post("/{name}/rotate", response_model=shapes.SecretView)
+@router.post("/{name}/rotate", response_model=SecretView)
 @needs("administer")
 async def rotate(request: Request, name: str, body: RotatedSecret) -> Response:
     """A new value under the same name. What was approved with the old one is asked again."""
@@ -64,7 +64,7 @@ async def rotate(request: Request, name: str, body: RotatedSecret) -> Response:
     return answer(secret_view(rotated))
 
 
-@router.delete("/{name}", response_model=shapes.SecretView)
+@router.delete("/{name}", response_model=SecretView)
 @needs("administer")
 async def remove(request: Request, name: str, force: Annotated[bool, Query()] = False) -> Response:
     """Refused while a connection uses it, unless `force`."""

@@ -13,16 +13,16 @@ from executor.sources.egress import check_headers
 from executor.sources.kind import Progress, SourceRequest
 from executor.storage import sources
 from executor.surfaces import views
-from executor.surfaces.api import shapes
 from executor.surfaces.api.answers import PROBLEMS, answer
 from executor.surfaces.api.bodies import NewSource
 from executor.surfaces.api.context import EdgeRoute, context, needs
 from executor.surfaces.api.progress import wants_progress, with_progress
+from executor.surfaces.api.shapes.sources import ProbeView, RefreshedView, SourcePage, SourceView
 
 router = APIRouter(prefix="/v1/sources", route_class=EdgeRoute, tags=["sources"], responses=PROBLEMS)
 
 
-@router.get("", response_model=shapes.SourcePage)
+@router.get("", response_model=SourcePage)
 @needs("discover")
 async def listing(request: Request) -> Response:
     here = context(request)
@@ -30,7 +30,7 @@ async def listing(request: Request) -> Response:
     return answer({"items": [views.source_view(source, secrets=here.actor.may_decide) for source in found]})
 
 
-@router.post("", status_code=201, response_model=shapes.SourceView)
+@router.post("", status_code=201, response_model=SourceView)
 @needs("administer")
 async def add(request: Request, body: NewSource) -> Response:
     """Connect a source. With `Accept: text/event-stream`, the answer tells of the progress first."""
@@ -48,14 +48,14 @@ async def add(request: Request, body: NewSource) -> Response:
     return answer(view, 201, {"Location": f"/v1/sources/{view['id']}"})
 
 
-@router.post("/probe", response_model=shapes.ProbeView)
+@router.post("/probe", response_model=ProbeView)
 @needs("administer")
 async def probe(request: Request, body: NewSource) -> Response:
     """What is at an address, without connecting it."""
     return answer(views.probe_view(await context(request).executor.catalog.probe(wish(body))))
 
 
-@router.get("/{source}", response_model=shapes.SourceView)
+@router.get("/{source}", response_model=SourceView)
 @needs("discover")
 async def show(request: Request, source: str) -> Response:
     """By id or namespace."""
@@ -66,7 +66,7 @@ async def show(request: Request, source: str) -> Response:
     return answer(views.source_view(found, secrets=here.actor.may_decide))
 
 
-@router.delete("/{source}", response_model=shapes.SourceView)
+@router.delete("/{source}", response_model=SourceView)
 @needs("administer")
 async def remove(request: Request, source: str) -> Response:
     here = context(request)
@@ -74,7 +74,7 @@ async def remove(request: Request, source: str) -> Response:
     return answer(views.source_view(removed))
 
 
-@router.post("/{source}/refresh", response_model=shapes.RefreshedView)
+@router.post("/{source}/refresh", response_model=RefreshedView)
 @needs("administer")
 async def refresh(request: Request, source: str) -> Response:
     """Read the source again, and tell what has changed. When that fails the tools stay as they were."""

@@ -15,22 +15,22 @@ from executor.model.ids import now_ms
 from executor.model.tenancy import Workspace
 from executor.storage import executions, sources, workspaces
 from executor.surfaces import views
-from executor.surfaces.api import shapes
 from executor.surfaces.api.answers import PROBLEMS, answer
 from executor.surfaces.api.context import EdgeRoute, context, needs, public
+from executor.surfaces.api.shapes.system import Doctor, Health, StatusView
 from executor.surfaces.front import healthy
 
 router = APIRouter(route_class=EdgeRoute, tags=["daemon"], responses=PROBLEMS)
 
 
-@router.get("/healthz", response_model=shapes.Health)
+@router.get("/healthz", response_model=Health)
 @public
 async def health() -> Response:
     """Public, and says nothing but that it answers. The front answers it, even before this is loaded."""
     return healthy()
 
 
-@router.get("/v1/status", response_model=shapes.StatusView)
+@router.get("/v1/status", response_model=StatusView)
 @needs("discover")
 async def status(request: Request) -> Response:
     here = context(request)
@@ -57,7 +57,7 @@ async def status(request: Request) -> Response:
     )
 
 
-@router.get("/v1/doctor", response_model=shapes.Doctor)
+@router.get("/v1/doctor", response_model=Doctor)
 @needs("administer")
 async def doctor(request: Request) -> Response:
     """Every check with what to do about it."""

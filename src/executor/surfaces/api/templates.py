@@ -10,14 +10,14 @@ from starlette.responses import Response
 
 from executor.sources.templates import Template, known
 from executor.surfaces import views
-from executor.surfaces.api import shapes
 from executor.surfaces.api.answers import PROBLEMS, answer
 from executor.surfaces.api.context import EdgeRoute, needs
+from executor.surfaces.api.shapes.sources import TemplatePage
 
 router = APIRouter(prefix="/v1/templates", route_class=EdgeRoute, tags=["sources"], responses=PROBLEMS)
 
 
-@router.get("", response_model=shapes.TemplatePage)
+@router.get("", response_model=TemplatePage)
 @needs("discover")
 async def listing(request: Request) -> Response:
     """The `id` of each can be given as the `location` of a source."""

@@ -9,14 +9,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from executor.model.tool import Effect
-from executor.surfaces.api import shapes
 from executor.surfaces.api.answers import PROBLEMS, answer
 from executor.surfaces.api.context import EdgeRoute, context, needs
+from executor.surfaces.api.shapes.tools import ToolMatches, ToolPage
 
 router = APIRouter(prefix="/v1/tools", route_class=EdgeRoute, tags=["tools"], responses=PROBLEMS)
 
 
-@router.get("", response_model=shapes.ToolPage)
+@router.get("", response_model=ToolPage)
 @needs("discover")
 async def page(
     request: Request,
@@ -32,7 +32,7 @@ async def page(
     return answer({"items": items, "next": items[-1]["path"] if len(items) == limit else None})
 
 
-@router.get("/search", response_model=shapes.ToolMatches)
+@router.get("/search", response_model=ToolMatches)
 @needs("discover")
 async def search(
     request: Request,

@@ -1,0 +1,82 @@
+"""Rules, and what they decide."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from executor.surfaces.api.shapes.base import Effect, Shape
+
+Action = Literal["allow", "require_approval", "deny"]
+
+
+class ConditionView(Shape):
+    path: str
+    test: Literal["equals", "one_of", "matches", "at_most", "at_least"]
+    value: Any
+
+
+class PolicyView(Shape):
+    id: str | None
+    level: Literal["organization", "workspace", "toolkit"]
+    position: int
+    pattern: str
+    action: Action
+    conditions: list[ConditionView]
+    actor: str | None
+    actor_id: str | None
+    source: str | None
+    source_id: str | None
+    effect: Effect | None
+    note: str
+    text: str
+    created_by: str | None
+    created_at: str | None
+
+
+class PolicyPage(Shape):
+    items: list[PolicyView]
+
+
+class JudgementView(Shape):
+    action: Action
+    policy_id: str | None
+    reason: str
+    policy: PolicyView | None
+
+
+class DecisionView(JudgementView):
+    effect: Effect
+
+
+class MatchesView(Shape):
+    count: int
+    tools: list[str]
+
+
+class ChangeView(Shape):
+    execution_id: str
+    seq: int
+    path: str
+    actor: str
+    state: str
+    at: str
+    before: JudgementView
+    after: JudgementView
+
+
+class BeforeAndAfter(Shape):
+    before: JudgementView
+    after: JudgementView
+
+
+class SimulationView(Shape):
+    decision: BeforeAndAfter | None
+    judged: int
+    changed: list[ChangeView]
+    next: str | None
+
+
+class AlwaysView(Shape):
+    rule: PolicyView
+    position: int | None
+    matches: MatchesView

@@ -1,0 +1,46 @@
+"""The daemon itself."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from executor.surfaces.api.shapes.base import Shape
+
+
+class Check(Shape):
+    name: str
+    status: Literal["ok", "warning", "failure"]
+    message: str
+    hint: str
+
+
+class Doctor(Shape):
+    checks: list[Check]
+
+
+class WorkspaceView(Shape):
+    id: str
+    name: str
+
+
+class SandboxView(Shape):
+    runtime: str
+    workers: int
+    layers: list[str]
+
+
+class StatusView(Shape):
+    version: str
+    pid: int
+    address: str
+    started_at: str
+    uptime_seconds: float
+    workspace: WorkspaceView
+    executions: dict[str, int]
+    sources: int
+    tools: int
+    sandbox: SandboxView
+
+
+class Health(Shape):
+    ok: bool
