@@ -18,7 +18,7 @@ class Doctor(Shape):
     checks: list[Check]
 
 
-class WorkspaceView(Shape):
+class WorkspaceName(Shape):
     id: str
     name: str
 
@@ -35,7 +35,7 @@ class StatusView(Shape):
     address: str
     started_at: str
     uptime_seconds: float
-    workspace: WorkspaceView
+    workspace: WorkspaceName
     executions: dict[str, int]
     sources: int
     tools: int
