@@ -33,6 +33,7 @@ _answer = Prepared(
         failure=sa.bindparam("new_failure"),
         done_seq=sa.bindparam("new_done_seq"),
         done_ms=sa.bindparam("new_done_ms"),
+        artifact_id=sa.bindparam("new_artifact_id"),
     )
 )
 
@@ -55,6 +56,7 @@ def answer(c: Connection, call: Call) -> None:
         "new_failure": dump(call.failure) if call.failure is not None else None,
         "new_done_seq": call.done_seq,
         "new_done_ms": call.done_ms,
+        "new_artifact_id": call.artifact_id or None,
     }
     _answer(c, values)
 
@@ -96,6 +98,7 @@ def _values(call: Call) -> dict[str, Any]:
         "done_ms": call.done_ms,
         "created_at": call.created_at,
         "started_at": call.started_at,
+        "artifact_id": call.artifact_id or None,
     }
 
 
@@ -118,4 +121,5 @@ def _call(row: Any) -> Call:
         done_ms=row.done_ms,
         created_at=row.created_at,
         started_at=row.started_at,
+        artifact_id=row.artifact_id or "",
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from executor.model.artifact import Artifact
 from executor.model.digest import digest
 from executor.model.event import Event
 from executor.model.execution import Call, Execution
@@ -39,15 +40,20 @@ def time(milliseconds: int | None) -> str | None:
     return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def execution_view(outcome: Outcome, base_url: str, *, read: Read = fragment) -> View:
-    """`read` decides what becomes of JSON text: a fragment for bytes on a wire, `orjson.loads` for a value."""
-    execution = outcome.execution
+def execution_view(outcome: Outcome, base_url: str, *, read: Read = fragment, whole: bool = True) -> View:
+    """`read` decides what becomes of JSON text: a fragment for bytes on a wire, `orjson.loads` for a value.
+
+    Not `whole`: of a large result, which is kept as `artifact`, the preview is told.
+    """
+    execution, kept = outcome.execution, outcome.artifact
+    result = None if execution.result is None or (kept and not whole) else read(execution.result)
     return {
         "executionId": execution.id,
         "status": execution.status,
         "language": execution.language,
         "runtime": execution.runtime,
-        "result": None if execution.result is None else read(execution.result),
+        "result": _preview(kept).get("value") if kept and not whole else result,
+        "artifact": artifact_view(kept) if kept else None,
         "error": execution.failure.to_dict() if execution.failure else None,
         "interactions": [interaction_view(interaction, base_url) for interaction in outcome.interactions],
         "logs": [{"level": line.level, "text": line.text, "at": time(line.at)} for line in outcome.logs],
@@ -71,7 +77,33 @@ def execution_summary(execution: Execution) -> View:
     }
 
 
-def call_view(call: Call, *, read: Read = fragment) -> View:
+def artifact_view(artifact: Artifact, *, preview: bool = False) -> View:
+    """`cut` tells what its preview leaves out; the preview itself only if asked for."""
+    shown = _preview(artifact)
+    return {
+        "id": artifact.id,
+        "executionId": artifact.execution_id,
+        "call": artifact.call_seq or None,
+        "name": artifact.name,
+        "mediaType": artifact.media_type,
+        "size": artifact.size,
+        "digest": artifact.digest,
+        "cut": shown.get("cut", []),
+        "uncounted": shown.get("more", 0),
+        "preview": shown.get("value") if preview else None,
+        "createdAt": time(artifact.created_at),
+        "deletedAt": time(artifact.deleted_at),
+    }
+
+
+def _preview(artifact: Artifact) -> View:
+    shown: View = orjson.loads(artifact.preview or "{}")
+    return shown
+
+
+def call_view(call: Call, *, read: Read = fragment, kept: Artifact | None = None) -> View:
+    """`kept` is where a large result is; without the result itself, the preview is told."""
+    result = None if call.result is None else read(call.result)
     return {
         "seq": call.seq,
         "kind": call.kind,
@@ -80,7 +112,8 @@ def call_view(call: Call, *, read: Read = fragment) -> View:
         "state": call.state,
         "effect": call.effect,
         "schemaDigest": call.schema_digest or None,
-        "result": None if call.result is None else read(call.result),
+        "result": _preview(kept).get("value") if kept and call.result is None else result,
+        "artifact": artifact_view(kept) if kept else None,
         "error": call.failure,
         "createdAt": time(call.created_at),
         "startedAt": time(call.started_at),

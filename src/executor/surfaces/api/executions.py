@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
+from sqlalchemy.engine import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -13,10 +14,10 @@ from executor.errors import Forbidden, InvalidRequest
 from executor.execution.engine import seen
 from executor.execution.outcome import Outcome
 from executor.model.execution import Execution
-from executor.storage import calls, events, executions
+from executor.storage import artifacts, calls, events, executions
 from executor.surfaces import views, waiting
 from executor.surfaces.api.answers import PROBLEMS, answer
-from executor.surfaces.api.bodies import DEFAULT_WAIT, MAX_WAIT, NewExecution, Resume
+from executor.surfaces.api.bodies import MAX_WAIT, NewExecution, Resume, Told
 from executor.surfaces.api.context import Context, EdgeRoute, context, needs
 from executor.surfaces.api.shapes.base import Status
 from executor.surfaces.api.shapes.events import EventPage
@@ -43,7 +44,7 @@ async def execute(request: Request, body: NewExecution) -> Response:
         seconds=body.wait,
     )
     outcome = await here.held.hold(run)
-    view = views.execution_view(outcome, here.executor.settings.address)
+    view = views.execution_view(outcome, here.executor.settings.address, whole=body.result == "whole")
     return answer(view, 201, {"Location": f"/v1/executions/{outcome.execution.id}"})
 
 
@@ -72,18 +73,19 @@ async def show(
     execution_id: str,
     wait: Annotated[float, Query(ge=0, le=MAX_WAIT, allow_inf_nan=False)] = 0,
     include: str = "",
+    result: Told = "whole",
 ) -> Response:
-    """`include=calls,code` adds those."""
-    here = context(request)
+    """`include=calls,code` adds those. `result=preview` leaves large results where they are kept."""
+    here, whole = context(request), result == "whole"
     parts = set(filter(None, include.split(",")))
     if not parts <= PARTS:
         raise InvalidRequest(f"include={include!r} names something unknown", hint="use calls, code or both")
-    outcome = await waiting.wait(here.executor, here.held, here.actor, execution_id, wait)
-    view = views.execution_view(outcome, here.executor.settings.address)
+    outcome = await waiting.wait(here.executor, here.held, here.actor, execution_id, wait, whole=whole)
+    view = views.execution_view(outcome, here.executor.settings.address, whole=whole)
     if "code" in parts:
         view["code"] = outcome.execution.code
     if "calls" in parts:
-        view["calls"] = await _calls(here, execution_id)
+        view["calls"] = await _calls(here, execution_id, whole=whole)
     return answer(view)
 
 
@@ -92,8 +94,10 @@ async def show(
 async def resume(request: Request, execution_id: str, body: Resume | None = None) -> Response:
     """Wait again for an execution. This decides nothing: a paused one goes on when an operator has decided."""
     here = context(request)
-    seconds = DEFAULT_WAIT if body is None else body.wait
-    return _shown(here, await waiting.resume(here.executor, here.held, here.actor, execution_id, seconds))
+    body = body or Resume()
+    whole = body.result == "whole"
+    resumed = waiting.resume(here.executor, here.held, here.actor, execution_id, body.wait, whole=whole)
+    return _shown(here, await resumed, whole=whole)
 
 
 @router.post("/{execution_id}/cancel", response_model=ExecutionView)
@@ -122,10 +126,11 @@ async def replay(request: Request, execution_id: str) -> Response:
 
 @router.get("/{execution_id}/calls", response_model=CallPage)
 @needs("execute", "read")
-async def journal(request: Request, execution_id: str) -> Response:
+async def journal(request: Request, execution_id: str, result: Told = "whole") -> Response:
+    """`result=preview` leaves large results where they are kept."""
     here = context(request)
     await _existing(here, execution_id)
-    return answer({"items": await _calls(here, execution_id)})
+    return answer({"items": await _calls(here, execution_id, whole=result == "whole")})
 
 
 @router.get("/{execution_id}/logs", response_model=LogPage)
@@ -157,10 +162,16 @@ async def _existing(here: Context, execution_id: str) -> Execution:
     return seen(here.actor, found, execution_id)
 
 
-async def _calls(here: Context, execution_id: str) -> list[dict[str, Any]]:
-    found = await here.executor.database.read(lambda c: calls.of_execution(c, here.workspace_id, execution_id))
-    return [views.call_view(call) for call in found]
+async def _calls(here: Context, execution_id: str, *, whole: bool) -> list[dict[str, Any]]:
+    def job(c: Connection) -> list[dict[str, Any]]:
+        found = calls.of_execution(c, here.workspace_id, execution_id)
+        large = any(call.artifact_id for call in found)
+        kept = artifacts.of_execution(c, here.workspace_id, execution_id) if large else {}
+        shown = artifacts.filled_calls(c, found) if whole else found
+        return [views.call_view(call, kept=kept.get(call.artifact_id)) for call in shown]
+
+    return await here.executor.database.read(job)
 
 
-def _shown(here: Context, outcome: Outcome) -> Response:
-    return answer(views.execution_view(outcome, here.executor.settings.address))
+def _shown(here: Context, outcome: Outcome, *, whole: bool = True) -> Response:
+    return answer(views.execution_view(outcome, here.executor.settings.address, whole=whole))
