@@ -215,8 +215,10 @@ class Journal:
             if happened:
                 events.append_all(c, execution.workspace_id, execution.id, happened, by=execution)
 
-        self._pending.append(self._database.write(whole))
-        return self._pending[-1]
+        written = self._database.write(whole)
+        written.add_done_callback(look_at)
+        self._pending.append(written)
+        return written
 
     async def durable(self) -> None:
         """Until everything so far is committed; whoever asks, also while the run itself waits."""
@@ -228,6 +230,12 @@ class Journal:
     def _hold(self, job: Job, happened: Happened) -> None:
         self._held.append(job)
         self._happened += happened
+
+
+def look_at(written: asyncio.Future[Any]) -> None:
+    """A run that was cancelled awaits nothing any more; whoever does is told what went wrong all the same."""
+    if not written.cancelled():
+        written.exception()
 
 
 def close_in(c: Connection, workspace_id: str, execution_id: str, *, by: Actor | Execution) -> list[dict[str, Any]]:

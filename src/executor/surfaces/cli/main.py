@@ -36,6 +36,7 @@ COMMANDS = {
     "tools": "Find tools and read their signatures.",
     "policies": "Rules that allow, ask or deny.",
     "audit": "Who did what, and whether the record is whole.",
+    "web": "Open the web UI, signed in.",
     "login": "Sign in with a browser, by a link that works once.",
     "keys": "Keys for programs that act for you.",
     "agents": "Agents with tokens of their own.",
