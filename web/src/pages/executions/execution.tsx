@@ -14,6 +14,7 @@ import { Loaded } from "@/ui/states";
 import { Tabs } from "@/ui/tabs";
 import { Ago, useNow } from "@/ui/time";
 import { Acts } from "./acts";
+import { artifactsTab } from "./artifacts";
 import { Calls } from "./calls";
 import { Events } from "./events";
 import { Log } from "./log";
@@ -104,6 +105,7 @@ function Parts({ execution }: { execution: Execution }) {
     { id: "calls", title: `Calls (${execution.calls?.length ?? 0})`, content: <Calls execution={execution} /> },
     { id: "log", title: `Log (${execution.logs.length})`, content: <Log lines={execution.logs} /> },
     { id: "events", title: "Events", content: <Events execution={execution} /> },
+    artifactsTab(execution),
   ];
   return (
     <div className="card px-4 py-3">

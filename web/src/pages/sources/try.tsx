@@ -16,7 +16,7 @@ export function TryIt({ tool }: { tool: Tool }) {
   const [wrong, setWrong] = useState<Record<string, string>>({});
   const [sent, setSent] = useState("");
   const run = useMutation({
-    mutationFn: (code: string) => post<Execution>("/v1/executions", { code, wait: 20 }),
+    mutationFn: (code: string) => post<Execution>("/v1/executions", { code, wait: 20, result: "preview" }),
   });
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
