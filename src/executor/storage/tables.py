@@ -204,6 +204,7 @@ executions = Table(
     Column("runtime", String, nullable=False, server_default="typescript"),
     Column("origin", String, nullable=False, default="", server_default=""),
     Index(None, "workspace_id", "status", "id"),
+    Index(None, "workspace_id", "actor_id", "id"),
 )
 
 calls = Table(
@@ -227,6 +228,7 @@ calls = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("started_at", BigInteger),
     UniqueConstraint("execution_id", "done_seq"),
+    Index(None, "workspace_id", "path", "execution_id"),
 )
 
 interactions = Table(
