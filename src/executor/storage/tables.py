@@ -205,6 +205,7 @@ executions = Table(
     Column("origin", String, nullable=False, default="", server_default=""),
     Column("artifact_id", String),
     Index(None, "workspace_id", "status", "id"),
+    Index(None, "workspace_id", "actor_id", "id"),
 )
 
 calls = Table(
@@ -229,6 +230,7 @@ calls = Table(
     Column("started_at", BigInteger),
     Column("artifact_id", String),
     UniqueConstraint("execution_id", "done_seq"),
+    Index(None, "workspace_id", "path", "execution_id"),
 )
 
 # `call_seq` is 0 for the result of the execution itself. An execution or a call whose result is here names it.

@@ -40,8 +40,8 @@ class Client:
         self._connection: Connection | None = None
 
     def get(self, path: str, *, seconds: float = ANSWER_SECONDS, **query: Any) -> Any:
-        given = {name: value for name, value in query.items() if value not in (None, "")}
-        return self.request("GET", f"{path}?{urlencode(given)}" if given else path, seconds=seconds)
+        given = {name: value for name, value in query.items() if value not in (None, "", [])}
+        return self.request("GET", f"{path}?{urlencode(given, doseq=True)}" if given else path, seconds=seconds)
 
     def post(self, path: str, body: Mapping[str, Any] | None = None, *, seconds: float = ANSWER_SECONDS) -> Any:
         return self.request("POST", path, body or {}, seconds=seconds)
