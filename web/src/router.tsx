@@ -61,13 +61,13 @@ const routes = [
     ...under,
     path: "/sources/add",
     component: lazyRouteComponent(() => import("@/pages/sources/add"), "AddSourcePage"),
-    validateSearch: texts("location", "kind"),
+    validateSearch: texts("location", "kind", "connected"),
   }),
   createRoute({
     ...under,
     path: "/sources/$id",
     component: lazyRouteComponent(() => import("@/pages/sources/source"), "SourcePage"),
-    validateSearch: texts("tool", "q", "tab"),
+    validateSearch: texts("tool", "q", "tab", "view", "at"),
   }),
   createRoute({
     ...under,

@@ -16,6 +16,7 @@ from executor.model.execution import Call, Execution
 from executor.model.interaction import Interaction
 from executor.model.policy import Policy
 from executor.model.source import Source
+from executor.storage.sources import hosted_as
 from executor.surfaces.text import escape, shorten
 
 if TYPE_CHECKING:
@@ -257,6 +258,7 @@ def source_view(source: Source, *, secrets: bool = False) -> View:
         "command": list((source.config.get("command") or ())[: None if secrets else 1]) or None,
         "baseUrl": source.config.get("base_url") or None,
         "transport": source.config.get("transport") or None,
+        "hosted": hosted_as(source) or None,
         "headers": header_names(source.config),
         "auth": [auth_view(one) for one in source.config.get("auth") or ()],
         "toolCount": source.tool_count,

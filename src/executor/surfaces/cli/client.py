@@ -55,6 +55,10 @@ class Client:
 
     def content(self, path: str, *, seconds: float = ANSWER_SECONDS) -> bytes:
         """An answer as the bytes that it is."""
+        return self.raw(path, seconds=seconds).body
+
+    def raw(self, path: str, *, seconds: float = ANSWER_SECONDS) -> Answer:
+        """An answer as it came, with its headers."""
         headers = {"Authorization": f"Bearer {self._token}", **workspace_header()}
         try:
             answer = self._connected(seconds).request("GET", path, headers, None, seconds=seconds)
@@ -63,7 +67,7 @@ class Client:
             raise self._lost(error) from error
         if answer.status >= 400:
             _value(answer)
-        return answer.body
+        return answer
 
     def delete(self, path: str) -> Any:
         return self.request("DELETE", path)
