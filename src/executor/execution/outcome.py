@@ -34,10 +34,16 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class ReplayReport:
-    """Whether the journal alone gives the recorded outcome again; `detail` says what differs."""
+    """Whether the journal alone gives the recorded outcome again; `detail` says what differs.
+
+    `recorded` and `replayed` are JSON text of both: of the call with that number, or else of the outcome.
+    """
 
     matches: bool
     detail: str
+    call: int | None = None
+    recorded: str | None = None
+    replayed: str | None = None
 
 
 def log_line(event: Event) -> LogLine:

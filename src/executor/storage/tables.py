@@ -162,6 +162,33 @@ definitions = Table(
     Column("links", Text, nullable=False),
 )
 
+# The text that a source was last read from, compressed.
+documents = Table(
+    "documents",
+    metadata,
+    Column("source_id", String, ForeignKey("sources.id", ondelete="CASCADE"), primary_key=True),
+    workspace_column(),
+    Column("media_type", String, nullable=False),
+    Column("digest", String, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    Column("read_at", BigInteger, nullable=False),
+)
+
+# Each reading that changed a source's tools: `entries` are their versions before and after, compressed.
+revisions = Table(
+    "revisions",
+    metadata,
+    Column("source_id", String, ForeignKey("sources.id", ondelete="CASCADE"), primary_key=True),
+    Column("at", BigInteger, primary_key=True),
+    workspace_column(),
+    Column("added", Integer, nullable=False),
+    Column("removed", Integer, nullable=False),
+    Column("changed", Integer, nullable=False),
+    Column("reworded", Integer, nullable=False),
+    Column("entries", LargeBinary, nullable=False),
+)
+
 # `level` is organization, workspace or toolkit; `owner_id` names the one it belongs to.
 policies = Table(
     "policies",
@@ -205,6 +232,7 @@ executions = Table(
     Column("origin", String, nullable=False, default="", server_default=""),
     Column("artifact_id", String),
     Index(None, "workspace_id", "status", "id"),
+    Index(None, "workspace_id", "actor_id", "id"),
 )
 
 calls = Table(
@@ -229,6 +257,7 @@ calls = Table(
     Column("started_at", BigInteger),
     Column("artifact_id", String),
     UniqueConstraint("execution_id", "done_seq"),
+    Index(None, "workspace_id", "path", "execution_id"),
 )
 
 # `call_seq` is 0 for the result of the execution itself. An execution or a call whose result is here names it.

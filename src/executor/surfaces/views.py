@@ -16,12 +16,14 @@ from executor.model.execution import Call, Execution
 from executor.model.interaction import Interaction
 from executor.model.policy import Policy
 from executor.model.source import Source
+from executor.storage.sources import hosted_as
 from executor.surfaces.text import escape, shorten
 
 if TYPE_CHECKING:
     from executor.catalog.changes import Refreshed
     from executor.execution.outcome import Outcome
     from executor.sources.kind import Probe
+    from executor.storage.calls import Head
 
 View = dict[str, Any]
 Read = Callable[[str], Any]
@@ -63,7 +65,7 @@ def execution_view(outcome: Outcome, base_url: str, *, read: Read = fragment, wh
     }
 
 
-def execution_summary(execution: Execution) -> View:
+def execution_summary(execution: Execution, actor: str = "", calls: int = 0) -> View:
     return {
         "executionId": execution.id,
         "status": execution.status,
@@ -71,10 +73,24 @@ def execution_summary(execution: Execution) -> View:
         "runtime": execution.runtime,
         "error": execution.failure.to_dict() if execution.failure else None,
         "preview": shorten(escape(" ".join(execution.code[:400].split())), 120),
+        "calls": calls,
+        **submitted_by(execution, actor),
         "createdAt": time(execution.created_at),
         "updatedAt": time(execution.updated_at),
         "finishedAt": time(execution.finished_at),
     }
+
+
+def submitted_by(execution: Execution, actor: str) -> View:
+    return {"actorId": execution.actor_id, "actor": actor or None, "through": through(execution.origin)}
+
+
+def through(origin: str) -> str | None:
+    """The surface that the credential is made for; any other program that holds it looks the same."""
+    words = origin.split()
+    if not words:
+        return None
+    return "mcp" if words[-1] == "mcp" else {"operator_token": "cli", "browser": "web"}.get(words[0], "api")
 
 
 def artifact_view(artifact: Artifact, *, preview: bool = False) -> View:
@@ -119,6 +135,16 @@ def call_view(call: Call, *, read: Read = fragment, kept: Artifact | None = None
         "startedAt": time(call.started_at),
         "finishedAt": time(call.done_ms),
     }
+
+
+def call_head(head: Head) -> View:
+    """A call among many: how it went, without what was sent and answered."""
+    view = call_view(head.call, read=str)
+    preview = shorten(escape(view.pop("arguments") or ""), 120)
+    del view["result"]
+    if view["error"]:
+        view["error"] = {name: view["error"].get(name, "") for name in ("code", "message", "hint")}
+    return {**view, "preview": preview, "argumentsDigest": head.call.arguments_digest, "resultSize": head.size}
 
 
 def interaction_view(interaction: Interaction, base_url: str) -> View:
@@ -232,6 +258,7 @@ def source_view(source: Source, *, secrets: bool = False) -> View:
         "command": list((source.config.get("command") or ())[: None if secrets else 1]) or None,
         "baseUrl": source.config.get("base_url") or None,
         "transport": source.config.get("transport") or None,
+        "hosted": hosted_as(source) or None,
         "headers": header_names(source.config),
         "auth": [auth_view(one) for one in source.config.get("auth") or ()],
         "toolCount": source.tool_count,

@@ -111,6 +111,10 @@ class NewSource(Body):
     options: dict[str, Any] = {}
 
 
+class SourceChange(Body):
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+
+
 class NewPolicy(Rule):
     position: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
 

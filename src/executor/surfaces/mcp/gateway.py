@@ -39,8 +39,9 @@ class EngineGateway:
         """The operator's token stands for this installation's own agent here, so that both see the same executions."""
         asking, local = ASKING.get(), self._executor.tenancy
         if asking.via == "operator_token" and asking.workspace_id == local.workspace.id:
-            return replace(local.agent, via=asking.via, address=asking.address)
-        return replace(asking, permissions=AGENT & (OWNER if asking.permissions is None else asking.permissions))
+            return replace(local.agent, via=asking.via, address=asking.address, door="mcp")
+        held = OWNER if asking.permissions is None else asking.permissions
+        return replace(asking, permissions=AGENT & held, door="mcp")
 
     def _view(self, outcome: Outcome) -> View:
         return execution_view(outcome, self._executor.settings.address, read=orjson.loads, whole=False)
