@@ -46,6 +46,7 @@ export type Tool = {
   signature: string;
   deprecated: boolean;
   inputSchema?: unknown;
+  exampleArguments?: object | null;
   outputSchema?: unknown;
 };
 

@@ -33,7 +33,7 @@ export function Review({ probe, wish }: { probe: Probe; wish: Wish }) {
     value: chosen[name],
     onChange: (event: { target: { value: string } }) => setChosen({ ...chosen, [name]: event.target.value }),
   });
-  const asked = { ...wish, location: wish.location ?? "", kind: probe.kind };
+  const asked = requestOf(wish, probe);
   return (
     <Section title="2. Is this it?">
       <form onSubmit={submit} className="space-y-4">
@@ -68,7 +68,7 @@ function useConnect(wish: Wish, probe: Probe, consent: boolean, say: (text: stri
   const navigate = useNavigate();
   return useMutation({
     mutationFn: (chosen: Chosen) => {
-      const body = { ...wish, location: wish.location ?? "", kind: probe.kind, consent, ...trimmed(chosen) };
+      const body = { ...requestOf(wish, probe), consent, ...trimmed(chosen) };
       return follow<Source>("/v1/sources", body, say);
     },
     onSuccess: (source) => {
@@ -79,11 +79,16 @@ function useConnect(wish: Wish, probe: Probe, consent: boolean, say: (text: stri
   });
 }
 
+/** Exactly what was found: the address that was given may only have led to it. */
+function requestOf(wish: Wish, probe: Probe) {
+  const given = wish.document !== undefined || wish.command;
+  return { ...wish, location: (given ? wish.location : probe.location) ?? "", kind: probe.kind };
+}
+
 function chosenOf(probe: Probe): Chosen {
   return { namespace: probe.namespace ?? "", name: probe.name ?? "", baseUrl: probe.baseUrl ?? "" };
 }
 
-/** Only what differs from what the source says of itself is fixed. A GraphQL endpoint is its own address. */
 function trimmed({ namespace, name, baseUrl }: Chosen): Chosen {
   return { namespace: namespace.trim(), name: name.trim(), baseUrl: baseUrl.trim() };
 }

@@ -18,7 +18,9 @@ import { asSchema, resolved } from "./schema";
 export function TryIt({ tool }: { tool: Tool }) {
   const root = asSchema(tool.inputSchema);
   const fields = fieldsOf(resolved(root, root));
-  const [drafts, setDrafts] = useState<{ [name: string]: Draft }>(() => initialFields(fields, root));
+  const [drafts, setDrafts] = useState<{ [name: string]: Draft }>(() =>
+    initialFields(fields, root, tool.exampleArguments ?? {}),
+  );
   const [json, setJson] = useState<string | null>(null);
   const [problems, setProblems] = useState<Problems>({});
   const [sent, setSent] = useState("");
