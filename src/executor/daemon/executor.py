@@ -81,12 +81,14 @@ class Executor:
         flood = Flood(
             database, self.feed, ApprovalLimits(settings.approval_limit_execution, settings.approval_limit_actor)
         )
-        self.door = Door(self.catalog, self.rules, Permits(database, self.feed), flood, self.connections)
+        permits = Permits(database, self.feed)
+        self.door = Door(self.catalog, self.rules, permits, flood, self.connections, database=database)
         self.runtime = sandboxes.runtime
         self.runtimes = sandboxes.runtimes
         self.remote_runs = sandboxes.remote_runs
         self.limits = Limits(**asdict(settings.limits))
-        dispatch = LocalDispatch(database, self.door, self.runtimes, settings.approval_ttl_seconds * 1000)
+        ttl_ms = settings.approval_ttl_seconds * 1000
+        dispatch = LocalDispatch(database, self.door, self.runtimes, ttl_ms, settings.inline_bytes)
         self.checker = Checker(
             self.catalog, Shelf(self.door, self.catalog), tuple(BUILTINS.values()), settings.state_dir / "checking"
         )

@@ -14,6 +14,7 @@ from executor import __version__
 from executor.daemon.executor import Executor
 from executor.errors import ExecutorError
 from executor.surfaces.api import (
+    artifacts,
     audit,
     auth,
     catalog,
@@ -44,6 +45,7 @@ from executor.surfaces.waiting import Held
 
 NOUNS = (
     executions,
+    artifacts,
     interactions,
     sources,
     readings,

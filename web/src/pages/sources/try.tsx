@@ -25,7 +25,9 @@ export function TryIt({ tool }: { tool: Tool }) {
   const [problems, setProblems] = useState<Problems>({});
   const [sent, setSent] = useState("");
   const form = useRef<HTMLFormElement>(null);
-  const run = useMutation({ mutationFn: (code: string) => post<Execution>("/v1/executions", { code, wait: 20 }) });
+  const run = useMutation({
+    mutationFn: (code: string) => post<Execution>("/v1/executions", { code, wait: 20, result: "preview" }),
+  });
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const told = json === null ? collect(fields, drafts, root) : written(json);
