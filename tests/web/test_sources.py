@@ -25,7 +25,7 @@ ORDER = {
     "type": "object",
     "required": ["customer", "size", "address"],
     "properties": {
-        "customer": {"type": "string", "minLength": 2, "example": "Ada"},
+        "customer": {"type": "string", "minLength": 2},
         "size": {"enum": ["small", "large"], "description": "How much fits in."},
         "count": {"type": "integer", "minimum": 1, "maximum": 9, "default": 1},
         "gift": {"type": "boolean"},
@@ -111,7 +111,7 @@ def test_an_empty_page_leads_to_a_first_call_and_to_one_that_asks(visit: Open, d
     page.goto("/")
     expect(steps.get_by_text("done").first).to_be_attached()
     steps.get_by_role("link", name="Refund an invoice").click()
-    page.get_by_label("id", exact=True).fill("inv_1001")
+    expect(page.get_by_label("id", exact=True)).to_have_value("inv_1001")
     page.get_by_label("amount", exact=True).fill("0")
     page.get_by_role("button", name="Call it").click()
     expect(page.get_by_role("alert")).to_contain_text("more than 0")
@@ -180,7 +180,7 @@ def test_the_form_follows_the_schema_and_says_what_is_wrong_before_anything_is_s
 ) -> None:
     daemon.post("/v1/policies", {"pattern": "store.orders.createOrder", "action": "allow"})
     page = visit("/sources/store?tool=store.orders.createOrder&tab=try")
-    expect(page.get_by_label("customer", exact=True)).to_have_value("Ada")
+    expect(page.get_by_label("customer", exact=True)).to_have_value("")
     page.get_by_label("customer", exact=True).fill("A")
     page.get_by_label("count (optional)").fill("12")
     before = len(store.requests)

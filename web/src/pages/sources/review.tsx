@@ -34,13 +34,14 @@ export function Review({ probe, wish }: { probe: Probe; wish: Wish }) {
     onChange: (event: { target: { value: string } }) => setChosen({ ...chosen, [name]: event.target.value }),
   });
   const asked = requestOf(wish, probe);
+  const own = { placeholder: runs ? "As the server calls itself" : undefined };
   return (
     <Section title="2. Is this it?">
       <form onSubmit={submit} className="space-y-4">
         <Found probe={probe} />
         <div className="grid gap-3 sm:grid-cols-2">
-          <TextField label="Namespace" {...field("namespace")} hint="The first part of every tool's path" />
-          <TextField label="Name" {...field("name")} hint="For people" />
+          <TextField label="Namespace" {...field("namespace")} hint="The first part of every tool's path" {...own} />
+          <TextField label="Name" {...field("name")} hint="For people" {...own} />
           {probe.kind !== "mcp" && probe.kind !== "python" && (
             <TextField label="Where calls are sent" {...field("baseUrl")} />
           )}
@@ -136,7 +137,8 @@ function Found({ probe }: { probe: Probe }) {
         ["Transport", visible(probe.transport ?? "")],
         [
           "Credential",
-          probe.auth.map((one) => `${visible(one.name)} (${visible(one.type)})`).join(", ") || "none is asked for",
+          probe.auth.map((one) => `${visible(one.name)} (${visible(one.type)})`).join(", ") ||
+            (probe.transport === "stdio" ? "" : "none is asked for"),
         ],
         ["Note", visible(probe.note ?? "")],
       ]}

@@ -61,20 +61,26 @@ export function fieldsOf(schema: Schema): Field[] {
 export function initial(given: Schema, root: Schema, required: boolean, name = "", depth = 0): Draft {
   if (!required) return undefined;
   const shape = shapeOf(given, root, name, depth);
-  if (shape.kind === "object") return initialFields(shape.fields, root, {}, depth + 1);
+  if (shape.kind === "object") return initialFields(shape.fields, root, {}, true, depth + 1);
   if (shape.kind === "list") return [];
   const example = exampleOf(shape.schema);
   if (example === undefined) return shape.kind === "choice" && shape.options.length === 1 ? "0" : "";
-  return draftOf(example, shape, root, depth);
+  return draftOf(example, shape, root, true, depth);
 }
 
-/** `example` are arguments that are known to be accepted. */
-export function initialFields(fields: Field[], root: Schema, example: object, depth = 0): { [name: string]: Draft } {
+/** `example` are arguments that are accepted, if not `meant`, with the names of fields where nothing better is known. */
+export function initialFields(
+  fields: Field[],
+  root: Schema,
+  example: object,
+  meant = true,
+  depth = 0,
+): { [name: string]: Draft } {
   const known = example as Record<string, unknown>;
   const made = fields.map(({ name, schema, required }) => {
-    const has = known[name] !== undefined;
+    const has = known[name] !== undefined && (meant || (required && known[name] !== name));
     const draft = has
-      ? draftOf(known[name], shapeOf(schema, root, name, depth), root, depth)
+      ? draftOf(known[name], shapeOf(schema, root, name, depth), root, meant, depth)
       : initial(schema, root, required, name, depth);
     return [name, draft] as const;
   });
@@ -82,16 +88,16 @@ export function initialFields(fields: Field[], root: Schema, example: object, de
 }
 
 /** A value as it would have been typed. */
-function draftOf(value: unknown, shape: Shape, root: Schema, depth: number): Draft {
+function draftOf(value: unknown, shape: Shape, root: Schema, meant: boolean, depth: number): Draft {
   switch (shape.kind) {
     case "choice":
       return String(Math.max(0, shape.options.indexOf(value)));
     case "list": {
       const item = shapeOf(shape.item, root, "", depth + 1);
-      return Array.isArray(value) ? value.map((one) => draftOf(one, item, root, depth + 1)) : [];
+      return Array.isArray(value) ? value.map((one) => draftOf(one, item, root, meant, depth + 1)) : [];
     }
     case "object":
-      return initialFields(shape.fields, root, typeof value === "object" && value ? value : {}, depth + 1);
+      return initialFields(shape.fields, root, typeof value === "object" && value ? value : {}, meant, depth + 1);
     case "json":
       return JSON.stringify(value, null, 2);
     case "text":
