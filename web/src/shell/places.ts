@@ -9,7 +9,8 @@ import {
   SquareTerminal,
 } from "lucide-react";
 
-export type Place = { to: string; title: string; icon: LucideIcon; key: string };
+/** `key` follows `g`. */
+export type Place = { to: string; title: string; icon: LucideIcon; key: "s" | "e" | "a" | "p" | "k" | "r" | "," };
 
 export const PLACES: Place[] = [
   { to: "/", title: "Sources", icon: Blocks, key: "s" },
