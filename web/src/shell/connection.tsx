@@ -15,14 +15,15 @@ const TEXTS: Record<Connection, string> = {
 export function ConnectionState({ short }: { short?: boolean }) {
   const connection = useConnection();
   const live = connection === "live";
+  const calm = live || connection === "connecting";
   const dot = live ? "bg-ok" : connection === "refused" ? "bg-bad" : "animate-pulse bg-warn";
   return (
     <div
       role="status"
-      className={`flex h-7 items-center gap-2 rounded-md px-2 text-xs ${live ? "text-dim" : "bg-warn-soft font-medium text-warn"}`}
+      className={`flex h-7 items-center gap-2 rounded-md px-2 text-xs ${calm ? "text-dim" : "bg-warn-soft font-medium text-warn"}`}
     >
       <span aria-hidden="true" className={`size-2 shrink-0 rounded-full ${dot}`} />
-      <span className={short && live ? "sr-only" : "whitespace-nowrap"}>{TEXTS[connection]}</span>
+      <span className={short && calm ? "sr-only" : "whitespace-nowrap"}>{TEXTS[connection]}</span>
       {connection === "reconnecting" && <Since />}
       {connection === "refused" && (
         <Link to="/sign-in" className="ml-auto underline">

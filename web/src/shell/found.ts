@@ -54,9 +54,9 @@ export function useFound(text: string, onHelp: () => void): { entries: Entry[]; 
   const entries = [
     ...exact(text),
     ...pages,
+    ...acts,
     ...things.connected,
     ...tools.entries,
-    ...acts,
     ...things.waiting,
     ...things.ran,
   ];

@@ -1,6 +1,6 @@
 import { useNavigate } from "@tanstack/react-router";
 import { Search } from "lucide-react";
-import { type KeyboardEvent, useDeferredValue, useEffect, useId, useRef, useState } from "react";
+import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { visible } from "@/text/visible";
 import { Dialog } from "@/ui/dialog";
 import { Kbd } from "@/ui/kbd";
@@ -19,7 +19,7 @@ export function Palette({ open, onClose, onHelp }: Props) {
 function Finder({ onClose, onHelp }: Omit<Props, "open">) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
-  const { entries, searching } = useFound(useDeferredValue(text.trim()), onHelp);
+  const { entries, searching } = useFound(text.trim(), onHelp);
   const navigate = useNavigate();
   const list = useId();
   const current = Math.min(at, Math.max(0, entries.length - 1));

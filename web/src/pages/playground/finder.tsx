@@ -1,5 +1,5 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { type KeyboardEvent, useDeferredValue, useId, useState } from "react";
+import { type KeyboardEvent, useId, useState } from "react";
 import { get, query } from "@/api/client";
 import { visible } from "@/text/visible";
 import { EffectBadge } from "@/ui/badge";
@@ -24,7 +24,7 @@ function Search({ language, onPick }: { language: Language; onPick: (call: strin
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const list = useId();
-  const found = useMatches(useDeferredValue(text.trim()));
+  const found = useMatches(text.trim());
   const pick = useMutation({
     mutationFn: (path: string) => describe(path, language),
     onSuccess: (tool, path) => onPick(tool.example ?? `await tools.${path}()`),

@@ -16,25 +16,25 @@ import { Sealing } from "./sealing";
 export function About() {
   const asked = useQuery(systemStatus);
   return (
-    <>
-      <Section title="This daemon">
-        <Loaded asked={asked} rows={6}>
-          {(status) => <Daemon status={status} />}
-        </Loaded>
-      </Section>
-      <Section title="Sandbox" about="What keeps code that runs here from everything but the tools it was given.">
-        <Loaded asked={asked} rows={4}>
-          {(status) => <Sealing sandbox={status.sandbox} />}
-        </Loaded>
-      </Section>
-      <DoctorSection />
-      <Section title="Licence and manual">
-        <p className="text-dim text-sm">
-          Executor is free software under the MIT licence. The manual is in the folder <code>docs</code> of its source;
-          `executor --help` tells every command, and /v1/openapi.json describes the API of this very daemon.
-        </p>
-      </Section>
-    </>
+    <Loaded asked={asked} rows={12}>
+      {(status) => (
+        <>
+          <Section title="This daemon">
+            <Daemon status={status} />
+          </Section>
+          <Section title="Sandbox" about="What keeps code that runs here from everything but the tools it was given.">
+            <Sealing sandbox={status.sandbox} />
+          </Section>
+          <Section title="Licence and manual">
+            <p className="text-dim text-sm">
+              Executor is free software under the MIT licence. The manual is in the folder <code>docs</code> of its
+              source; `executor --help` tells every command, and /v1/openapi.json describes the API of this very daemon.
+            </p>
+          </Section>
+          <DoctorSection />
+        </>
+      )}
+    </Loaded>
   );
 }
 

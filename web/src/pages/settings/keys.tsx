@@ -1,6 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { get } from "@/api/client";
 import { whoami } from "@/api/queries";
 import type { Agent, Key } from "@/api/types";
 import { visible } from "@/text/visible";
@@ -8,9 +7,10 @@ import { Badge } from "@/ui/badge";
 import { Choice, Tick } from "@/ui/field";
 import { Section } from "@/ui/page";
 import { Reserved } from "@/ui/reserved";
-import { Loaded } from "@/ui/states";
+import { Loaded, Skeleton } from "@/ui/states";
 import { Ago } from "@/ui/time";
 import { Maker } from "./maker";
+import { agents, keys } from "./queries";
 import { Row } from "./rows";
 
 const SCOPES: [string, string][] = [
@@ -25,7 +25,11 @@ const LIVES: [string, string][] = [
   ["", "until it is revoked"],
 ];
 
+/** Both at once: what comes below would move if one of them came later. */
 export function Keys() {
+  const mine = useQuery(keys);
+  const theirs = useQuery(agents);
+  if (mine.isPending || theirs.isPending) return <Skeleton rows={10} />;
   return (
     <>
       <PersonalKeys />
@@ -35,7 +39,7 @@ export function Keys() {
 }
 
 function PersonalKeys() {
-  const asked = useQuery({ queryKey: ["keys"], queryFn: () => get<{ items: Key[] }>("/v1/keys") });
+  const asked = useQuery(keys);
   const [scopes, setScopes] = useState<string[]>(["discover", "execute"]);
   const [days, setDays] = useState("90");
   const turn = (scope: string) =>
@@ -89,7 +93,7 @@ function PersonalKeys() {
 
 function Agents() {
   const may = useQuery(whoami).data?.permissions.includes("administer") ?? false;
-  const asked = useQuery({ queryKey: ["agents"], queryFn: () => get<{ items: Agent[] }>("/v1/agents") });
+  const asked = useQuery(agents);
   return (
     <Section
       title="Agents"

@@ -1,24 +1,28 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { FormEvent } from "react";
-import { get, patch, post } from "@/api/client";
+import { patch, post } from "@/api/client";
 import { whoami } from "@/api/queries";
-import type { Invitation, Member } from "@/api/types";
 import { visible } from "@/text/visible";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { Choice, TextField } from "@/ui/field";
 import { Section } from "@/ui/page";
 import { Reserved } from "@/ui/reserved";
-import { Loaded, Trouble } from "@/ui/states";
+import { Loaded, Skeleton, Trouble } from "@/ui/states";
 import { Ago } from "@/ui/time";
 import { tellProblem } from "@/ui/toast";
 import { Once } from "./once";
+import { invitations, members } from "./queries";
 import { Row } from "./rows";
 
 const ROLES = ["viewer", "member", "admin", "owner"] as const;
 
+/** All at once: what comes below would move if one part came later. */
 export function People() {
   const may = useQuery(whoami).data?.permissions.includes("manage") ?? false;
+  const known = useQuery(members);
+  const asked = useQuery({ ...invitations, enabled: may });
+  if (known.isPending || (may && asked.isPending)) return <Skeleton rows={8} />;
   return (
     <>
       <Members may={may} />
@@ -28,7 +32,7 @@ export function People() {
 }
 
 function Members({ may }: { may: boolean }) {
-  const asked = useQuery({ queryKey: ["members"], queryFn: () => get<{ items: Member[] }>("/v1/members") });
+  const asked = useQuery(members);
   const me = useQuery(whoami).data?.accountId;
   const client = useQueryClient();
   const change = useMutation({
@@ -84,7 +88,7 @@ function Members({ may }: { may: boolean }) {
 }
 
 function Invitations() {
-  const asked = useQuery({ queryKey: ["invitations"], queryFn: () => get<{ items: Invitation[] }>("/v1/invitations") });
+  const asked = useQuery(invitations);
   const client = useQueryClient();
   const invite = useMutation({
     mutationFn: (body: object) => post<{ url: string }>("/v1/invitations", body),

@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { get, remove } from "@/api/client";
+import { remove } from "@/api/client";
 import type { Session } from "@/api/types";
 import { visible } from "@/text/visible";
 import { Badge } from "@/ui/badge";
@@ -12,12 +12,13 @@ import { Ago } from "@/ui/time";
 import { tellProblem } from "@/ui/toast";
 import { offered } from "../signin/offered";
 import { browserName } from "./browsers";
+import { sessions } from "./queries";
 import { Row } from "./rows";
 
 const path = (one: Session) => `/v1/auth/sessions/${encodeURIComponent(one.id)}`;
 
 export function Sessions() {
-  const asked = useQuery({ queryKey: ["sessions"], queryFn: () => get<{ items: Session[] }>("/v1/auth/sessions") });
+  const asked = useQuery(sessions);
   const others = asked.data?.items.filter((one) => !one.current) ?? [];
   return (
     <>
