@@ -19,9 +19,9 @@ SESSION_MS = 14 * 86_400_000
 KEPT_MS = 86_400_000
 # Whoever shows a link's token may be told what became of it: nobody else knows one.
 UNUSABLE = {
-    "unknown": ("this link is not known here", "copy the whole link; `executor login` makes another"),
-    "used": ("this link was used already", "if not by you, see `executor login --list`; `executor login` makes another"),
-    "expired": ("this link has expired", "it works for ten minutes; `executor login` makes another"),
+    "unknown": ("this link is not known here", "copy the whole link; `executor web` makes another"),
+    "used": ("this link was used already", "if not by you, see `executor login --list`; `executor web` makes another"),
+    "expired": ("this link has expired", "it works for ten minutes; `executor web` makes another"),
 }
 
 

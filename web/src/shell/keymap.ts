@@ -18,6 +18,10 @@ const OWN = {
     n: "Don't allow after all",
     d: "Deny: write a reason, then Enter",
   },
+  "Executions and calls": {
+    j: "Next",
+    k: "Previous",
+  },
   Playground: {
     "mod+Enter": "Run the code",
     "mod+i": "Find a tool and insert its call",
@@ -33,6 +37,7 @@ export const KEYMAP: Record<string, Record<string, string>> = {
   Everywhere: OWN.Everywhere,
   "Go to": GOING,
   Approvals: OWN.Approvals,
+  "Executions and calls": OWN["Executions and calls"],
   Playground: OWN.Playground,
 };
 

@@ -7,8 +7,8 @@ import { looks } from "@/ui/button";
 import { Kbd } from "@/ui/kbd";
 import { Empty, Trouble } from "@/ui/states";
 import { useNow } from "@/ui/time";
-import { Tree } from "@/ui/tree";
 import { Log } from "../executions/log";
+import { Result } from "../executions/outcome";
 import { isFinal, type Run } from "./running";
 
 type OnLine = (line: number, column: number) => void;
@@ -31,12 +31,7 @@ export function Outcome({ run, onLine }: { run: Run; onLine: OnLine }) {
       <Head execution={execution} />
       <Questions execution={execution} />
       <Failed execution={execution} onLine={onLine} />
-      {execution.status === "completed" && (
-        <section aria-label="Result">
-          <h2 className="mb-1.5 font-medium text-sm">Result</h2>
-          <Tree value={execution.result} label="result" />
-        </section>
-      )}
+      {execution.status === "completed" && <Result execution={execution} />}
       {(execution.logs.length > 0 || !isFinal(execution)) && (
         <div className="card px-4 py-3">
           <h2 className="mb-1.5 font-medium text-sm">Log</h2>

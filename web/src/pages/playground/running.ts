@@ -21,7 +21,7 @@ export function useRun(language: Language) {
   const client = useQueryClient();
   const connection = useConnection();
   const begin = useMutation({
-    mutationFn: (code: string) => post<Execution>("/v1/executions", { code, language, wait: SOON }),
+    mutationFn: (code: string) => post<Execution>("/v1/executions", { code, language, wait: SOON, result: "preview" }),
     onSuccess: async (made, code) => {
       const { queryKey } = execution(made.executionId);
       client.setQueryData(queryKey, { ...made, code });

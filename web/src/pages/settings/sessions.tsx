@@ -89,7 +89,7 @@ function Ways() {
             "Login link",
             <div key="link" className="space-y-2">
               <p>Works once, for ten minutes. Made in a terminal on the machine where Executor runs:</p>
-              <Command text="executor login" />
+              <Command text="executor web" />
             </div>,
           ],
           ["Invitation", "A link for somebody new; admins make them under Members."],
