@@ -36,17 +36,8 @@ DIRECT, OVERHEAD, MCP, INDEX, DESCRIBE, LANGUAGES = "direct", "overhead", "mcp",
 CHECKING = "checking"
 SEARCH = "search"
 WEB = "web"
-APART = (
-    DIRECT,
-    OVERHEAD,
-    MCP,
-    INDEX,
-    DESCRIBE,
-    LANGUAGES,
-    CHECKING,
-    SEARCH,
-    WEB,
-)  # these are not taken of a subject alone
+# These are not taken of a subject alone.
+APART = (DIRECT, OVERHEAD, MCP, INDEX, DESCRIBE, LANGUAGES, CHECKING, SEARCH, WEB)
 
 
 def arguments() -> argparse.Namespace:

@@ -126,7 +126,7 @@ def scrolled(visitor: Visitor) -> Rows:
     """From the first tool to the last, by wheel."""
     page = visitor.page
     visitor.open("/sources/many")
-    page.wait_for_function(f"document.querySelector('[aria-label=Tools]').scrollHeight > {TOOLS * 30}")
+    visitor.wait_until(f"document.querySelector('[aria-label=Tools]').scrollHeight > {TOOLS * 30}")
     place = page.get_by_label("Tools", exact=True).locator("xpath=..").bounding_box()
     page.mouse.move(place["x"] + 40, place["y"] + place["height"] / 2)
     page.evaluate(f"({FRAMES.read_text(encoding='utf-8')})('Tools')")

@@ -28,12 +28,12 @@ PLANT = {
     "a timer": "setTimeout('window.hacked = 1')",
     "an address": "location.href = 'javascript:window.hacked=1'",
     "a style": "document.body.append(Object.assign(document.createElement('style'), {textContent: '*{color:red}'}))",
-    "a script of elsewhere": "document.body.append(Object.assign(document.createElement('script'), {src: '//evil.example/'}))",
+    "a script of elsewhere": "document.createElement('script').src = '//evil.example/'",
 }
 TRY = """() => new Promise((resolve) => {
     document.addEventListener("securitypolicyviolation", (event) => resolve(event.effectiveDirective));
     setTimeout(() => resolve("nothing refused it"), 3000);
-    try { PLANT } catch { /* what was refused has been told above */ }
+    setTimeout(() => { PLANT });  // not at once: what a debugger runs may do more than a page
 })"""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +22,24 @@ ARGUMENTS = ("--no-sandbox", "--disable-background-networking", "--disable-compo
 Open = Callable[..., Any]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Not for longer than a module: while it is open, an event loop of its own runs in this thread."""
+@contextmanager
+def chromium(**options: Any) -> Iterator[Any]:
     program = next(filter(None, map(shutil.which, NAMES)), None)
     if program is None:
         pytest.skip("there is no chromium: `apt-get install chromium`")
     if not Files().is_built:
         pytest.skip("the web UI is not built: `scripts/setup`")
     with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=list(ARGUMENTS))
+        started = playwright.chromium.launch(executable_path=program, args=list(ARGUMENTS), **options)
         yield started
         started.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Not for longer than a module: while it is open, an event loop of its own runs in this thread."""
+    with chromium() as started:
+        yield started
 
 
 @pytest.fixture(scope="package")
@@ -90,7 +97,7 @@ def watched(page: Any, daemon: Daemon, complaints: list[str]) -> Any:
 
 
 def sign_in(context: Any, daemon: Daemon) -> None:
-    """Without a page: that the pages can do it too is tried in test_sign_in.py. A session for each, so none is shared."""
+    """Without a page: that a page can do it is tried in test_sign_in.py. Each context has a session of its own."""
     name, _, value = identities.signed_in(daemon).cookie.partition("=")
     context.add_cookies([{"name": name, "value": value, "url": daemon.url, "httpOnly": True, "sameSite": "Strict"}])
 
@@ -112,7 +119,7 @@ def check_request(request: Any, daemon: Daemon, complaints: list[str]) -> None:
 
 
 class Audience:
-    """Whoever looks at views, one browser context for each kind of place, kept open: a page a view would cost seconds."""
+    """Whoever looks at views, one context for each kind of place, kept open: a new one for each would cost seconds."""
 
     def __init__(self, browser: Any, daemon: Daemon, names: dict[str, str]) -> None:
         self._browser, self._daemon, self._names = browser, daemon, names

@@ -34,8 +34,13 @@ def operation(name: str, text: str = MARKUP, **more: Any) -> dict[str, Any]:
     answer = {"200": {"description": text}}
     docs = {"url": LINK, "description": text}
     return {
-        **{"operationId": name, "summary": text, "description": f"{text} {LINK}", "externalDocs": docs},
-        **{"tags": ["hostile"], "responses": answer, **more},
+        "operationId": name,
+        "summary": text,
+        "description": f"{text} {LINK}",
+        "externalDocs": docs,
+        "tags": ["hostile"],
+        "responses": answer,
+        **more,
     }
 
 
@@ -142,8 +147,12 @@ def set_up(daemon: Daemon) -> Iterator[dict[str, str]]:
         named(daemon)
         empty = made(daemon, "/v1/workspaces", {"name": f"{MARKUP}{TURNED}"[:90]})
         yield {
-            **{"source": "evil", "tool": "evil.hostile.write", "locked": "shut", "outcome": "Error"},
-            **{"form": "evil?tool=evil.hostile.write", "address": f"{address}/locked.json"},
+            "source": "evil",
+            "tool": "evil.hostile.write",
+            "locked": "shut",
+            "outcome": "Error",
+            "form": "evil?tool=evil.hostile.write",
+            "address": f"{address}/locked.json",
             **ran(daemon),
             "empty": empty["id"],
             "invitation": invited(daemon),

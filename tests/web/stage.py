@@ -134,8 +134,12 @@ def set_up(daemon: Daemon) -> Iterator[dict[str, str]]:
         house(daemon)
         empty = made(daemon, "/v1/workspaces", {"name": "Staging"})
         yield {
-            **{"source": "demo", "tool": "demo.refunds.createRefund", "locked": "desk", "outcome": "Result"},
-            **{"form": "warehouse?tool=warehouse.stock.moveStock", "address": f"{others}/desk.json"},
+            "source": "demo",
+            "tool": "demo.refunds.createRefund",
+            "locked": "desk",
+            "outcome": "Result",
+            "form": "warehouse?tool=warehouse.stock.moveStock",
+            "address": f"{others}/desk.json",
             **ran(daemon),
             "empty": empty["id"],
             "invitation": invited(daemon),

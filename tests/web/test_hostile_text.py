@@ -25,8 +25,8 @@ ALIVE = """() => [
     ...[...document.querySelectorAll("*")].filter(
         (one) => [...one.attributes].some((attribute) => attribute.name.startsWith("on"))).map(
         (one) => one.outerHTML.slice(0, 200)),
-    ...(/[\\u200b\\u202a-\\u202e\\u2066-\\u2069\\u00ad]/u.test(document.body.innerText) ? ["invisible characters"] : []),
-    ...(/[\\u200b\\u202a-\\u202e\\u2066-\\u2069]/u.test(document.title) ? ["invisible characters in the title"] : []),
+    ...[document.body.innerText, document.title].filter(
+        (text) => /[\\u200b\\u202a-\\u202e\\u2066-\\u2069\\u00ad]/u.test(text)).map(() => "invisible characters"),
 ]"""
 # Views that show nothing of what strangers wrote.
 PLAIN = {

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.serving import Daemon, running_daemon
+from tests.api.serving import Daemon, running_daemon, wait_for
 from tests.web import stage
 from tests.web.conftest import Audience
 from tests.web.views import ROOT, VIEWS, Look, View, pictures, route_of, routes, settled
@@ -60,7 +60,7 @@ def test_a_view_is_sound_in_every_look(audience: Audience, axe_script: Path, tmp
     for look, (size, scheme, rules) in LOOKS.items():
         page.set_viewport_size(size)
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-        page.wait_for_function(f"document.documentElement.dataset.theme === '{scheme}'")
+        wait_for(lambda page=page, scheme=scheme: page.evaluate("document.documentElement.dataset.theme") == scheme)
         page.evaluate(f"{FRAME}.then(() => null)")
         settled(page)
         found[look] = faults(page, rules)
