@@ -142,10 +142,10 @@ def set_up(daemon: Daemon) -> Iterator[dict[str, str]]:
     """As `stage.set_up`, by strangers: every name that anybody can give is an attack."""
     with running() as address:
         for namespace, file in (("evil", "openapi"), ("shut", "locked")):
-            body = {"location": f"{address}/{file}.json", "namespace": namespace, "name": f"{MARKUP} {HIDDEN}"[:200]}
+            body = {"location": f"{address}/{file}.json", "namespace": namespace, "name": MARKUP}
             made(daemon, "/v1/sources", body)
         named(daemon)
-        empty = made(daemon, "/v1/workspaces", {"name": f"{MARKUP}{TURNED}"[:90]})
+        empty = made(daemon, "/v1/workspaces", {"name": f"{MARKUP} too"})
         yield {
             "source": "evil",
             "tool": "evil.hostile.write",
@@ -165,11 +165,11 @@ def named(daemon: Daemon) -> None:
     rule = {"pattern": "evil.**", "action": "require_approval", "note": f"{MARKUP} {TURNED}", "conditions": whole}
     made(daemon, "/v1/policies", rule)
     for path in ("/v1/keys", "/v1/agents"):
-        made(daemon, path, {"name": MARKUP[:60]})
-    body = {"token": invited(daemon), "name": MARKUP[:90]}
+        made(daemon, path, {"name": MARKUP})
+    body = {"token": invited(daemon), "name": MARKUP}
     assert identities.nobody(daemon).post("/v1/invitations/accept", body).status == 200
     place = daemon.get("/v1/workspaces").json["items"][0]
-    assert daemon.request("PATCH", f"/v1/workspaces/{place['id']}", {"name": MARKUP[:90]}).status == 200
+    assert daemon.request("PATCH", f"/v1/workspaces/{place['id']}", {"name": MARKUP}).status == 200
 
 
 def ran(daemon: Daemon) -> dict[str, str]:

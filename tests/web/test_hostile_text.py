@@ -12,7 +12,7 @@ from tests.api.serving import Daemon, running_daemon
 from tests.web import hostile as strangers
 from tests.web.conftest import Audience, Open
 from tests.web.hostile import MARKUP
-from tests.web.views import VIEWS, View, settled
+from tests.web.views import VIEWS, View
 
 # Whatever text of others came alive as, or stayed invisible in; the values of fields are shown to whoever typed them.
 ALIVE = """() => [
@@ -97,5 +97,6 @@ def test_a_hostile_address_is_only_text(visit: Open) -> None:
         f"/sources/add?location=javascript:window.hacked=1&kind={image}",
     ):
         page.goto(path)
-        settled(page)
+        expect(page.locator("main")).not_to_be_empty()
+        expect(page.get_by_text("Loading", exact=True)).to_have_count(0)
         assert page.evaluate(ALIVE) == [], path
