@@ -43,7 +43,8 @@ REASONS = {
     """,
     UPKEEP: """
         anonymous:count anonymous:unused browsers:forget_links connections:every_grant interactions:expired
-        oauth:insert_flow oauth:every_client oauth:every_flow sources:everywhere secrets:every_sealed tools:unseen
+        oauth:insert_flow oauth:every_client oauth:every_flow sources:everywhere sources:hosted
+        secrets:every_sealed tools:unseen
         secrets/rotation:keys_in_use
     """,
 }

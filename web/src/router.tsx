@@ -1,6 +1,7 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet } from "@tanstack/react-router";
 import { query } from "@/api/client";
 import { ApprovalsPage } from "@/pages/approvals/approvals";
+import { NAMES } from "@/pages/executions/filters";
 import { Nowhere } from "@/pages/nowhere";
 import { SignInPage } from "@/pages/signin/signin";
 import { SourcesPage } from "@/pages/sources/sources";
@@ -48,7 +49,7 @@ const routes = [
     ...under,
     path: "/executions",
     component: lazyRouteComponent(() => import("@/pages/executions/executions"), "ExecutionsPage"),
-    validateSearch: texts("status", "before"),
+    validateSearch: texts(...NAMES),
   }),
   createRoute({
     ...under,
@@ -60,13 +61,13 @@ const routes = [
     ...under,
     path: "/sources/add",
     component: lazyRouteComponent(() => import("@/pages/sources/add"), "AddSourcePage"),
-    validateSearch: texts("location", "kind"),
+    validateSearch: texts("location", "kind", "connected"),
   }),
   createRoute({
     ...under,
     path: "/sources/$id",
     component: lazyRouteComponent(() => import("@/pages/sources/source"), "SourcePage"),
-    validateSearch: texts("tool", "q", "tab"),
+    validateSearch: texts("tool", "q", "tab", "view", "at"),
   }),
   createRoute({
     ...under,
@@ -83,6 +84,12 @@ const routes = [
     ...under,
     path: "/secrets",
     component: lazyRouteComponent(() => import("@/pages/secrets/secrets"), "SecretsPage"),
+  }),
+  createRoute({
+    ...under,
+    path: "/audit",
+    component: lazyRouteComponent(() => import("@/pages/audit/audit"), "AuditPage"),
+    validateSearch: texts("actor", "type", "since", "until", "before"),
   }),
   createRoute({
     ...under,

@@ -46,7 +46,7 @@ async def sign_in(database: Database, token: str, *, agent: str, address: str) -
         actor = tenancy.human(c, *used) if used else None
         if actor is None:
             raise Unauthorized(
-                "this link is not known here, was used or has expired", hint="`executor login` makes another"
+                "this link is not known here, was used or has expired", hint="`executor web` makes another"
             )
         return open_for(c, actor, agent=agent, address=address, at=at)
 

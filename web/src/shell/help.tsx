@@ -5,7 +5,7 @@ const KEYS: [string, string][] = [
   ["/", "Search on this page"],
   ["?", "This help"],
   ["g", "To the approvals"],
-  ["j  k", "Approvals: next, previous"],
+  ["j  k", "Approvals, executions, calls: next, previous"],
   ["a, then y", "Approvals: allow once (two keys, so that no single one does it)"],
   ["d", "Approvals: deny, with a reason"],
   ["Ctrl Enter", "Playground: run"],

@@ -1,4 +1,5 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { CircleUser, Moon, Sun } from "lucide-react";
 import { DropdownMenu as Menu } from "radix-ui";
 import { chooseWorkspace, get, post } from "@/api/client";
@@ -50,6 +51,11 @@ export function WhoMenu({ short }: { short?: boolean }) {
               </Menu.Item>
             ))}
           <Menu.Separator className="my-1 h-px bg-line" />
+          {short && (
+            <Menu.Item className={ITEM} asChild>
+              <Link to="/audit">Audit</Link>
+            </Menu.Item>
+          )}
           <Menu.Item className={ITEM} onSelect={() => chooseTheme("light")}>
             <Sun size={14} aria-hidden="true" /> Light
           </Menu.Item>

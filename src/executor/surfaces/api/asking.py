@@ -27,6 +27,7 @@ def _told(asked: Interaction, base_url: str, actors: dict[str, str], credentials
     connection_id = asked.binding.connection.partition("@")[0]
     return {
         **views.interaction_view(asked, base_url),
+        "callSeq": asked.call_seq,
         "actorId": asked.binding.actor_id,
         "actor": actors.get(asked.binding.actor_id),
         "source": asked.prompt.get("source"),

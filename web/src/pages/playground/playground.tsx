@@ -48,7 +48,7 @@ function Bench({ start, was }: { start: string; was?: Language }) {
   const code = useRef(first);
   const [shown, setShown] = useState(first);
   const run = useMutation({
-    mutationFn: () => post<Execution>("/v1/executions", { code: code.current, language, wait: 30 }),
+    mutationFn: () => post<Execution>("/v1/executions", { code: code.current, language, wait: 30, result: "preview" }),
   });
   const began = run.data?.executionId;
   const live = useQuery({ ...execution(began ?? ""), enabled: Boolean(began) }).data ?? run.data;

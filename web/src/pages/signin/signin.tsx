@@ -60,7 +60,7 @@ function Asking({ onToken, error }: { onToken: (token: string) => void; error: u
       {error ? <Trouble error={error} /> : null}
       <div>
         <p className="mb-2 text-sm">In a terminal on the machine where Executor runs:</p>
-        <Command text="executor login" />
+        <Command text="executor web" />
         <p className="mt-2 text-dim text-xs">
           It opens a link that signs this browser in. The link works once, for ten minutes.
         </p>

@@ -1,0 +1,26 @@
+"""Parameters of an address. One that a route does not know is refused: a misspelt filter would filter nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from starlette.requests import Request
+
+from executor.errors import InvalidRequest
+
+
+def refuse_unknown(request: Request, known: Iterable[str]) -> None:
+    if not request.scope["query_string"]:
+        return
+    names = sorted(known)
+    for name in request.query_params:
+        if name not in names:
+            raise InvalidRequest(f"{request.url.path} has no parameter `{name[:100]}`", hint=hint(name, names))
+
+
+def hint(name: str, names: list[str]) -> str:
+    if not names:
+        return "leave it out: this address takes none"
+    near = get_close_matches(name, names, n=1)
+    return f"did you mean `{near[0]}`?" if near else f"it takes {', '.join(f'`{one}`' for one in names)}"
