@@ -130,7 +130,7 @@ class Audience:
         """The view as it is once everything has come and the person has done what belongs to it."""
         self.complaints.clear()
         page = self._pages.get(view.place) or self._enter(view.place)
-        page.set_viewport_size({"width": 1200, "height": 760})
+        page.set_viewport_size({"width": 1200, "height": 720})
         page.emulate_media(color_scheme="light", reduced_motion="reduce")
         page.goto(view.path.format(**self._names))
         settled(page)

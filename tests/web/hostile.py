@@ -146,14 +146,14 @@ def set_up(daemon: Daemon) -> Iterator[dict[str, str]]:
             made(daemon, "/v1/sources", body)
         named(daemon)
         empty = made(daemon, "/v1/workspaces", {"name": f"{MARKUP} too"})
-        yield {
+        yield ran(daemon) | {
             "source": "evil",
             "tool": "evil.hostile.write",
-            "locked": "shut",
-            "outcome": "Error",
             "form": "evil?tool=evil.hostile.write",
+            "changed": "evil",
+            "locked": "shut",
             "address": f"{address}/locked.json",
-            **ran(daemon),
+            "outcome": "Error",
             "empty": empty["id"],
             "invitation": invited(daemon),
         }
@@ -176,13 +176,13 @@ def ran(daemon: Daemon) -> dict[str, str]:
     failed, done = daemon.execute(FAILS), daemon.execute(ANSWERS)
     denied, paused = daemon.execute(WRITES), daemon.execute(WRITES)
     lacking = daemon.execute("return await tools.shut.hostile.look({})")
-    huge = daemon.execute(HUGE)
+    huge, kept = daemon.execute(HUGE), daemon.execute(f"return Array(3000).fill({MARKUP!r})")
     question = denied["interactions"][0]["id"]
     assert daemon.post(f"/v1/interactions/{question}/deny", {"reason": f"{MARKUP} {TURNED}"}).status == 200
     return {
         "done": done["executionId"],
         "failed": failed["executionId"],
-        "python": huge["executionId"],
+        "kept": kept["executionId"],
         "huge": huge["executionId"],
         "paused": paused["executionId"],
         "denied": question,

@@ -32,6 +32,9 @@ return await tools.demo.refunds.createRefund({ id: invoice.id, amount: 5, reason
 FAILS = """\
 const invoice = await tools.demo.invoices.getInvoice({ id: "inv_9999" });
 return invoice.amount;"""
+LARGE = """\
+const days = Array.from({ length: 3000 }, (_, day) => `${day},${(day * 37) % 101},${(day * 53) % 211}`);
+return ["day,sold,left", ...days].join("\\n");"""
 DELAYS = {"lamp": 0.12, "chair": 0.3, "table": 0.2, "parcel": 0.1}
 TEXT: dict[str, Any] = {"type": "string"}
 
@@ -43,7 +46,8 @@ def operation(name: str, tag: str, about: str, *, body: Any = None, **more: Any)
     return {"operationId": name, "tags": [tag], "summary": about, "responses": answers, **asked, **more}
 
 
-def warehouse(host: str) -> dict[str, Any]:
+def warehouse(host: str, *, changed: bool) -> dict[str, Any]:
+    """Later it has a tool more, one less, and one that takes something else."""
     sku = {"name": "sku", "in": "query", "required": True, "description": "What it is called.", "schema": TEXT}
     moved = {
         "type": "object",
@@ -52,6 +56,7 @@ def warehouse(host: str) -> dict[str, Any]:
             "sku": {**TEXT, "description": "What is moved."},
             "to": {"enum": ["front", "back", "cellar"], "description": "Where it goes."},
             "amount": {"type": "integer", "minimum": 1, "default": 1},
+            **({"carefully": {"type": "boolean", "description": "Nothing of it may break."}} if changed else {}),
             "fragile": {"type": "boolean"},
         },
     }
@@ -62,7 +67,11 @@ def warehouse(host: str) -> dict[str, Any]:
         "paths": {
             "/stock": {"get": operation("getStock", "stock", "How much of something is left", parameters=[sku])},
             "/moves": {"post": operation("moveStock", "stock", "Move something to another shelf", body=moved)},
-            "/shelves": {"get": operation("listShelves", "shelves", "List all shelves")},
+            **(
+                {"/orders": {"post": operation("orderStock", "stock", "Order more of something", body=moved)}}
+                if changed
+                else {"/shelves": {"get": operation("listShelves", "shelves", "List all shelves")}}
+            ),
         },
     }
 
@@ -89,13 +98,16 @@ class Handler(BaseHTTPRequestHandler):
         address = urlsplit(self.path)
         host = str(self.headers["Host"])
         if address.path in ("/warehouse.json", "/desk.json"):
-            self._answer(200, warehouse(host) if address.path == "/warehouse.json" else desk(host))
+            self._answer(200, self._warehouse(host) if address.path == "/warehouse.json" else desk(host))
         elif address.path == "/tickets":
             self._answer(401, {"error": "a token is needed"})
         else:
             sku = parse_qs(address.query).get("sku", [""])[0]
             time.sleep(DELAYS.get(sku, 0))
             self._answer(200, {"sku": sku, "left": len(sku)})
+
+    def _warehouse(self, host: str) -> dict[str, Any]:
+        return warehouse(host, changed=getattr(self.server, "changed", False))
 
     def _answer(self, status: int, value: Any) -> None:
         body = json.dumps(value).encode()
@@ -124,7 +136,8 @@ def served(server: ThreadingHTTPServer) -> Iterator[str]:
 @contextmanager
 def set_up(daemon: Daemon) -> Iterator[dict[str, str]]:
     """Names of what is there, by which the addresses of views are filled in."""
-    with served(DemoServer(0)) as demo, served(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as others:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    with served(DemoServer(0)) as demo, served(server) as others:
         for namespace, address in (
             ("demo", f"{demo}/openapi.json"),
             ("warehouse", f"{others}/warehouse.json"),
@@ -133,14 +146,17 @@ def set_up(daemon: Daemon) -> Iterator[dict[str, str]]:
             made(daemon, "/v1/sources", {"location": address, "namespace": namespace})
         house(daemon)
         empty = made(daemon, "/v1/workspaces", {"name": "Staging"})
-        yield {
+        names = ran(daemon)
+        server.changed = True  # type: ignore[attr-defined]
+        assert daemon.post("/v1/sources/warehouse/refresh").status == 200
+        yield names | {
             "source": "demo",
             "tool": "demo.refunds.createRefund",
-            "locked": "desk",
-            "outcome": "Result",
             "form": "warehouse?tool=warehouse.stock.moveStock",
+            "changed": "warehouse",
+            "locked": "desk",
             "address": f"{others}/desk.json",
-            **ran(daemon),
+            "outcome": "Result",
             "empty": empty["id"],
             "invitation": invited(daemon),
         }
@@ -184,6 +200,7 @@ def ran(daemon: Daemon) -> dict[str, str]:
         "done": done["executionId"],
         "failed": failed["executionId"],
         "python": python["executionId"],
+        "kept": daemon.execute(LARGE)["executionId"],
         "paused": paused["executionId"],
         "question": paused["interactions"][0]["id"],
         "credential": lacking["interactions"][0]["id"],

@@ -21,7 +21,7 @@ PICTURES = ROOT / "docs" / "screenshots"
 PAGE = ROOT / "docs" / "web.md"
 LARGEST = 170_000
 TOGETHER = 3_000_000
-WIDE, NARROW = {"width": 1200, "height": 760}, {"width": 380, "height": 780}
+WIDE, NARROW = {"width": 1200, "height": 720}, {"width": 380, "height": 780}
 LOOKS: dict[Look, tuple[dict[str, int], str, str]] = {
     "light": (WIDE, "light", "{}"),
     "dark": (WIDE, "dark", "{runOnly: ['color-contrast']}"),
