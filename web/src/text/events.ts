@@ -39,7 +39,7 @@ const TELLINGS: Record<string, Tell> = {
   },
   "execution.resumed": () => "A decision lets it go on",
   "execution.recovered": () => "Taken up again after the daemon had stopped",
-  "execution.log": ({ level, text: line }) => `Logged ${text(level)}: ${text(line)}`,
+  "execution.log": ({ level, text: line }) => `Logged${level === "log" ? "" : ` ${text(level)}`}: ${text(line)}`,
   "execution.checked": ({ diagnostics }) =>
     `The type check has ${Array.isArray(diagnostics) ? diagnostics.length : "some"} doubts`,
   "execution.completed": () => "Completed",

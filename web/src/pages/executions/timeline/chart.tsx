@@ -136,7 +136,7 @@ function Axis({ scale, width, from, to }: AxisProps) {
   let last = -100;
   const marks = ticks(scale, width).filter((tick) => {
     const left = at(tick.at);
-    if (left - last < 56 || left > width - 30) return false;
+    if (left - last < 56 || left > width - 64) return false;
     last = left;
     return inSight(left);
   });
@@ -155,7 +155,7 @@ function Axis({ scale, width, from, to }: AxisProps) {
             className="absolute inset-y-0 overflow-hidden whitespace-nowrap border-strong border-x border-dashed bg-surface pt-px text-center text-ink"
             style={{ left: at(one.from), width: Math.max(2, at(one.to) - at(one.from)) }}
           >
-            ⫽ {duration(one.to - one.from)}
+            … {duration(one.to - one.from)} …
           </span>
         ))}
     </div>

@@ -91,8 +91,14 @@ function Drawn({ bars, scale }: { bars: Bar[]; scale: Scale }) {
 function summary(bars: Bar[], scale: Scale): string {
   const lanes = Math.max(...bars.map((bar) => bar.lane)) + 1;
   const together = lanes > 1 ? `up to ${lanes} at a time` : "one at a time";
-  const calls = bars.length === 1 ? "One call" : `${bars.length} calls, ${together},`;
-  return `${calls} in ${duration(scale.end - scale.begin)}.`;
+  const timers = bars.filter((bar) => bar.call.kind === "timer").length;
+  const calls = bars.length - timers;
+  const said = [
+    calls === 1 ? "One call" : `${calls} calls`,
+    timers > 0 && (timers === 1 ? "one timer" : `${timers} timers`),
+  ];
+  const many = said.filter(Boolean).join(" and ");
+  return `${many}${bars.length > 1 ? `, ${together},` : ""} in ${duration(scale.end - scale.begin)}.`;
 }
 
 function Legend({ bars }: { bars: Bar[] }) {
@@ -103,7 +109,10 @@ function Legend({ bars }: { bars: Bar[] }) {
     <ul aria-label="What the marks mean" className="flex flex-wrap gap-x-4 gap-y-1 text-dim text-xs">
       {[...counted].map(([look, count]) => (
         <li key={look} className="flex items-center gap-1">
-          <span aria-hidden="true" className={`mark mark-${look} inline-grid size-4 place-items-center rounded`}>
+          <span
+            aria-hidden="true"
+            className={`mark mark-${look} inline-grid h-4 min-w-4 place-items-center rounded px-0.5 leading-none`}
+          >
             {SIGNS[look]}
           </span>
           {count} {LOOKS[look]}
