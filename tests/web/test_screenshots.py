@@ -56,6 +56,8 @@ PAGES = {
     "sources": ("/", {}),
     "approval": ("/approvals/{question}", {}),
     "approval-phone": ("/approvals/{question}", {"viewport": {"width": 380, "height": 780}}),
+    "executions": ("/executions", {}),
+    "audit": ("/audit", {}),
     "execution-dark": ("/executions/{done}", {"color_scheme": "dark"}),
     "source": ("/sources/demo?tool=demo.refunds.createRefund", {}),
     "policies": ("/policies", {}),

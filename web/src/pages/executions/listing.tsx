@@ -75,9 +75,9 @@ function notesOf(execution: Execution): Map<number, Note[]> {
   };
   const error = execution.error as { line?: number; message: string; diagnostics?: Diagnostic[] } | null;
   for (const one of error?.diagnostics ?? execution.diagnostics ?? [])
-    add(one.line, one.message, one.severity === "error");
+    add(one.line, one.hint ? `${one.message} (${one.hint})` : one.message, one.severity === "error");
   if (error && !error.diagnostics?.length) add(error.line, error.message, true);
   return notes;
 }
 
-type Diagnostic = { line: number; message: string; severity: string };
+type Diagnostic = { line: number; message: string; severity: string; hint?: string | null };

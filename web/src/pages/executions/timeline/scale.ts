@@ -3,7 +3,7 @@ export type Span = { from: number; to: number };
 export type Stretch = Span & { start: number; size: number; short: boolean };
 export type Scale = { stretches: Stretch[]; size: number; begin: number; end: number };
 
-const LONG = 1000;
+export const LONG = 1000;
 
 export function makeScale(busy: Span[], begin: number, end: number): Scale {
   const merged = merge(busy, begin, end);

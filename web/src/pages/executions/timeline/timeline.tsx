@@ -8,9 +8,9 @@ import { visible } from "@/text/visible";
 import { IconButton } from "@/ui/button";
 import { useNow } from "@/ui/time";
 import { type CallHead, questions, recoveries } from "../queries";
-import { type Bar, describe, LOOKS, type Look, makeBars } from "./bars";
+import { type Bar, describe, LOOKS, type Look, makeBars, type Part } from "./bars";
 import { Chart } from "./chart";
-import { makeScale, type Scale } from "./scale";
+import { LONG, makeScale, type Scale } from "./scale";
 import { SIGNS } from "./sign";
 
 /** The calls of an execution over time; those that ran together lie in lanes of their own. */
@@ -32,11 +32,16 @@ export function Timeline({ execution }: { execution: Execution }) {
       (latest, bar) => Math.max(latest, bar.to),
       Math.max(end, Date.parse(execution.createdAt) + 1),
     );
-    const busy = made.flatMap((bar) => bar.parts.filter((part) => part.kind === "running"));
+    const busy = made.flatMap((bar) => bar.parts.filter(isBusy));
     return { bars: made, scale: makeScale(busy, Date.parse(execution.createdAt), last) };
   }, [calls, asked, events, end, execution.createdAt]);
   if (bars.length === 0) return null;
   return <Drawn key={id} bars={bars} scale={scale} />;
+}
+
+/** What is drawn as long as it was: a short timer too, or it would vanish in what is shortened. */
+function isBusy(part: Part): boolean {
+  return part.kind === "running" || (part.kind === "sleeping" && part.to - part.from <= LONG);
 }
 
 function Drawn({ bars, scale }: { bars: Bar[]; scale: Scale }) {
