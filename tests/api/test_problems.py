@@ -64,3 +64,13 @@ def test_the_wrong_method_names_the_right_one(daemon: Daemon) -> None:
     answer = daemon.request("DELETE", "/v1/status")
     assert (answer.status, answer.json["code"]) == (405, "method_not_allowed")
     assert "GET" in answer.headers["allow"]
+
+
+def test_a_parameter_that_is_not_known_is_refused_with_the_one_that_was_meant(daemon: Daemon) -> None:
+    misspelt = daemon.get("/v1/executions?statu=paused")
+    assert (misspelt.status, misspelt.json["code"]) == (400, "invalid_request")
+    assert "`statu`" in misspelt.json["detail"]
+    assert misspelt.json["hint"] == "did you mean `status`?"
+    assert "takes none" in daemon.get("/v1/status?verbose=1").json["hint"]
+    assert "`limit`" in daemon.get("/v1/executions?%22%3E%3Cscript%3E=1").json["hint"]
+    assert daemon.get("/v1/executions?statu=paused", role=None).status == 401

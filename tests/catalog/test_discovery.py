@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from executor.catalog.absent import absent
 from executor.catalog.indexes import Indexes
 from executor.catalog.search import keeping
 from executor.catalog.search.entry import Entry
@@ -99,6 +100,17 @@ async def test_what_no_tool_has_is_said(house: House) -> None:
     assert (answer["items"], answer["total"]) == ([], 0) and "app, the verb and the object" in answer["hint"]
     long = await house.catalog.search(house.workspace, "get thing " * 10_000, depth=0)
     assert long["items"] and "first 1000 characters" in long["hint"]
+
+
+async def test_an_app_that_is_not_connected_is_said_and_one_that_is_or_a_common_word_is_not(house: House) -> None:
+    await connected(house)
+    answer = await house.catalog.search(house.workspace, "notion list boxes", depth=0)
+    assert "`executor sources add notion`" in answer["hint"]
+    assert "linear" in (await house.catalog.search(house.workspace, "get the thing from linear"))["hint"]
+    for fine in ("get thing", "list every box", "a linear list of things"):
+        assert "hint" not in await house.catalog.search(house.workspace, fine, depth=0)
+    assert absent("slack post message", ["team_slack"]) == ""
+    assert absent("slack post message", ["github"]) == "slack"
 
 
 async def test_a_denied_tool_is_not_found_counted_or_suggested(house: House) -> None:

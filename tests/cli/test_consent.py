@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 import signal
+import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,15 @@ from tests.cli.test_call import read_until, terminal
 from tests.sources.mcp.conftest import HOSTILE
 
 QUESTION = "run it on this machine? [y/N]:"
+
+
+def interrupt(process: subprocess.Popen[str]) -> None:
+    """Again until it is heard: one that falls between the question and the reading of its answer is lost."""
+    for _ in range(60):
+        process.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(1)
+            return
 
 
 def line(mark: Path) -> tuple[str, ...]:
@@ -48,7 +59,7 @@ def test_anything_else_starts_nothing(shared: Cli, tmp_path: Path, answer: str) 
         if answer:
             os.write(screen, answer.encode())
         else:
-            process.send_signal(signal.SIGINT)
+            interrupt(process)
         assert process.wait(60) not in (exits.COMPLETED, exits.PAUSED)
     assert not mark.exists() and shared("sources", "show", "refused").code == exits.FAILED
 

@@ -39,6 +39,15 @@ def test_login_prints_a_link_whose_secret_stands_behind_the_hash(shared: Cli) ->
     assert shared("login", "--end", "brs_nothing").code == 1
 
 
+def test_web_prints_a_link_that_leads_to_the_page_asked_for(shared: Cli) -> None:
+    address, _, token = shared("web", "/approvals?show=all").out.strip().partition("#")
+    assert address.endswith("/sign-in?to=/approvals%3Fshow%3Dall")
+    assert token.startswith("exl_")
+    assert "?" not in shared("web", "--json").json["url"]
+    refused = shared("web", "//elsewhere.example")
+    assert refused.code == 2 and "begins with /" in refused.err
+
+
 def test_the_browser_is_not_started_with_the_link_itself(shared: Cli) -> None:
     """Other users of the machine can see the arguments of a program."""
     import stat
@@ -46,11 +55,11 @@ def test_the_browser_is_not_started_with_the_link_itself(shared: Cli) -> None:
     from unittest import mock
 
     from executor.settings import Settings
-    from executor.surfaces.cli import login
+    from executor.surfaces.cli.browser import open_signed_in
 
     with mock.patch.object(webbrowser, "open", return_value=True) as opened:
         settings = Settings.load(shared.environment)
-        login._open(settings, "http://127.0.0.1:1/sign-in#exl_secret")
+        open_signed_in(settings, "http://127.0.0.1:1/sign-in#exl_secret")
     [address] = opened.call_args.args
     page = settings.state_dir / "sign-in.html"
     assert address == page.as_uri() and "exl_secret" not in address

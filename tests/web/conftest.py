@@ -57,7 +57,13 @@ def paused(daemon: Daemon, shop: list[Any]) -> Any:
 
 
 @pytest.fixture
-def visit(browser: Any, daemon: Daemon) -> Iterator[Open]:
+def also_asked() -> tuple[str, ...]:
+    """Addresses besides the daemon's that a browser may ask: none, but where a module says otherwise."""
+    return ()
+
+
+@pytest.fixture
+def visit(browser: Any, daemon: Daemon, also_asked: tuple[str, ...]) -> Iterator[Open]:
     """Open an address in a browser of its own, signed in unless said otherwise; its complaints fail the test."""
     contexts: list[Any] = []
     complaints: list[str] = []
@@ -73,7 +79,7 @@ def visit(browser: Any, daemon: Daemon) -> Iterator[Open]:
         page = context.new_page()
         page.on("console", lambda message: note(message, complaints))
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: check_request(request, daemon, complaints))
+        page.on("request", lambda request: check_request(request, (daemon.url, *also_asked), complaints))
         page.goto(path)
         return page
 
@@ -101,9 +107,9 @@ def note(message: Any, complaints: list[str]) -> None:
         complaints.append(message.text)
 
 
-def check_request(request: Any, daemon: Daemon, complaints: list[str]) -> None:
+def check_request(request: Any, asked: tuple[str, ...], complaints: list[str]) -> None:
     """No host but the daemon's own is ever asked."""
-    if not request.url.startswith((daemon.url, "data:", "blob:")):
+    if not request.url.startswith((*asked, "data:", "blob:")):
         complaints.append(f"a request to another host: {request.url}")
 
 

@@ -119,6 +119,7 @@ def test_the_whole_inbox_works_by_keyboard_alone(visit: Open, daemon: Daemon, pa
     page = visit("/")
     expect(page.get_by_role("heading", name="Sources")).to_be_visible()
     page.keyboard.press("g")
+    page.keyboard.press("a")
     expect(page.get_by_role("list", name="Questions")).to_be_visible()
     page.keyboard.press("j")
     expect(page.get_by_role("button", name="Deny")).to_be_enabled()

@@ -64,6 +64,7 @@ def test_a_tool_is_tried_through_the_normal_road(visit: Open, daemon: Daemon, sh
     wait_for(lambda: {"name": "table"} in shop)
 
 
+<<<<<<< HEAD
 def test_code_is_run_in_the_playground_with_the_keyboard(visit: Open) -> None:
     page = visit("/playground")
     code = page.get_by_role("textbox", name="Code")
@@ -83,6 +84,34 @@ def test_the_editor_completes_tools_and_marks_calls_that_could_not_work(visit: O
     page.keyboard.press("Enter")
     page.keyboard.type("({nam")
     expect(page.locator(".cm-lintRange-error").first).to_be_visible()
+=======
+def test_an_execution_shows_its_calls_and_is_replayed_and_run_again(
+    visit: Open, daemon: Daemon, shop: list[Any]
+) -> None:
+    look = "tools.shop.things.listThings({})"
+    code = f"console.log('looking'); return await Promise.all([{look}, {look}])"
+    view = daemon.execute(code)
+    page = visit("/executions")
+    page.get_by_role("link").filter(has_text="looking").first.click()
+    expect(page.get_by_role("region", name="Timeline").get_by_role("button")).to_have_count(2)
+    page.get_by_role("region", name="Timeline").get_by_role("button").first.click()
+    expect(page.get_by_role("tabpanel")).to_contain_text("Arguments")
+    assert "call=1" in page.url
+    page.get_by_role("button", name="Check by replay").click()
+    expect(page.get_by_text("it does the same")).to_be_visible()
+    page.get_by_role("link", name="Run again…").click()
+    expect(page.get_by_role("textbox", name="Code")).to_contain_text("looking")
+    assert view["executionId"] in page.url
+
+
+def test_a_running_execution_is_followed_and_cancelled(visit: Open, daemon: Daemon) -> None:
+    code = "console.log('first'); await new Promise((go) => setTimeout(go, 60000)); return 1"
+    view = daemon.execute(code, wait=0)
+    page = visit(f"/executions/{view['executionId']}?tab=log")
+    expect(page.get_by_role("region", name="Log")).to_contain_text("first")
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("cancelled").first).to_be_visible()
+>>>>>>> main
 
 
 def test_rules_are_added_moved_tested_and_removed(visit: Open, daemon: Daemon, shop: list[Any]) -> None:
@@ -129,57 +158,3 @@ def test_a_secret_is_written_rotated_and_removed_and_never_comes_back(visit: Ope
     expect(page.get_by_text("There are no secrets yet")).to_be_visible()
     assert not any("canary-93c1f" in text for text in answers)
     assert "canary-93c1f" not in page.content()
-
-
-def test_a_key_is_shown_once(visit: Open, daemon: Daemon) -> None:
-    page = visit("/settings?tab=keys")
-    page.get_by_label("Name of the new key").fill("laptop")
-    page.get_by_role("button", name="Make the key").click()
-    token = page.get_by_role("status").filter(has_text="shown only this once").locator("code").inner_text()
-    assert daemon.get("/v1/auth/whoami", role=token).json["via"] == "api_key"
-    page.reload()
-    expect(page.get_by_text("laptop")).to_be_visible()
-    assert token not in page.content()
-
-
-def test_the_palette_finds_pages_and_tools(visit: Open, shop: list[Any]) -> None:
-    page = visit("/")
-    expect(page.get_by_role("heading", name="Sources")).to_be_visible()
-    page.keyboard.press("Control+k")
-    page.get_by_role("combobox").fill("create thing")
-    expect(page.get_by_role("option").filter(has_text="shop.things.createThing")).to_be_visible()
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/sources/shop?tool=shop.things.createThing")
-    page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("dialog")).to_have_count(0)
-
-
-def test_the_dark_page_is_dark_before_it_is_first_painted(visit: Open) -> None:
-    page = visit("/settings?tab=appearance", color_scheme="dark")
-    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
-    page.get_by_label("Colours").select_option("light")
-    assert page.evaluate("document.documentElement.dataset.theme") == "light"
-    page.route("**/assets/*.js", lambda route: route.abort())
-    page.goto("/")
-    assert page.evaluate("document.documentElement.dataset.theme") == "light"
-    page.unroute("**/assets/*.js")
-    page.context.clear_cookies()
-
-
-def test_a_lost_connection_is_shown_and_mended(visit: Open, daemon: Daemon, shop: list[Any]) -> None:
-    page = visit("/approvals")
-    expect(page.get_by_text("Live", exact=True).first).to_be_visible()
-    page.context.set_offline(True)
-    daemon.loop.call_soon_threadsafe(_end_streams, daemon)
-    expect(page.get_by_text("Reconnecting…").first).to_be_visible(timeout=60_000)
-    page.context.set_offline(False)
-    expect(page.get_by_text("Live", exact=True).first).to_be_visible(timeout=30_000)
-
-
-def _end_streams(daemon: Daemon) -> None:
-    """As a restart of the daemon would: every open stream ends."""
-    held = daemon.app.state.streams
-    held.closed.set()
-    daemon.loop.call_soon(held.closed.clear)

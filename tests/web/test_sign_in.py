@@ -27,7 +27,7 @@ def test_a_link_signs_in_once_and_its_token_leaves_the_address_bar(visit: Open, 
 
 def test_whoever_is_not_signed_in_is_told_how_and_comes_back_to_where_they_were(visit: Open, daemon: Daemon) -> None:
     page = visit("/executions?status=failed", signed_in=False)
-    expect(page.get_by_text("executor login", exact=True)).to_be_visible()
+    expect(page.get_by_text("executor web", exact=True)).to_be_visible()
     page.get_by_label("Or paste the link").fill(link(daemon))
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url("**/executions?status=failed")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from executor.catalog import absent
 from executor.catalog.indexes import Indexes, Shown, Veil
 from executor.catalog.search.entry import MAX_QUERY
 from executor.catalog.text import first_sentence
@@ -142,7 +143,8 @@ def look(shown: Shown, wanted: Wanted, prefix: str, veil: Veil | None) -> Looked
 
     found = search(index, wanted.query, limit=limit, allowed=allowed)
     items = [{"path": hit.path, "score": hit.score, "matched": hit.matched} for hit in found.hits]
-    return Looked(items, found.total, hint=advice(wanted.query, found))
+    lacking = "" if prefix else absent.advice(wanted.query, seen_namespaces(index, visible))
+    return Looked(items, found.total, hint=lacking or advice(wanted.query, found))
 
 
 def advice(query: str, found: Found) -> str:
@@ -196,12 +198,9 @@ def browse(index: Index, prefix: str, allowed: Array | None, limit: int) -> Look
 
 def unknown(index: Index, prefix: str, visible: Array | None) -> str:
     """Never names what may not be seen."""
-    import numpy as np
-
     from executor.catalog.nearest import likeness
 
-    seen = index.spaces if visible is None else index.spaces[visible]
-    names = [index.namespaces[number] for number in np.unique(seen)]
+    names = seen_namespaces(index, visible)
     namespace = prefix.partition(".")[0]
     if namespace in names:
         return f"nothing fits below {prefix[:80]!r}; an empty query with namespace {namespace!r} shows what there is"
@@ -210,3 +209,11 @@ def unknown(index: Index, prefix: str, visible: Array | None) -> str:
     if close:
         return f"there is no namespace {prefix[:80]!r}; did you mean {', '.join(close)}?"
     return f"there is no namespace {prefix[:80]!r}; there are: {', '.join(names[:20])}"
+
+
+def seen_namespaces(index: Index, visible: Array | None) -> list[str]:
+    import numpy as np
+
+    if visible is None:
+        return list(index.namespaces)
+    return [index.namespaces[number] for number in np.unique(index.spaces[visible])]

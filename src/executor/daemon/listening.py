@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Set
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol
 
 import uvicorn
+
+from executor.daemon.patience import PATIENCE, Patience
 
 if TYPE_CHECKING:
     from executor.daemon.executor import Executor
@@ -36,13 +39,21 @@ class Server(uvicorn.Server):
 class Listening:
     """Sets `ended` if the server ends by itself; `stop` then raises why."""
 
-    def __init__(self, surfaces: Surfaces, listener: socket.socket, ended: asyncio.Event) -> None:
+    def __init__(
+        self, surfaces: Surfaces, listener: socket.socket, ended: asyncio.Event, patience: float = PATIENCE
+    ) -> None:
         self._surfaces = surfaces
         self._server = Server(configuration(surfaces))
+        self._watching = asyncio.create_task(Patience(self.connections, patience).watch())
         self._serving = asyncio.create_task(self._server.serve(sockets=[listener]))
         self._serving.add_done_callback(lambda _: ended.set())
 
+    @property
+    def connections(self) -> Set[Any]:
+        return self._server.server_state.connections
+
     async def stop(self) -> None:
+        self._watching.cancel()
         self._surfaces.release()
         self._server.should_exit = True
         await self._serving

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from executor.model.artifact import Artifact
 from executor.model.event import Event
 from executor.model.execution import Execution
 from executor.model.interaction import Interaction
@@ -21,13 +22,14 @@ class LogLine:
 class Outcome:
     """`interactions` are those still pending; an execution is paused because of them.
 
-    `diagnostics` are the warnings of its type check.
+    `diagnostics` are the warnings of its type check. `artifact` is where a large result is kept.
     """
 
     execution: Execution
     interactions: tuple[Interaction, ...] = ()
     logs: tuple[LogLine, ...] = ()
     diagnostics: tuple[dict[str, Any], ...] = ()
+    artifact: Artifact | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ TOUCH_MS = 60_000
 TRIES = 60
 TRIES_PER_SECOND = 2.0
 REMEMBERED = 1024
-HINT = "send `Authorization: Bearer <token>`; `executor keys create` makes a key, `executor login` opens a browser"
+HINT = "send `Authorization: Bearer <token>`; `executor keys create` makes a key, `executor web` opens a browser"
 VIA: dict[keys.KeyKind, Via] = {"personal": "api_key", "agent": "agent_token", "anonymous": "anonymous"}
 # A token of a configured authorization server: the actor it stands for, or None if it is none.
 Verify = Callable[[str, str], Awaitable[Actor | None]]

@@ -13,7 +13,7 @@ from executor.model.execution import Call
 from executor.model.ids import now_ms
 from executor.storage.prepared import Prepared
 from executor.storage.rows import dump, load
-from executor.storage.tables import calls
+from executor.storage.tables import artifacts, calls
 
 PREVIEW = 160
 _insert = Prepared(sa.insert(calls), columns=[column.name for column in calls.c])
@@ -35,6 +35,7 @@ _answer = Prepared(
         failure=sa.bindparam("new_failure"),
         done_seq=sa.bindparam("new_done_seq"),
         done_ms=sa.bindparam("new_done_ms"),
+        artifact_id=sa.bindparam("new_artifact_id"),
     )
 )
 
@@ -65,6 +66,7 @@ def answer(c: Connection, call: Call) -> None:
         "new_failure": dump(call.failure) if call.failure is not None else None,
         "new_done_seq": call.done_seq,
         "new_done_ms": call.done_ms,
+        "new_artifact_id": call.artifact_id or None,
     }
     _answer(c, values)
 
@@ -96,8 +98,10 @@ def one(c: Connection, workspace_id: str, execution_id: str, seq: int) -> Call |
 def heads(c: Connection, workspace_id: str, execution_id: str) -> list[Head]:
     """Every call without what was sent and answered: of that only the beginning and the size are read."""
     columns = [column for column in calls.c if column.name not in ("arguments", "result")]
-    begin, size = sa.func.substr(calls.c.arguments, 1, PREVIEW), sa.func.length(calls.c.result)
+    begin = sa.func.substr(calls.c.arguments, 1, PREVIEW)
+    size = sa.func.coalesce(sa.func.length(calls.c.result), artifacts.c.size)
     query = sa.select(*columns, begin.label("arguments"), sa.null().label("result"), size.label("size"))
+    query = query.outerjoin(artifacts, artifacts.c.id == calls.c.artifact_id)
     mine = (calls.c.execution_id == execution_id, calls.c.workspace_id == workspace_id)
     return [Head(_call(row), row.size) for row in c.execute(query.where(*mine).order_by(calls.c.seq))]
 
@@ -121,6 +125,7 @@ def _values(call: Call) -> dict[str, Any]:
         "done_ms": call.done_ms,
         "created_at": call.created_at,
         "started_at": call.started_at,
+        "artifact_id": call.artifact_id or None,
     }
 
 
@@ -143,4 +148,5 @@ def _call(row: Any) -> Call:
         done_ms=row.done_ms,
         created_at=row.created_at,
         started_at=row.started_at,
+        artifact_id=row.artifact_id or "",
     )

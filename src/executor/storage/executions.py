@@ -23,7 +23,7 @@ _owner = Prepared(sa.select(executions.c.epoch, executions.c.status).where(_id).
 _finish = Prepared(
     sa.update(executions)
     .where(_id)
-    .values({name: sa.bindparam(f"new_{name}") for name in ("status", "wall_ms", "result", "failure")})
+    .values({name: sa.bindparam(f"new_{name}") for name in ("status", "wall_ms", "result", "failure", "artifact_id")})
     .values(updated_at=sa.bindparam("at"), finished_at=sa.bindparam("at"))
 )
 _locked = Prepared(sa.select(executions).where(_id).with_for_update())
@@ -62,6 +62,7 @@ def insert(c: Connection, execution: Execution) -> None:
             "finished_at": execution.finished_at,
             "runtime": execution.runtime,
             "origin": execution.origin,
+            "artifact_id": execution.artifact_id or None,
         },
     )
 
@@ -95,6 +96,7 @@ def finish(
     wall_ms: int,
     result: str | None,
     failure: Failure | None,
+    artifact_id: str = "",
 ) -> None:
     values = {
         "key": execution_id,
@@ -102,6 +104,7 @@ def finish(
         "new_wall_ms": wall_ms,
         "new_result": result,
         "new_failure": _failure(failure),
+        "new_artifact_id": artifact_id or None,
         "at": at,
     }
     _finish(c, values)
@@ -174,4 +177,5 @@ def from_row(row: Any) -> Execution:
         finished_at=row.finished_at,
         runtime=row.runtime,
         origin=row.origin,
+        artifact_id=row.artifact_id or "",
     )

@@ -51,7 +51,10 @@ export const execution = (id: string) =>
   queryOptions({
     queryKey: ["execution", id],
     queryFn: ({ signal }) =>
-      get<Execution>(`/v1/executions/${encodeURIComponent(id)}${query({ include: "calls,code" })}`, signal),
+      get<Execution>(
+        `/v1/executions/${encodeURIComponent(id)}${query({ include: "calls,code", result: "preview" })}`,
+        signal,
+      ),
   });
 
 export const sources = queryOptions({

@@ -10,7 +10,14 @@ import {
   SquareTerminal,
 } from "lucide-react";
 
-export type Place = { to: string; title: string; icon: LucideIcon; key: string; wide?: boolean };
+/** `key` follows `g`. */
+export type Place = {
+  to: string;
+  title: string;
+  icon: LucideIcon;
+  key: "s" | "e" | "a" | "p" | "k" | "r" | "l" | ",";
+  wide?: boolean;
+};
 
 export const PLACES: Place[] = [
   { to: "/", title: "Sources", icon: Blocks, key: "s" },

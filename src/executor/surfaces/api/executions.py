@@ -14,10 +14,10 @@ from executor.errors import Forbidden, InvalidRequest
 from executor.execution.engine import seen
 from executor.execution.outcome import Outcome, ReplayReport
 from executor.model.execution import Execution
-from executor.storage import calls, events, executions, history, reach
+from executor.storage import artifacts, calls, events, executions, history, reach
 from executor.surfaces import views, waiting
 from executor.surfaces.api.answers import PROBLEMS, answer
-from executor.surfaces.api.bodies import DEFAULT_WAIT, MAX_WAIT, NewExecution, Resume
+from executor.surfaces.api.bodies import MAX_WAIT, NewExecution, Resume, Told
 from executor.surfaces.api.context import Context, EdgeRoute, context, needs
 from executor.surfaces.api.looking import Looking
 from executor.surfaces.api.looking import wanted as looked_for
@@ -45,7 +45,7 @@ async def execute(request: Request, body: NewExecution) -> Response:
         seconds=body.wait,
     )
     outcome = await here.held.hold(run)
-    view = views.execution_view(outcome, here.executor.settings.address)
+    view = views.execution_view(outcome, here.executor.settings.address, whole=body.result == "whole")
     return answer(view, 201, {"Location": f"/v1/executions/{outcome.execution.id}"})
 
 
@@ -75,18 +75,22 @@ async def show(
     execution_id: str,
     wait: Annotated[float, Query(ge=0, le=MAX_WAIT, allow_inf_nan=False)] = 0,
     include: str = "",
+    result: Told = "whole",
 ) -> Response:
-    """`include=calls,code` adds those; `heads` are the calls without arguments and results."""
-    here = context(request)
+    """`include=calls,code` adds those; `heads` are the calls without arguments and results.
+
+    `result=preview` leaves large results where they are kept.
+    """
+    here, whole = context(request), result == "whole"
     parts = set(filter(None, include.split(",")))
     if not parts <= PARTS:
         raise InvalidRequest(f"include={include!r} names something unknown", hint="use calls, heads and code")
-    outcome = await waiting.wait(here.executor, here.held, here.actor, execution_id, wait)
-    view = views.execution_view(outcome, here.executor.settings.address)
+    outcome = await waiting.wait(here.executor, here.held, here.actor, execution_id, wait, whole=whole)
+    view = views.execution_view(outcome, here.executor.settings.address, whole=whole)
     if "code" in parts:
         view |= {"code": outcome.execution.code, **await _submitted_by(here, outcome.execution)}
     if "calls" in parts:
-        view["calls"] = await _calls(here, execution_id)
+        view["calls"] = await _calls(here, execution_id, whole=whole)
     if "heads" in parts:
         heads = await here.executor.database.read(lambda c: calls.heads(c, here.workspace_id, execution_id))
         view["heads"] = [views.call_head(head) for head in heads]
@@ -98,8 +102,10 @@ async def show(
 async def resume(request: Request, execution_id: str, body: Resume | None = None) -> Response:
     """Wait again for an execution. This decides nothing: a paused one goes on when an operator has decided."""
     here = context(request)
-    seconds = DEFAULT_WAIT if body is None else body.wait
-    return _shown(here, await waiting.resume(here.executor, here.held, here.actor, execution_id, seconds))
+    body = body or Resume()
+    whole = body.result == "whole"
+    resumed = waiting.resume(here.executor, here.held, here.actor, execution_id, body.wait, whole=whole)
+    return _shown(here, await resumed, whole=whole)
 
 
 @router.post("/{execution_id}/cancel", response_model=ExecutionView)
@@ -129,15 +135,15 @@ async def replay(request: Request, execution_id: str) -> Response:
 @router.get("/{execution_id}/calls", response_model=CallPage)
 @needs("execute", "read")
 async def journal(
-    request: Request, execution_id: str, seq: Annotated[int | None, Query(ge=0, le=MOST)] = None
+    request: Request,
+    execution_id: str,
+    seq: Annotated[int | None, Query(ge=0, le=MOST)] = None,
+    result: Told = "whole",
 ) -> Response:
-    """All of its calls, or the one with the number `seq`."""
+    """All of its calls, or the one with the number `seq`. `result=preview` leaves large results where they are kept."""
     here = context(request)
     await _existing(here, execution_id)
-    if seq is None:
-        return answer({"items": await _calls(here, execution_id)})
-    found = await here.executor.database.read(lambda c: calls.one(c, here.workspace_id, execution_id, seq))
-    return answer({"items": [views.call_view(found)] if found else []})
+    return answer({"items": await _calls(here, execution_id, whole=result == "whole", seq=seq)})
 
 
 @router.get("/{execution_id}/logs", response_model=LogPage)
@@ -171,9 +177,21 @@ async def _existing(here: Context, execution_id: str) -> Execution:
     return seen(here.actor, found, execution_id)
 
 
-async def _calls(here: Context, execution_id: str) -> list[dict[str, Any]]:
-    found = await here.executor.database.read(lambda c: calls.of_execution(c, here.workspace_id, execution_id))
-    return [views.call_view(call) for call in found]
+async def _calls(here: Context, execution_id: str, *, whole: bool, seq: int | None = None) -> list[dict[str, Any]]:
+    """Every call, or that of the number `seq`."""
+
+    def job(c: Connection) -> list[dict[str, Any]]:
+        if seq is None:
+            found = calls.of_execution(c, here.workspace_id, execution_id)
+        else:
+            one = calls.one(c, here.workspace_id, execution_id, seq)
+            found = [one] if one else []
+        large = any(call.artifact_id for call in found)
+        kept = artifacts.of_execution(c, here.workspace_id, execution_id) if large else {}
+        shown = artifacts.filled_calls(c, found) if whole else found
+        return [views.call_view(call, kept=kept.get(call.artifact_id)) for call in shown]
+
+    return await here.executor.database.read(job)
 
 
 async def _submitted_by(here: Context, execution: Execution) -> dict[str, Any]:
@@ -189,5 +207,5 @@ def _difference(report: ReplayReport) -> dict[str, Any] | None:
     return {"call": report.call, **values}
 
 
-def _shown(here: Context, outcome: Outcome) -> Response:
-    return answer(views.execution_view(outcome, here.executor.settings.address))
+def _shown(here: Context, outcome: Outcome, *, whole: bool = True) -> Response:
+    return answer(views.execution_view(outcome, here.executor.settings.address, whole=whole))

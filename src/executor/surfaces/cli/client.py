@@ -51,6 +51,14 @@ class Client:
 
     def lines(self, path: str, *, seconds: float = ANSWER_SECONDS) -> list[str]:
         """An answer of JSON lines."""
+        return self.content(path, seconds=seconds).decode().split("\n")[:-1]
+
+    def content(self, path: str, *, seconds: float = ANSWER_SECONDS) -> bytes:
+        """An answer as the bytes that it is."""
+        return self.raw(path, seconds=seconds).body
+
+    def raw(self, path: str, *, seconds: float = ANSWER_SECONDS) -> Answer:
+        """An answer as it came, with its headers."""
         headers = {"Authorization": f"Bearer {self._token}", **workspace_header()}
         try:
             answer = self._connected(seconds).request("GET", path, headers, None, seconds=seconds)
@@ -59,7 +67,7 @@ class Client:
             raise self._lost(error) from error
         if answer.status >= 400:
             _value(answer)
-        return answer.body.decode().split("\n")[:-1]
+        return answer
 
     def delete(self, path: str) -> Any:
         return self.request("DELETE", path)

@@ -1,17 +1,15 @@
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 import click
 
 from executor.settings import Settings
+from executor.surfaces.cli.browser import open_signed_in
 from executor.surfaces.cli.client import connect, segment
 from executor.surfaces.cli.main import COMMANDS
 from executor.surfaces.cli.options import json_option
 from executor.surfaces.cli.output import clean, emit, emit_json, interactive, say, table
-
-_PAGE = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url={url}"><title>Executor</title>'
 
 
 @click.command("login", help=COMMANDS["login"])
@@ -34,19 +32,7 @@ def command(member: str, no_open: bool, listing: bool, end: str | None, as_json:
         say("open this within ten minutes; it works once:")
         emit(clean(link["url"]))
         if not no_open and not member and interactive():
-            _open(settings, link["url"])
-
-
-def _open(settings: Settings, url: str) -> None:
-    """Through a page that only its owner can read: the arguments of the browser are for everybody to see."""
-    import webbrowser
-
-    from executor.daemon import files
-
-    page = settings.state_dir / "sign-in.html"
-    files.write_private(page, _PAGE.format(url=escape(url, quote=True)))
-    if not webbrowser.open(page.as_uri()):
-        say("no browser could be opened here")
+            open_signed_in(settings, link["url"])
 
 
 def _list(as_json: bool) -> None:

@@ -31,7 +31,8 @@ class EngineGateway:
         return self._view(await self._held.hold(run))
 
     async def resume(self, execution_id: str) -> View:
-        return self._view(await resume(self._executor, self._held, self._actor, execution_id, WAIT_SECONDS))
+        waited = resume(self._executor, self._held, self._actor, execution_id, WAIT_SECONDS, whole=False)
+        return self._view(await waited)
 
     @property
     def _actor(self) -> Actor:
@@ -43,4 +44,4 @@ class EngineGateway:
         return replace(asking, permissions=AGENT & held, door="mcp")
 
     def _view(self, outcome: Outcome) -> View:
-        return execution_view(outcome, self._executor.settings.address, read=orjson.loads)
+        return execution_view(outcome, self._executor.settings.address, read=orjson.loads, whole=False)

@@ -8,6 +8,7 @@ import { Page } from "@/ui/page";
 import { Loaded } from "@/ui/states";
 import { Tabs } from "@/ui/tabs";
 import { Acts } from "./acts";
+import { artifactsTab } from "./artifacts";
 import { Calls } from "./calls";
 import { Events } from "./events";
 import { Announced, Head, toolCalls } from "./head";
@@ -74,6 +75,7 @@ function Parts({ execution }: { execution: Execution }) {
     { id: "calls", title: `Calls (${toolCalls(execution).length})`, content: <Calls execution={execution} /> },
     { id: "log", title: `Log (${execution.logs.length})`, content: <Log lines={execution.logs} /> },
     { id: "events", title: "Events", content: <Events execution={execution} /> },
+    artifactsTab(execution),
   ];
   return (
     <div className="card px-4 py-3">

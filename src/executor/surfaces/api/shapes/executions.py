@@ -70,6 +70,35 @@ class InteractionPage(Shape):
     next: str | None
 
 
+class Cut(Shape):
+    """What a preview leaves out at a place: how many items, keys or characters it shows, of how many."""
+
+    at: str
+    what: Literal["items", "keys", "characters"]
+    shown: int
+    total: int
+
+
+class ArtifactView(Shape):
+    id: str
+    execution_id: str
+    call: int | None
+    name: str
+    media_type: str
+    size: int
+    digest: str
+    cut: list[Cut]
+    uncounted: int
+    preview: Any = None
+    created_at: str
+    deleted_at: str | None
+
+
+class ArtifactPage(Shape):
+    items: list[ArtifactView]
+    next: str | None
+
+
 class CallView(Shape):
     seq: int
     kind: Literal["tool", "timer"]
@@ -79,6 +108,7 @@ class CallView(Shape):
     effect: Effect
     schema_digest: str | None
     result: Any
+    artifact: ArtifactView | None = None
     error: dict[str, Any] | None
     created_at: str
     started_at: str | None
@@ -113,6 +143,7 @@ class ExecutionView(Shape):
     language: str
     runtime: str
     result: Any
+    artifact: ArtifactView | None = None
     error: Failure | None
     interactions: list[InteractionView]
     logs: list[LogLine]

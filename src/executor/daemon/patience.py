@@ -1,0 +1,45 @@
+"""Connections that begin a request and never finish it. They are dropped, or a few hundred of them would hold every
+file descriptor of the daemon. Looked for now and then, so that an ordinary request pays nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+PATIENCE = 60.0  # seconds for a whole request, or for the first byte of one
+
+
+class Patience:
+    """Of uvicorn's connections it reads `cycle`, the request that is being answered, and the timer between requests."""
+
+    def __init__(self, connections: Iterable[Any], seconds: float = PATIENCE) -> None:
+        self._connections = connections
+        self._seconds = seconds
+        self._waiting: WeakKeyDictionary[Any, tuple[Any, float]] = WeakKeyDictionary()
+
+    async def watch(self) -> None:
+        while True:
+            await asyncio.sleep(self._seconds / 4)
+            self.look(time.monotonic())
+
+    def look(self, now: float) -> None:
+        """Drop what has waited for the rest of the same request for too long."""
+        for connection in list(self._connections):
+            if not unfinished(connection):
+                self._waiting.pop(connection, None)
+                continue
+            request, since = self._waiting.get(connection, (None, now))
+            if request is not connection.cycle or connection not in self._waiting:
+                self._waiting[connection] = (connection.cycle, now)
+            elif now - since >= self._seconds:
+                connection.transport.abort()
+
+
+def unfinished(connection: Any) -> bool:
+    cycle = connection.cycle
+    if cycle is not None and not cycle.response_complete:
+        return bool(cycle.more_body)
+    return connection.timeout_keep_alive_task is None
