@@ -64,56 +64,6 @@ def test_a_tool_is_tried_through_the_normal_road(visit: Open, daemon: Daemon, sh
     wait_for(lambda: {"name": "table"} in shop)
 
 
-<<<<<<< HEAD
-def test_code_is_run_in_the_playground_with_the_keyboard(visit: Open) -> None:
-    page = visit("/playground")
-    code = page.get_by_role("textbox", name="Code")
-    code.click()
-    page.keyboard.press("Control+a")
-    page.keyboard.type("return 20 + 22")
-    page.keyboard.press("Control+Enter")
-    expect(page.get_by_role("region", name="Result")).to_contain_text("42")
-
-
-def test_the_editor_completes_tools_and_marks_calls_that_could_not_work(visit: Open, shop: list[Any]) -> None:
-    page = visit("/playground")
-    page.get_by_role("textbox", name="Code").click()
-    page.keyboard.press("Control+a")
-    page.keyboard.type("return await tools.shop.things.create")
-    expect(page.get_by_role("option").filter(has_text="createThing")).to_be_visible()
-    page.keyboard.press("Enter")
-    page.keyboard.type("({nam")
-    expect(page.locator(".cm-lintRange-error").first).to_be_visible()
-=======
-def test_an_execution_shows_its_calls_and_is_replayed_and_run_again(
-    visit: Open, daemon: Daemon, shop: list[Any]
-) -> None:
-    look = "tools.shop.things.listThings({})"
-    code = f"console.log('looking'); return await Promise.all([{look}, {look}])"
-    view = daemon.execute(code)
-    page = visit("/executions")
-    page.get_by_role("link").filter(has_text="looking").first.click()
-    expect(page.get_by_role("region", name="Timeline").get_by_role("button")).to_have_count(2)
-    page.get_by_role("region", name="Timeline").get_by_role("button").first.click()
-    expect(page.get_by_role("tabpanel")).to_contain_text("Arguments")
-    assert "call=1" in page.url
-    page.get_by_role("button", name="Check by replay").click()
-    expect(page.get_by_text("it does the same")).to_be_visible()
-    page.get_by_role("link", name="Run again…").click()
-    expect(page.get_by_role("textbox", name="Code")).to_contain_text("looking")
-    assert view["executionId"] in page.url
-
-
-def test_a_running_execution_is_followed_and_cancelled(visit: Open, daemon: Daemon) -> None:
-    code = "console.log('first'); await new Promise((go) => setTimeout(go, 60000)); return 1"
-    view = daemon.execute(code, wait=0)
-    page = visit(f"/executions/{view['executionId']}?tab=log")
-    expect(page.get_by_role("region", name="Log")).to_contain_text("first")
-    page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_text("cancelled").first).to_be_visible()
->>>>>>> main
-
-
 def test_rules_are_added_moved_tested_and_removed(visit: Open, daemon: Daemon, shop: list[Any]) -> None:
     page = visit("/policies")
     for pattern in ("shop.**", "shop.things.*"):
