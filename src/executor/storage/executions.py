@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import asdict, replace
 from functools import lru_cache
 from typing import Any
@@ -145,6 +146,13 @@ def page(
     if before:
         query = query.where(executions.c.id < before)
     return [_execution(row) for row in c.execute(query.order_by(executions.c.id.desc()).limit(limit))]
+
+
+def origins(c: Connection, workspace_id: str, ids: Collection[str]) -> dict[str, str]:
+    """By which credential each was submitted, and from where."""
+    mine = (executions.c.workspace_id == workspace_id, executions.c.id.in_(ids))
+    query = sa.select(executions.c.id, executions.c.origin).where(*mine)
+    return {row.id: row.origin for row in c.execute(query)}
 
 
 def counts(c: Connection, workspace_id: str) -> dict[str, int]:

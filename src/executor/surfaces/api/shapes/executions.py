@@ -35,6 +35,7 @@ class Diagnostic(Shape):
 class InteractionView(Shape):
     id: str
     execution_id: str
+    call_seq: int
     kind: Literal["approval", "unknown_outcome", "credential", "oauth"]
     status: InteractionStatus
     tool: str
@@ -43,6 +44,7 @@ class InteractionView(Shape):
     effect: str | None
     host: str | None
     reason: str
+    policy_id: str | None
     decision_reason: str
     scope: Literal["once", "execution", "always"] | None
     settled_by: str | None
@@ -56,6 +58,7 @@ class InteractionView(Shape):
     settled_at: str | None
     actor_id: str | None = None
     actor: str | None = None
+    origin: str | None = None
     source: str | None = None
     question: str | None = None
     description: str | None = None
@@ -66,6 +69,7 @@ class InteractionView(Shape):
 class InteractionPage(Shape):
     items: list[InteractionView]
     next: str | None
+    total: int
 
 
 class CallView(Shape):
