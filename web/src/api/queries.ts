@@ -28,11 +28,11 @@ export const systemStatus = queryOptions({
   queryFn: ({ signal }) => get<SystemStatus>("/v1/status", signal),
 });
 
-export const interactions = (status?: string) =>
-  queryOptions({
-    queryKey: ["interactions", status ?? "all"],
-    queryFn: ({ signal }) => get<InteractionPage>(`/v1/interactions${query({ status, limit: 200 })}`, signal),
-  });
+/** How much waits for a decision: `total` counts all of it. */
+export const waiting = queryOptions({
+  queryKey: ["interactions", "count"],
+  queryFn: ({ signal }) => get<InteractionPage>("/v1/interactions?status=pending&limit=1", signal),
+});
 
 export const interaction = (id: string) =>
   queryOptions({

@@ -6,8 +6,10 @@ const KEYS: [string, string][] = [
   ["?", "This help"],
   ["g", "To the approvals"],
   ["j  k", "Approvals: next, previous"],
+  ["Enter  o", "Approvals: open"],
   ["a, then y", "Approvals: allow once (two keys, so that no single one does it)"],
-  ["d", "Approvals: deny, with a reason"],
+  ["d", "Approvals: deny, with a reason; Enter sends it"],
+  ["Alt ↑  Alt ↓", "Policies: move the rule that has the focus"],
   ["Ctrl Enter", "Playground: run"],
   ["Esc", "Close, or clear the search"],
 ];

@@ -3,7 +3,7 @@ import { Link, Outlet, useNavigate, useRouter } from "@tanstack/react-router";
 import { CircleHelp, Search } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { Problem } from "@/api/client";
-import { interactions, whoami } from "@/api/queries";
+import { waiting, whoami } from "@/api/queries";
 import { Live, useConnection } from "@/live/live";
 import { Button, IconButton } from "@/ui/button";
 import { Skeleton, Trouble } from "@/ui/states";
@@ -52,7 +52,7 @@ function ToSignIn() {
 }
 
 function Frame() {
-  const pending = useQuery(interactions("pending")).data?.items.length ?? 0;
+  const pending = useQuery(waiting).data?.total ?? 0;
   const [open, setOpen] = useState<"" | "palette" | "help">("");
   const navigate = useNavigate();
   useEffect(() => setPending(pending), [pending]);
