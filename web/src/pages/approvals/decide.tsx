@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { post } from "@/api/client";
 import { whoami } from "@/api/queries";
 import type { Interaction } from "@/api/types";
@@ -38,7 +38,17 @@ function Deciding({ asked, next, wanted, mayRule }: Props & { mayRule: boolean }
   const calm = useCalm();
   const blocked = !calm || settle.isPending || settle.isSuccess;
   const gives = asked.kind === "credential" || asked.kind === "oauth";
-  const answer = (given: Answer) => !blocked && settle.mutate(given);
+  // What is being sent is known at once; what is shown follows a moment later, and a second click may come between.
+  const sent = useRef(false);
+  const answer = (given: Answer) => {
+    if (blocked || sent.current) return;
+    sent.current = true;
+    settle.mutate(given, {
+      onError: () => {
+        sent.current = false;
+      },
+    });
+  };
   const leave = () => (armed ? setArmed(false) : void navigate({ to: "/approvals", search: wanted }));
   useHotkeys({ Escape: leave });
   useHotkeys(
