@@ -27,7 +27,7 @@ class LimitSettings:
     wall_ms: int = 300_000
     calls: int = 1_000
     result_bytes: int = 64 * MEGABYTE
-    output_bytes: int = 4 * MEGABYTE
+    output_bytes: int = 8 * MEGABYTE
     log_bytes: int = MEGABYTE
 
 
@@ -46,6 +46,7 @@ class Settings:
     approval_limit_execution: int = 100
     approval_limit_actor: int = 1_000
     max_code_bytes: int = 1_000_000
+    inline_bytes: int = 32 * 1024
     allow_private_hosts: bool = False
     refresh_seconds: int = 86400
     log_level: str = "info"
@@ -362,6 +363,7 @@ CONVERTERS: dict[str, Callable[[_Given], Any]] = {
     "approval_limit_execution": _integer(1, 100_000),
     "approval_limit_actor": _integer(1, 1_000_000),
     "max_code_bytes": _integer(1, 64 * MEGABYTE),
+    "inline_bytes": _integer(1024, 1024 * MEGABYTE),
     "allow_private_hosts": _flag,
     "refresh_seconds": _integer(0, 365 * 86400),
     "log_level": _level,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -88,8 +89,12 @@ def test_events_are_found_by_actor_type_and_time_page_by_page(daemon: Daemon) ->
     older = daemon.get(f"/v1/audit?limit=2&before={newest['next']}").json
     ids = [one["id"] for one in (*newest["items"], *older["items"])]
     assert ids == sorted(ids, reverse=True) and len(set(ids)) == 4
-    assert audit(daemon, since=4_000_000_000_000) == []
-    for wrong in ("actor=nobody", "type=a%25", "since=-1", "limit=0"):
+    assert audit(daemon, since=4_000_000_000_000) == [] == audit(daemon, until=1)
+    [last] = audit(daemon, limit=1)
+    moment = int(datetime.fromisoformat(last["at"]).timestamp() * 1000)
+    assert last["id"] in {one["id"] for one in audit(daemon, since=moment, until=moment + 1)}
+    assert last["id"] not in {one["id"] for one in audit(daemon, until=moment)}
+    for wrong in ("actor=nobody", "type=a%25", "since=-1", "until=-1", "limit=0"):
         assert daemon.get(f"/v1/audit?{wrong}").json["code"] == "invalid_request"
 
 

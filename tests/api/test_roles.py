@@ -166,6 +166,7 @@ def ours(daemon: Daemon) -> dict[str, str]:
     made(mine.post("/v1/secrets", {"name": "ours", "value": "s3cret"}))
     return {
         "execution_id": paused["executionId"],
+        "artifact_id": made(mine.post("/v1/executions", {"code": "return 'x'.repeat(40000)"}))["artifact"]["id"],
         "interaction_id": paused["interactions"][0]["id"],
         "source": source["id"],
         "digest": call["schemaDigest"],
@@ -228,6 +229,7 @@ def test_what_is_ours_is_there_for_us(daemon: Daemon, ours: dict[str, str]) -> N
     """Else the test above would pass because nothing was made."""
     for path, name in (
         ("/v1/executions/{}", "execution_id"),
+        ("/v1/artifacts/{}", "artifact_id"),
         ("/v1/interactions/{}", "interaction_id"),
         ("/v1/sources/{}", "source"),
         ("/v1/tools/versions/{}", "digest"),

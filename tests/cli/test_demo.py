@@ -4,11 +4,9 @@ import os
 
 import pytest
 
-from executor.daemon import lock
 from executor.surfaces.cli import exits
 from tests.cli.conftest import Cli
 from tests.cli.test_call import read_until, terminal
-from tests.cli.test_process import wait_until
 
 
 def test_without_a_terminal_the_printed_commands_finish_it_and_it_can_be_run_again(own: Cli) -> None:
@@ -27,13 +25,13 @@ def test_without_a_terminal_the_printed_commands_finish_it_and_it_can_be_run_aga
     assert {event["type"] for event in again.json["timeline"]} >= {"execution.created", "interaction.requested"}
 
 
-def test_it_works_again_after_the_sample_has_moved_to_another_port(own: Cli) -> None:
-    assert own("demo").code == exits.PAUSED
-    first = own("sources", "show", "demo", "--json").json["location"]
+def test_it_is_still_there_after_the_daemon_was_stopped(own: Cli) -> None:
+    added = own("sources", "add", "--demo", "--json").json
+    assert (added["namespace"], added["hosted"]) == ("demo", "demo")
     assert own("down").code == exits.COMPLETED
-    wait_until(lambda: lock.holder(own.state_dir / "demo.lock") is None)
+    assert own("call", "--json", "return (await tools.demo.invoices.listInvoices({})).length").json["result"] == 4
     assert own("demo").code == exits.PAUSED
-    assert own("sources", "show", "demo", "--json").json["location"] != first
+    assert own("sources", "show", "demo", "--json").json["id"] == added["id"]
 
 
 def test_in_a_terminal_it_asks_and_shows_result_and_timeline(own: Cli) -> None:

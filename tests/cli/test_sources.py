@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -150,3 +151,36 @@ def test_headers_and_variables_are_taken_apart() -> None:
     given = ["Authorization: Bearer a:b", "X-Empty-Is-Asked:x"]
     assert connecting.headers(given) == {"Authorization": "Bearer a:b", "X-Empty-Is-Asked": "x"}
     assert connecting.variables(["A=b=c", "TOKEN"]) == {"A": "b=c", "TOKEN": None}
+
+
+def test_the_document_its_changes_and_its_dependents_are_shown(shared: Cli, upstream: Upstream, tmp_path: Path) -> None:
+    assert shared("sources", "add", f"{upstream.url}/openapi.json", "--namespace", "seen").code == exits.COMPLETED
+    printed = shared("sources", "document", "seen")
+    assert json.loads(printed.out)["openapi"] == "3.1.0"
+    facts = shared("sources", "document", "seen", "--json").json
+    assert facts["mediaType"] == "application/json" and facts["size"] == len(printed.out.encode())
+    out = tmp_path / "seen.json"
+    assert shared("sources", "document", "seen", "--out", str(out)).code == exits.COMPLETED
+    assert out.read_text() == printed.out
+    assert "nothing has changed" in shared("sources", "changes", "seen").err
+    upstream.routes["/openapi.json"] = as_json(document({"/new": {"get": {"operationId": "a", "tags": ["n"]}}, **LIST}))
+    assert shared("sources", "refresh", "seen").code == exits.COMPLETED
+    assert "+ seen.n.a" in shared("sources", "changes", "seen").out
+    assert shared("sources", "changes", "seen", "--json").json["revision"]["added"] == 1
+    assert shared("sources", "dependents", "seen", "--json").json["tools"] == 2
+    assert "tools        2" in shared("sources", "dependents", "seen").out
+    assert "called Ours now" in shared("sources", "rename", "seen", "Ours").out
+    assert shared("sources", "remove", "seen").code == exits.COMPLETED
+
+
+def test_a_preview_shows_tools_and_connects_nothing(shared: Cli, upstream: Upstream) -> None:
+    seen = shared("sources", "preview", f"{upstream.url}/openapi.json")
+    assert seen.code == exits.COMPLETED, seen.err
+    assert "1 tools" in seen.out and "listThings" in seen.out
+    assert shared("sources", "preview", f"{upstream.url}/openapi.json", "--json").json["toolCount"] == 1
+    assert "things" not in [one["namespace"] for one in shared("sources", "list", "--json").json["items"]]
+
+
+def test_a_location_or_the_demo_is_needed_and_not_both(shared: Cli) -> None:
+    for words in ((), ("--demo", "https://example.com")):
+        assert "either a location or --demo" in shared("sources", "add", *words).err

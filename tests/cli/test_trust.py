@@ -94,11 +94,31 @@ def test_always_shows_the_rule_and_is_not_made_without_a_yes(shop: Cli) -> None:
     assert "operator_token" in shop("approvals", "show", asked).out
 
 
+def test_executions_are_found_by_what_is_remembered_of_them(shop: Cli) -> None:
+    code = "return (await tools.trusted.things.listThings({})).length // needle"
+    made = shop("call", code, "--json").json["executionId"]
+    filters = ("--status", "completed", "--status", "failed", "--language", "typescript", "--runtime", "typescript")
+    filters += ("--actor", "operator", "--tool", "trusted.things", "--text", "needle", "--since", "1h")
+    page = shop("executions", "list", *filters, "--json").json
+    assert [(one["executionId"], one["calls"], one["through"]) for one in page["items"]] == [(made, 1, "cli")]
+    assert made in shop("executions", "list", *filters).out
+    assert shop("executions", "list", *filters, "--until", "2000-01-01").err.strip() == "no executions"
+    assert shop("executions", "list", "--since", "soon").code == 2
+    assert shop("executions", "list", "--actor", "nobody").code == 2
+    call = shop("executions", "show", made, "--call", "1", "--json").json
+    assert (call["path"], call["arguments"]) == ("trusted.things.listThings", {})
+    assert "arguments\n  {}" in shop("executions", "show", made, "--call", "1").out
+    assert shop("executions", "show", made, "--call", "9").code == 1
+
+
 def test_the_record_is_listed_checked_and_exported(shop: Cli) -> None:
     assert shop("call", "return 1").code == 0
     listed = shop("audit", "list", "--type", "execution.*", "--actor", "operator", "--since", "1d", "--limit", "5")
     assert "execution.completed" in listed.out and "operator_token" in listed.out
     assert shop("audit", "list", "--since", "2000-01-01", "--json").json["items"]
+    assert shop("audit", "list", "--until", "2000-01-01", "--json").json["items"] == []
+    page = shop("audit", "list", "--limit", "1", "--json").json
+    assert shop("audit", "list", "--before", str(page["next"]), "--limit", "1", "--json").json["next"] < page["next"]
     whole = shop("audit", "verify")
     assert whole.code == 0 and whole.out.startswith("whole: ")
     head = whole.out.split()[-1]

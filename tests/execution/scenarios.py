@@ -192,7 +192,7 @@ round((time.time() - before) * 1000) >= 30
         "typescript": 'for (let i = 0; i < 50; i++) await tools.ledger.entries.listEntries({key: "k"})',
         "python": 'for i in range(50):\n    await tools.ledger.entries.listEntries(key="k")',
     },
-    "large output": {"typescript": 'return "x".repeat(5000000)', "python": '"x" * 5000000'},
+    "large output": {"typescript": 'return "x".repeat(9000000)', "python": '"x" * 9000000'},
     "output within": {"typescript": 'return "x".repeat(3000000)', "python": '"x" * 3000000'},
     "much log": {
         "typescript": 'for (let i = 0; i < 100; i++) console.log("x".repeat(1000)); return 1',

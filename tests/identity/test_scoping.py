@@ -22,7 +22,7 @@ FOUND = "of a row that was read with its workspace before"
 UPKEEP = "the daemon's own upkeep, never an answer to somebody"
 REASONS = {
     SHOWN: """
-        anonymous:by_digest browsers:by_digest browsers:use_link keys:by_digest
+        anonymous:by_digest browsers:by_digest browsers:use_link browsers:link_state keys:by_digest
         oauth:flow oauth:known_flow oauth:spend_flow oauth:by_browser oauth:bind_flow oauth:replace_flow
     """,
     "of one account: a human's browsers are theirs in whichever workspace": "browsers:close_session browsers:listing",
@@ -43,7 +43,8 @@ REASONS = {
     """,
     UPKEEP: """
         anonymous:count anonymous:unused browsers:forget_links connections:every_grant interactions:expired
-        oauth:insert_flow oauth:every_client oauth:every_flow sources:everywhere secrets:every_sealed tools:unseen
+        oauth:insert_flow oauth:every_client oauth:every_flow sources:everywhere sources:hosted
+        secrets:every_sealed tools:unseen
         secrets/rotation:keys_in_use
     """,
 }

@@ -14,8 +14,9 @@ from executor.model.execution import Call, Execution, Failure, Limits
 from executor.model.ids import new_id, now_ms
 from executor.model.interaction import Binding, Interaction
 from executor.model.policy import Condition, Policy
-from executor.storage import calls, events, executions, interactions, policies, tenancy
+from executor.storage import calls, events, executions, history, interactions, policies, tenancy
 from executor.storage.database import Database
+from executor.storage.history import Wanted
 from executor.storage.notify import Feed
 from executor.storage.tables import metadata, workspaces
 from executor.storage.tenancy import Tenancy
@@ -105,9 +106,9 @@ async def test_executions_are_listed_newest_first_by_pages(database: Database, l
     made = [replace(an_execution(local), id=f"exec_{n:04d}") for n in range(5)]
     for execution in made:
         await database.write(lambda c, e=execution: executions.insert(c, e))  # type: ignore[misc]
-    first = await database.read(lambda c: executions.page(c, local.workspace.id, limit=2))
+    first = await database.read(lambda c: history.page(c, local.workspace.id, Wanted(), limit=2))
     assert [e.id for e in first] == ["exec_0004", "exec_0003"]
-    rest = await database.read(lambda c: executions.page(c, local.workspace.id, before="exec_0003"))
+    rest = await database.read(lambda c: history.page(c, local.workspace.id, Wanted(), before="exec_0003"))
     assert [e.id for e in rest] == ["exec_0002", "exec_0001", "exec_0000"]
     assert await database.read(lambda c: executions.counts(c, local.workspace.id)) == {"running": 5}
 

@@ -239,6 +239,7 @@ def test_the_whole_inbox_works_by_keyboard_alone(visit: Open, daemon: Daemon, sh
     page = visit("/")
     expect(page.get_by_role("heading", name="Sources")).to_be_visible()
     page.keyboard.press("g")
+    page.keyboard.press("a")
     rows = page.get_by_role("list", name=f"{CREATE}, asked 2 times").get_by_role("link")
     expect(rows).to_have_count(2)
     page.keyboard.press("j")

@@ -1,13 +1,22 @@
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { Problem } from "@/api/client";
+import { whoami } from "@/api/queries";
 import { createAppRouter } from "@/router";
+import { onSignedOut } from "@/shell/entering";
 import { watchTheme } from "@/shell/theme";
 import "@/styles.css";
 
+/** A session that has ended shows with any request; the frame then leads to where one signs in. */
+function ended(error: unknown, key: readonly unknown[]): void {
+  const refused = error instanceof Problem && error.status === 401;
+  if (refused && key[0] !== whoami.queryKey[0]) void client.invalidateQueries({ queryKey: whoami.queryKey });
+}
+
 const client = new QueryClient({
+  queryCache: new QueryCache({ onError: (error, query) => ended(error, query.queryKey) }),
   defaultOptions: {
     queries: {
       staleTime: 10_000,
@@ -18,6 +27,7 @@ const client = new QueryClient({
 });
 
 watchTheme();
+onSignedOut(() => void client.resetQueries());
 const root = document.getElementById("root");
 if (root) {
   createRoot(root).render(

@@ -1,11 +1,13 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet } from "@tanstack/react-router";
 import { query } from "@/api/client";
 import { ApprovalsPage } from "@/pages/approvals/approvals";
+import { NAMES } from "@/pages/executions/filters";
 import { Nowhere } from "@/pages/nowhere";
 import { SignInPage } from "@/pages/signin/signin";
 import { SourcesPage } from "@/pages/sources/sources";
+import { Broken } from "@/shell/broken";
 import { Shell } from "@/shell/shell";
-import { Skeleton, Trouble } from "@/ui/states";
+import { Skeleton } from "@/ui/states";
 
 /** What of the address a page reads: texts only, anything else is left out. */
 function texts<Name extends string>(...names: Name[]) {
@@ -49,7 +51,7 @@ const routes = [
     ...under,
     path: "/executions",
     component: lazyRouteComponent(() => import("@/pages/executions/executions"), "ExecutionsPage"),
-    validateSearch: texts("status", "before"),
+    validateSearch: texts(...NAMES),
   }),
   createRoute({
     ...under,
@@ -61,13 +63,13 @@ const routes = [
     ...under,
     path: "/sources/add",
     component: lazyRouteComponent(() => import("@/pages/sources/add"), "AddSourcePage"),
-    validateSearch: texts("location", "kind"),
+    validateSearch: texts("location", "kind", "connected"),
   }),
   createRoute({
     ...under,
     path: "/sources/$id",
     component: lazyRouteComponent(() => import("@/pages/sources/source"), "SourcePage"),
-    validateSearch: texts("tool", "q", "tab"),
+    validateSearch: texts("tool", "q", "tab", "view", "at", "args"),
   }),
   createRoute({
     ...under,
@@ -87,9 +89,15 @@ const routes = [
   }),
   createRoute({
     ...under,
+    path: "/audit",
+    component: lazyRouteComponent(() => import("@/pages/audit/audit"), "AuditPage"),
+    validateSearch: texts("actor", "type", "since", "until", "before"),
+  }),
+  createRoute({
+    ...under,
     path: "/playground",
     component: lazyRouteComponent(() => import("@/pages/playground/playground"), "PlaygroundPage"),
-    validateSearch: texts("from", "language", "tool"),
+    validateSearch: texts("from", "language", "tool", "run"),
   }),
   createRoute({
     ...under,
@@ -97,6 +105,8 @@ const routes = [
     component: lazyRouteComponent(() => import("@/pages/settings/settings"), "SettingsPage"),
     validateSearch: texts("tab"),
   }),
+  // Last: what is no page, with the way to those that are.
+  createRoute({ ...under, path: "$", component: Nowhere }),
 ];
 
 export function createAppRouter() {
@@ -106,12 +116,8 @@ export function createAppRouter() {
     parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
     stringifySearch: (search) => query(search as Record<string, string | undefined>),
     scrollRestoration: true,
-    defaultPendingComponent: () => <Skeleton className="p-6" />,
-    defaultErrorComponent: ({ error, reset }) => (
-      <div className="p-6">
-        <Trouble error={error} onRetry={reset} />
-      </div>
-    ),
+    defaultPendingComponent: () => <Skeleton rows={6} className="mx-auto max-w-5xl px-4 py-7 sm:px-6" />,
+    defaultErrorComponent: Broken,
   });
 }
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from executor.catalog import changes, describing
+from executor.catalog import changes, describing, revisions
 from executor.catalog.changes import Refreshed
 from executor.catalog.declarations import Declared
 from executor.catalog.declaring import declare
@@ -214,6 +214,10 @@ class Catalog:
     async def probe(self, request: SourceRequest) -> Probe:
         """What a source would be, without connecting it."""
         return await self.upkeep.probe(request)
+
+    async def changes(self, source: Source, at: int | None, *, after: str, limit: int) -> dict[str, Any]:
+        """What a reading of the source changed, the last one that changed anything if none is named."""
+        return await self._database.read(lambda c: revisions.read(c, source, at, after, limit))
 
     async def add_source(self, workspace_id: str, request: SourceRequest, *, by: By = None) -> Source:
         return await self.upkeep.add(workspace_id, request, by=by)

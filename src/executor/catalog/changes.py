@@ -22,9 +22,10 @@ from executor.model.packed import DefinitionRow, Packed, ToolRow
 from executor.model.source import Loaded, Source
 from executor.sources import packing
 from executor.sources.kind import Kind, Progress, SourceRequest, Unchanged, silent
-from executor.storage import sources, tools, versions
+from executor.storage import documents, revisions, sources, tools, versions
 from executor.storage.checkpoint import checkpoint
 from executor.storage.database import Database
+from executor.storage.documents import Document
 from executor.storage.events import By
 from executor.storage.tools import Differences
 
@@ -67,12 +68,15 @@ async def add(
     source = filled(fresh, loaded, packed)
     source = replace(source, status="failing", error=error) if error else source
     generation = await offered(database, source, rows)
+    document = await document_of(loaded)
 
     def write(c: Connection) -> Source:
         refuse_taken(c, workspace_id, source.namespace)
         kept = connections.statics.hidden(c, source) if connections is not None else source
         sources.insert(c, kept, by=by)
         tools.show(c, kept, generation)
+        if document is not None:
+            documents.put(c, kept, document)
         return kept
 
     try:
@@ -111,7 +115,9 @@ async def refresh(
     fresh = as_before(source, filled(source, loaded, packed))
     differences, other = await database.read(lambda c: tools.differences(c, source.id, rows))
     generation = await offered(database, fresh, rows) if other else 0
-    stays = await database.write(lambda c: switch(c, fresh, generation, differences))
+    document = await document_of(loaded)
+    entries = await asyncio.to_thread(revisions.packed, differences.entries)
+    stays = await database.write(lambda c: switch(c, fresh, generation, differences, document, entries))
     await sweep(database, source.id)
     if not stays:
         raise no_source(source.namespace)
@@ -157,12 +163,24 @@ async def offered(database: Database, source: Source, rows: list[ToolRow]) -> in
     return generation
 
 
-def switch(c: Connection, source: Source, generation: int, differences: Differences) -> bool:
+async def document_of(loaded: Loaded) -> Document | None:
+    if loaded.document is None:
+        return None
+    return await asyncio.to_thread(documents.compressed, loaded.document, loaded.media_type)
+
+
+def switch(
+    c: Connection, source: Source, generation: int, differences: Differences, document: Document | None, entries: bytes
+) -> bool:
     """False if the source is gone."""
     if not sources.replace(c, source, differences):
         return False
     if generation:
         tools.show(c, source, generation)
+    if document is not None:
+        documents.put(c, source, document)
+    if differences.entries:
+        revisions.add(c, source, differences, entries)
     return True
 
 

@@ -8,15 +8,16 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
-from executor.catalog import changes
+from executor.catalog import changes, previewing
 from executor.catalog.changes import Refreshed
+from executor.catalog.previewing import Preview
 from executor.connections.connections import Connections
 from executor.errors import ExecutorError
 from executor.model.credential import Credential
 from executor.model.ids import now_ms
 from executor.model.source import Source
 from executor.sources import probing, templates
-from executor.sources.kind import Forgets, Probe, Progress, SourceRequest, silent
+from executor.sources.kind import Forgets, Kind, Probe, Progress, SourceRequest, silent
 from executor.sources.registry import Kinds
 from executor.storage import sources
 from executor.storage.database import Database
@@ -55,18 +56,38 @@ class Upkeep:
             probing.check_consent(await self._kinds.get(kind.kind), kind)
         return await probing.probe(self._kinds, request)
 
+    async def preview(self, request: SourceRequest) -> Preview:
+        """Read as if it were added; nothing is kept."""
+        kind, request = await self._resolved(request)
+        return await previewing.preview(kind, request)
+
     async def add(self, workspace_id: str, request: SourceRequest, *, by: By = None) -> Source:
+        kind, request = await self._resolved(request, workspace_id)
+        source = await changes.add(self._database, kind, workspace_id, request, self._connections, by=by)
+        self._forget(source)
+        return source
+
+    async def _resolved(self, request: SourceRequest, workspace_id: str = "") -> tuple[Kind, SourceRequest]:
+        """What it is, agreed to; a namespace that is taken is refused before anything is read."""
         probing.check_shape(request)
         request = await probing.with_kind(self._kinds, templates.applied(request))
         if request.kind:
             probing.check_consent(await self._kinds.get(request.kind), request)
-        await changes.check_namespace(self._database, workspace_id, request.namespace)
+        if workspace_id:
+            await changes.check_namespace(self._database, workspace_id, request.namespace)
         request = await probing.resolve(self._kinds, request)
         kind = await self._kinds.get(request.kind)
         probing.check_consent(kind, request)
-        source = await changes.add(self._database, kind, workspace_id, request, self._connections, by=by)
-        self._forget(source)
-        return source
+        return kind, request
+
+    async def rename(self, workspace_id: str, id_or_namespace: str, name: str, *, by: By = None) -> Source:
+        """Only its name for people: paths begin with the namespace, which stays."""
+        source = await changes.present(self._database, workspace_id, id_or_namespace)
+        async with self._locks.setdefault(source.id, asyncio.Lock()):
+            renamed = replace(await changes.present(self._database, workspace_id, source.id), name=name)
+            await self._database.write(lambda c: sources.rename(c, renamed, by=by))
+            self._forget(renamed)
+        return renamed
 
     async def refresh(self, workspace_id: str, id_or_namespace: str, progress: Progress = silent) -> Refreshed:
         """One at a time for each source, so that an older document never follows a newer one."""

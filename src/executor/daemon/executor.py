@@ -14,6 +14,7 @@ from executor.checking.memory import free_memory
 from executor.connections.connections import Connections
 from executor.daemon import keeping
 from executor.daemon.connected import on_connected
+from executor.daemon.hosting import Hosting
 from executor.daemon.issuers import Issuers
 from executor.daemon.logins import LateGrants, reseal
 from executor.daemon.sandboxes import Sandboxes
@@ -76,15 +77,18 @@ class Executor:
             search_folder=settings.state_dir / "search",
             connections=self.connections,
         )
+        self.hosting = Hosting(database, self.catalog, self.feed)
         flood = Flood(
             database, self.feed, ApprovalLimits(settings.approval_limit_execution, settings.approval_limit_actor)
         )
-        self.door = Door(self.catalog, self.rules, Permits(database, self.feed), flood, self.connections)
+        permits = Permits(database, self.feed)
+        self.door = Door(self.catalog, self.rules, permits, flood, self.connections, database=database)
         self.runtime = sandboxes.runtime
         self.runtimes = sandboxes.runtimes
         self.remote_runs = sandboxes.remote_runs
         self.limits = Limits(**asdict(settings.limits))
-        dispatch = LocalDispatch(database, self.door, self.runtimes, settings.approval_ttl_seconds * 1000)
+        ttl_ms = settings.approval_ttl_seconds * 1000
+        dispatch = LocalDispatch(database, self.door, self.runtimes, ttl_ms, settings.inline_bytes)
         self.checker = Checker(
             self.catalog, Shelf(self.door, self.catalog), tuple(BUILTINS.values()), settings.state_dir / "checking"
         )
@@ -123,6 +127,7 @@ class Executor:
             executor = cls(settings, database, await database.write(tenancy.provision), sandboxes)
             await executor.secrets.finish_rotation()
             await executor.connections.statics.migrate()
+            await executor.hosting.start()
             progress("starting the sandboxes")
             await sandboxes.ready()
             await executor._note("daemon.started", await executor.engine.start())
@@ -153,6 +158,7 @@ class Executor:
         if self._warming is not None:
             self._warming.cancel()
         await self.engine.close()
+        await self.hosting.close()
         self.feed.close()
         await self.runtimes.close()
         await self.checker.close()

@@ -13,49 +13,35 @@ from executor.catalog.language import Language
 from executor.catalog.signatures import COMPACT, signature
 from executor.catalog.validation import compile_schema, invalid_arguments, problems
 from executor.errors import ExecutorError, ToolError
-from executor.model.digest import digest
+from executor.execution import artifact_tools, offering
+from executor.execution.offering import own_tool, text
 from executor.model.source import Source
-from executor.model.tool import Effect, Schema, Tool
+from executor.model.tool import Tool
 from executor.sources.kind import SourceRequest
 from executor.storage.events import By
 
-SOURCE = "builtin"
+SOURCE = offering.SOURCE
 
-
-def _tool(path: str, description: str, effect: Effect, properties: Schema, required: tuple[str, ...] = ()) -> Tool:
-    schema = {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
-    }
-    return Tool(path, SOURCE, description, effect, schema, schema_digest=digest([path, schema, effect]))
-
-
-def _text(description: str) -> Schema:
-    return {"type": "string", "minLength": 1, "description": description}
-
-
-DISCOVER = _tool(
+DISCOVER = own_tool(
     "discover",
     "Find tools by intent: name the app, the verb and the object, e.g. `github create issue`.",
     "read",
     {
         "query": {"type": "string", "description": "app + verb + object; empty to look around"},
         "limit": {"type": "integer", "minimum": 1, "maximum": 100},
-        "namespace": _text("only tools whose paths begin so, as github or github.issues"),
-        "source": _text("only this source's tools"),
+        "namespace": text("only tools whose paths begin so, as github or github.issues"),
+        "source": text("only this source's tools"),
         "effect": {"enum": ["read", "write", "destructive"]},
         "depth": {"type": "integer", "minimum": 0, "maximum": 2, "description": "0 names, 1 signatures, 2 schemas"},
     },
     ("query",),
 )
-DESCRIBE = _tool(
+DESCRIBE = own_tool(
     "describe.tool",
     "The signature of one tool and a call of it as an example, within a number of tokens.",
     "read",
     {
-        "path": _text("the tool's path"),
+        "path": text("the tool's path"),
         "includeSchemas": {"type": "boolean", "description": "also the JSON Schemas, whatever their size"},
         "language": {"enum": ["typescript", "python"], "description": "that of the program unless given"},
         "budget": {"type": "integer", "minimum": 150, "maximum": 20_000, "description": "tokens; 1500 unless given"},
@@ -70,14 +56,14 @@ DESCRIBE = _tool(
     },
     ("path",),
 )
-LIST_SOURCES = _tool("executor.sources.list", "The connected sources.", "read", {})
-ADD_SOURCE = _tool(
+LIST_SOURCES = own_tool("executor.sources.list", "The connected sources.", "read", {})
+ADD_SOURCE = own_tool(
     "executor.sources.add",
     "Connect a source: an API, GraphQL or MCP server by its address, or the command of an MCP server. "
     "A human must approve it.",
     "write",
     {
-        "url": _text("address of a document, page or endpoint, or the name of a template such as `github`"),
+        "url": text("address of a document, page or endpoint, or the name of a template such as `github`"),
         "command": {
             "type": "array",
             "items": {"type": "string"},
@@ -85,15 +71,17 @@ ADD_SOURCE = _tool(
             "maxItems": 200,
             "description": "command line of an MCP server to run on this machine, instead of a url",
         },
-        "namespace": _text("first segment of its tools' paths"),
-        "name": _text("a name for people"),
-        "baseUrl": _text("address the calls go to, when the document doesn't say"),
-        "specUrl": _text("address of the document, when the url is that of the service"),
-        "kind": _text("openapi, graphql, mcp …; found out by asking the address if not given"),
+        "namespace": text("first segment of its tools' paths"),
+        "name": text("a name for people"),
+        "baseUrl": text("address the calls go to, when the document doesn't say"),
+        "specUrl": text("address of the document, when the url is that of the service"),
+        "kind": text("openapi, graphql, mcp …; found out by asking the address if not given"),
     },
 )
 
-BUILTINS: dict[str, Tool] = {tool.path: tool for tool in (DISCOVER, DESCRIBE, LIST_SOURCES, ADD_SOURCE)}
+BUILTINS: dict[str, Tool] = {
+    tool.path: tool for tool in (DISCOVER, DESCRIBE, LIST_SOURCES, ADD_SOURCE, *artifact_tools.TOOLS)
+}
 
 
 VALIDATORS = {path: compile_schema(tool.input_schema) for path, tool in BUILTINS.items()}

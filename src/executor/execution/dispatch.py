@@ -13,7 +13,7 @@ from executor.errors import Busy, ExecutorError, Fenced, StorageError, UnknownRu
 from executor.execution import failures
 from executor.execution.checks import Ruling
 from executor.execution.door import Door
-from executor.execution.journal import Journal
+from executor.execution.journal import INLINE_BYTES, Journal
 from executor.execution.places import Places
 from executor.execution.run import Run
 from executor.model.execution import Execution, Failure
@@ -32,11 +32,14 @@ logger = logging.getLogger(__name__)
 class LocalDispatch:
     """`runs` are the executions that hold memory here; parked ones are rows only."""
 
-    def __init__(self, database: Database, door: Door, runtimes: Runtimes, ttl_ms: int) -> None:
+    def __init__(
+        self, database: Database, door: Door, runtimes: Runtimes, ttl_ms: int, inline_bytes: int = INLINE_BYTES
+    ) -> None:
         self._database = database
         self._door = door
         self.runtimes = runtimes
         self._ttl_ms = ttl_ms
+        self._inline_bytes = inline_bytes
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
         self.runs: dict[str, Run] = {}
@@ -46,7 +49,7 @@ class LocalDispatch:
         """A fresh execution runs at once, while its first write is on its way."""
         if len(self.runs) >= LIVE_RUNS:
             raise Busy(f"{LIVE_RUNS} executions are running already", hint="try again in a moment")
-        journal = Journal(self._database, execution)
+        journal = Journal(self._database, execution, self._inline_bytes)
         journal.create()
         return self._launch(execution, journal, fresh=True, check=check), journal
 
@@ -55,7 +58,7 @@ class LocalDispatch:
         if self._closing:
             return
         try:
-            self._launch(execution, Journal(self._database, execution), fresh=False)
+            self._launch(execution, Journal(self._database, execution, self._inline_bytes), fresh=False)
         except UnknownRuntime as error:
             self.spawn(self._give_up(execution, Failure(error.code, error.message, error.hint)))
 

@@ -14,7 +14,7 @@ from executor.catalog.language import spoken
 from executor.connections.connections import Connections
 from executor.connections.resolving import Missing, Use
 from executor.errors import ExecutorError, ToolError
-from executor.execution import builtins
+from executor.execution import artifact_tools, builtins
 from executor.execution.errand import CredentialMissing, Errand
 from executor.execution.failures import denied_before, denied_by_policy, tool_changed
 from executor.execution.flood import Flood
@@ -29,6 +29,7 @@ from executor.model.source import Source
 from executor.model.tool import Tool
 from executor.policy.decide import Subject, decide
 from executor.runtime.sandbox import Proposal
+from executor.storage.database import Database
 from executor.storage.permits import exact
 
 RESULT_BYTES = 8 * 1024 * 1024
@@ -56,7 +57,10 @@ class Door:
         permits: Permits,
         flood: Flood,
         connections: Connections | None = None,
+        *,
+        database: Database,
     ) -> None:
+        self.database = database
         self.connections = connections
         self.catalog = catalog
         self.rules = rules
@@ -185,6 +189,8 @@ class Door:
 
     async def _send(self, execution: Execution, call: Call, tool: Tool, errand: Errand, binding: Binding | None) -> str:
         arguments, approved = parse_arguments(call.arguments), binding is not None
+        if tool.path in artifact_tools.PATHS and tool.source_id == builtins.SOURCE:
+            return await artifact_tools.invoke(self.database, execution, tool, arguments)
         if tool.source_id == builtins.SOURCE:
             veil = await self.rules.veil(execution.workspace_id)
             return await builtins.invoke(

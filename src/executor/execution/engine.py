@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -31,11 +31,11 @@ from executor.execution.outcome import Outcome, ReplayReport, log_line
 from executor.execution.questions import NEEDS
 from executor.execution.replay import replay_journal
 from executor.execution.run import Run
-from executor.model.execution import Execution, Limits
+from executor.model.execution import Call, Execution, Limits
 from executor.model.ids import new_id, now_ms
 from executor.model.interaction import Interaction, InteractionStatus, Scope
 from executor.model.tenancy import Actor
-from executor.storage import calls, events, executions, interactions, permits, policies
+from executor.storage import artifacts, calls, events, executions, interactions, permits, policies
 from executor.storage.database import Database
 
 SWEEP_SECONDS = 5.0
@@ -116,7 +116,9 @@ class Engine:
         await journal.durable()
         return await self.outcome(actor, run.execution.id)
 
-    async def wait(self, actor: Actor, execution_id: str, seconds: float, *, through_pause: bool = False) -> Outcome:
+    async def wait(
+        self, actor: Actor, execution_id: str, seconds: float, *, through_pause: bool = False, whole: bool = True
+    ) -> Outcome:
         """Return when it is paused or has ended, or when the time is up; `through_pause` also waits for humans."""
         ends = asyncio.get_running_loop().time() + seconds
         while True:
@@ -126,7 +128,7 @@ class Engine:
                 await wait_until(run.done, left)
                 if run.outcome is not None and (run.execution.is_final or not through_pause):
                     return run.outcome
-            outcome = await self.outcome(actor, execution_id)
+            outcome = await self.outcome(actor, execution_id, whole=whole)
             status = outcome.execution.status
             if outcome.execution.is_final or (status == "paused" and not through_pause) or left <= 0:
                 return outcome
@@ -135,13 +137,18 @@ class Engine:
             elif execution_id not in self._dispatch.runs:
                 await asyncio.sleep(min(left, GLANCE_SECONDS))
 
-    async def outcome(self, actor: Actor, execution_id: str) -> Outcome:
+    async def outcome(self, actor: Actor, execution_id: str, *, whole: bool = True) -> Outcome:
+        """Not `whole`: a result that is kept as an artifact is left there."""
+
         def job(c: Connection) -> Outcome:
             execution = seen(actor, executions.get(c, actor.workspace_id, execution_id), execution_id)
+            kept = artifacts.get(c, actor.workspace_id, execution.artifact_id) if execution.artifact_id else None
+            execution = artifacts.filled(c, execution) if whole else execution
             pending = interactions.page(c, actor.workspace_id, status="pending", execution_id=execution_id, limit=200)
             lines = events.logs(c, actor.workspace_id, execution_id)
             warned = events.diagnostics(c, actor.workspace_id, execution_id)
-            return Outcome(execution, tuple(reversed(pending)), tuple(log_line(event) for event in lines), warned)
+            logs = tuple(log_line(event) for event in lines)
+            return Outcome(execution, tuple(reversed(pending)), logs, warned, kept)
 
         return await self._database.read(job)
 
@@ -162,10 +169,14 @@ class Engine:
 
     async def replay(self, actor: Actor, execution_id: str) -> ReplayReport:
         """Run an ended execution's code again from its journal alone; nothing is sent."""
-        execution = (await self.outcome(actor, execution_id)).execution
+        outcome = await self.outcome(actor, execution_id)
+        execution = outcome.execution
         if not execution.is_final:
             raise Conflict(f"execution {execution_id} is {execution.status}", hint="wait until it has ended")
-        journalled = await self._database.read(lambda c: calls.of_execution(c, actor.workspace_id, execution_id))
+        journalled = await self._database.read(
+            lambda c: artifacts.filled_calls(c, calls.of_execution(c, actor.workspace_id, execution_id))
+        )
+        check_kept(outcome, journalled)
         return await replay_journal(self._dispatch.runtimes.named(execution.runtime), execution, journalled)
 
     # -- interactions -----------------------------------------------------------------------------------------------
@@ -318,6 +329,15 @@ def seen(actor: Actor, execution: Execution | None, execution_id: str) -> Execut
     if execution is None or not may_see(actor, execution):
         raise NotFound(f"there is no execution {execution_id}", hint="see `executor executions list`")
     return execution
+
+
+def check_kept(outcome: Outcome, journalled: Sequence[Call]) -> None:
+    """A replay needs every result; what was deleted can't be compared any more."""
+    lost = [call.artifact_id for call in journalled if call.artifact_id and call.result is None]
+    if outcome.execution.artifact_id and outcome.execution.result is None:
+        lost.append(outcome.execution.artifact_id)
+    if lost:
+        raise Conflict(f"the artifact {lost[0]} was deleted, and a replay needs it", hint="run the code again")
 
 
 def check_open(asked: Interaction) -> None:

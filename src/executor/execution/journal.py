@@ -16,18 +16,21 @@ from sqlalchemy.engine import Connection
 
 from executor.errors import Fenced
 from executor.execution.failures import unknown_outcome
+from executor.execution.keeping import OWN, is_large, keep
+from executor.model.artifact import Artifact
 from executor.model.digest import digest
 from executor.model.execution import Call, Execution, Failure, Status
 from executor.model.ids import now_ms
 from executor.model.interaction import Interaction
 from executor.model.tenancy import Actor
 from executor.runtime.sandbox import Log
-from executor.storage import calls, events, executions, interactions
+from executor.storage import artifacts, calls, events, executions, interactions
 from executor.storage.database import Database
 
 Happened = list[tuple[str, dict[str, Any]]]
 Job = Callable[[Connection], None]
 BIRTH_SECONDS = 0.02
+INLINE_BYTES = 32 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +43,16 @@ class Recorded:
 
 
 class Journal:
-    def __init__(self, database: Database, execution: Execution) -> None:
+    """A result larger than `inline_bytes` is kept as an artifact, in the transaction that records it.
+
+    `artifact` is that of the execution's own result, once it is finished.
+    """
+
+    def __init__(self, database: Database, execution: Execution, inline_bytes: int = INLINE_BYTES) -> None:
+        self.artifact: Artifact | None = None
         self._database = database
         self._execution = execution
+        self._inline_bytes = inline_bytes
         self._unborn = False
         self._held: list[Job] = []
         self._happened: Happened = []
@@ -52,7 +62,8 @@ class Journal:
         workspace_id, execution_id = self._execution.workspace_id, self._execution.id
 
         def job(c: Connection) -> Recorded:
-            journalled = {call.seq: call for call in calls.of_execution(c, workspace_id, execution_id)}
+            found = artifacts.filled_calls(c, calls.of_execution(c, workspace_id, execution_id))
+            journalled = {call.seq: call for call in found}
             asked = {asked.call_seq: asked for asked in interactions.of_execution(c, execution_id)}
             return Recorded(journalled, asked, events.count_logs(c, execution_id))
 
@@ -93,9 +104,15 @@ class Journal:
     def answer(self, answered: Sequence[Call]) -> None:
         def job(c: Connection) -> None:
             for call in answered:
-                calls.answer(c, call)
+                calls.answer(c, self._kept(c, call))
 
         self._hold(job, [event for call in answered if (event := call_event(call))])
+
+    def _kept(self, c: Connection, call: Call) -> Call:
+        if call.result is None or not is_large(call.result, self._inline_bytes) or call.path.startswith(OWN):
+            return call
+        artifact = keep(c, self._execution, call.result, seq=call.seq, path=call.path)
+        return replace(call, result=None, artifact_id=artifact.id)
 
     def start(self, approved: Sequence[tuple[Call, Interaction]]) -> None:
         """Spend the decisions and mark their calls as sent."""
@@ -160,7 +177,9 @@ class Journal:
     async def finish(self, status: Status, result: str | None, failure: Failure | None, wall_ms: int) -> int:
         execution, at = self._execution, now_ms()
         happened: Happened = [(f"execution.{status}", {"failure": failure.to_dict()} if failure else {})]
-        if self._unborn and not self._held:
+        if result is not None and is_large(result, self._inline_bytes):
+            self._hold(self._finishing(status, result, at, wall_ms), happened)
+        elif self._unborn and not self._held:
             self._execution = replace(
                 execution, status=status, result=result, failure=failure, wall_ms=wall_ms, updated_at=at, finished_at=at
             )
@@ -169,6 +188,15 @@ class Journal:
             self._hold(lambda c: executions.finish(c, execution.id, status, at, wall_ms, result, failure), happened)
         await self.durable()
         return at
+
+    def _finishing(self, status: Status, result: str, at: int, wall_ms: int) -> Job:
+        execution = self._execution
+
+        def job(c: Connection) -> None:
+            self.artifact = keep(c, execution, result)
+            executions.finish(c, execution.id, status, at, wall_ms, None, None, self.artifact.id)
+
+        return job
 
     def flush(self) -> asyncio.Future[Any] | None:
         """Queue everything that is held as one transaction; the caller goes on."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from executor.model.artifact import Artifact
 from executor.model.event import Event
 from executor.model.execution import Execution
 from executor.model.interaction import Interaction
@@ -21,21 +22,28 @@ class LogLine:
 class Outcome:
     """`interactions` are those still pending; an execution is paused because of them.
 
-    `diagnostics` are the warnings of its type check.
+    `diagnostics` are the warnings of its type check. `artifact` is where a large result is kept.
     """
 
     execution: Execution
     interactions: tuple[Interaction, ...] = ()
     logs: tuple[LogLine, ...] = ()
     diagnostics: tuple[dict[str, Any], ...] = ()
+    artifact: Artifact | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayReport:
-    """Whether the journal alone gives the recorded outcome again; `detail` says what differs."""
+    """Whether the journal alone gives the recorded outcome again; `detail` says what differs.
+
+    `recorded` and `replayed` are JSON text of both: of the call with that number, or else of the outcome.
+    """
 
     matches: bool
     detail: str
+    call: int | None = None
+    recorded: str | None = None
+    replayed: str | None = None
 
 
 def log_line(event: Event) -> LogLine:

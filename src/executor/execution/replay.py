@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import orjson
+
 from executor.execution.door import proposal_digest
 from executor.execution.outcome import ReplayReport
 from executor.execution.records import answer_of
-from executor.model.execution import Call, Execution
+from executor.model.execution import Call, Execution, Failure
 from executor.runtime.sandbox import Program, Runtime, Sandbox, Step
 
 OUTSIDE = frozenset({"cancelled", "wall_limit", "sandbox_lost", "nondeterminism", "internal"})
@@ -25,27 +27,29 @@ async def _replay(sandbox: Sandbox, execution: Execution, journalled: Sequence[C
     known = {call.seq: call for call in journalled}
     program = Program(execution.code, execution.seed, execution.clock_ms, execution.limits, execution.language)
     step = await sandbox.start(program)
-    if detail := difference(step, known, ended=False):
-        return ReplayReport(False, detail)
+    if found := difference(step, known, ended=False):
+        return found
     for call in sorted((c for c in journalled if c.done_seq is not None), key=lambda c: c.done_seq or 0):
         if step.ended:
             break
         step = await sandbox.answer(answer_of(call))
-        if detail := difference(step, known, ended=step.ended):
-            return ReplayReport(False, detail)
+        if found := difference(step, known, ended=step.ended):
+            return found
     return compare(execution, step)
 
 
-def difference(step: Step, known: dict[int, Call], *, ended: bool) -> str:
+def difference(step: Step, known: dict[int, Call], *, ended: bool) -> ReplayReport | None:
     for proposal in step.proposals:
-        call = known.get(proposal.seq)
+        call, made = known.get(proposal.seq), _made(proposal.path, proposal.arguments)
         if call is None:
             # What the code proposed in its last breath was never sent, so it isn't in the journal.
             if not (ended or step.ended):
-                return f"call {proposal.seq} ({proposal.path}) is not in the journal"
+                detail = f"call {proposal.seq} ({proposal.path}) is not in the journal"
+                return ReplayReport(False, detail, proposal.seq, replayed=made)
         elif call.arguments_digest != proposal_digest(proposal):
-            return f"call {proposal.seq} was {call.path} with other arguments"
-    return ""
+            detail = f"call {proposal.seq} was {call.path} with other arguments"
+            return ReplayReport(False, detail, proposal.seq, _made(call.path, call.arguments), made)
+    return None
 
 
 def compare(execution: Execution, step: Step) -> ReplayReport:
@@ -55,7 +59,28 @@ def compare(execution: Execution, step: Step) -> ReplayReport:
     if not step.ended:
         return ReplayReport(False, "the code had not ended when the journal did")
     if failure is not None:
-        same = step.failure is not None and step.failure.code == failure.code
-        return ReplayReport(same, "the same failure" if same else f"it failed with {failure.code} before")
-    same = step.value == execution.result
-    return ReplayReport(same, "the same result" if same else "the result differs")
+        if step.failure is not None and step.failure.code == failure.code:
+            return ReplayReport(True, "the same failure")
+        return _other(f"it failed with {failure.code} before", execution, step)
+    if step.value == execution.result:
+        return ReplayReport(True, "the same result")
+    return _other("the result differs", execution, step)
+
+
+def _other(detail: str, execution: Execution, step: Step) -> ReplayReport:
+    now = _failed(step.failure) if step.failure else step.value
+    before = _failed(execution.failure) if execution.failure else execution.result
+    return ReplayReport(False, detail, recorded=before, replayed=now)
+
+
+def _failed(failure: Failure) -> str:
+    return orjson.dumps(failure.to_dict(), default=str).decode()
+
+
+def _made(path: str, arguments: str) -> str:
+    """A call as JSON text, whatever the sandbox gave as its arguments."""
+    try:
+        value = orjson.loads(arguments) if arguments else None
+    except orjson.JSONDecodeError:
+        value = arguments
+    return orjson.dumps({"path": path, "arguments": value}).decode()

@@ -432,14 +432,15 @@ class Run:
         if self._position.open or self._questions.asked:
             self.journal.close_open_calls()
         at = await self.journal.finish(status, result, failure, self._wall_ms())
-        self.execution = replace(self.execution, result=result, failure=failure, finished_at=at)
+        kept = self.journal.artifact.id if self.journal.artifact else ""
+        self.execution = replace(self.execution, result=result, failure=failure, finished_at=at, artifact_id=kept)
         self._questions.asked.clear()
         self._tell(status)
 
     def _tell(self, status: Status) -> None:
         self.execution = replace(self.execution, status=status, updated_at=now_ms())
         asked = tuple(self._questions.asked.values())
-        self.outcome = Outcome(self.execution, asked, tuple(self._logs), self._diagnostics)
+        self.outcome = Outcome(self.execution, asked, tuple(self._logs), self._diagnostics, self.journal.artifact)
 
     def _wall_ms(self) -> int:
         spent = (time.monotonic() - self._began) * 1000 if self._began else 0

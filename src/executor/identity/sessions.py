@@ -17,6 +17,12 @@ from executor.storage.database import Database
 LINK_MS = 10 * 60_000
 SESSION_MS = 14 * 86_400_000
 KEPT_MS = 86_400_000
+# Whoever shows a link's token may be told what became of it: nobody else knows one.
+UNUSABLE = {
+    "unknown": ("this link is not known here", "copy the whole link; `executor web` makes another"),
+    "used": ("this link was used already", "if not by you, see `executor login --list`; `executor web` makes another"),
+    "expired": ("this link has expired", "it works for ten minutes; `executor web` makes another"),
+}
 
 
 async def create_link(database: Database, by: Actor, account_id: str = "") -> tuple[str, int]:
@@ -45,9 +51,8 @@ async def sign_in(database: Database, token: str, *, agent: str, address: str) -
         used = browsers.use_link(c, digest(token), at)
         actor = tenancy.human(c, *used) if used else None
         if actor is None:
-            raise Unauthorized(
-                "this link is not known here, was used or has expired", hint="`executor web` makes another"
-            )
+            message, hint = UNUSABLE["unknown" if used else browsers.link_state(c, digest(token))]
+            raise Unauthorized(message, hint=hint)
         return open_for(c, actor, agent=agent, address=address, at=at)
 
     return await database.write(write)

@@ -22,7 +22,7 @@ class Limits:
     wall_ms: int = 300_000
     calls: int = 1_000
     result_bytes: int = 64 * 1024 * 1024
-    output_bytes: int = 4 * 1024 * 1024
+    output_bytes: int = 8 * 1024 * 1024
     log_bytes: int = 1024 * 1024
 
 
@@ -64,6 +64,7 @@ class Execution:
     finished_at: int | None = None
     runtime: str = ""
     origin: str = ""  # by which credential it was submitted, from where
+    artifact_id: str = ""  # where the result is, if it is large
 
     def __post_init__(self) -> None:
         if not self.runtime:
@@ -78,7 +79,8 @@ class Execution:
 class Call:
     """One journalled call. `done_seq` is the place of its answer in delivery order, `done_ms` the clock then shown.
 
-    `arguments` and `result` are JSON text, kept as the bytes that were digested and delivered.
+    `arguments` and `result` are JSON text, kept as the bytes that were digested and delivered. A large result is kept
+    as an artifact.
     """
 
     execution_id: str
@@ -98,3 +100,4 @@ class Call:
     done_ms: int | None = None
     created_at: int = 0
     started_at: int | None = None
+    artifact_id: str = ""

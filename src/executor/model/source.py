@@ -38,6 +38,7 @@ class Loaded:
     `packed` stands for `tools` and `definitions` when they were made in another process. Of `config` the surfaces show
     `location`, `base_url`, `transport`, `command`, the names of `headers`, and `auth`: the credentials that the source
     asks for, each as `{"name", "type", "description", "details"}`. It also holds the `validators` for the next read.
+    `document` is the text that it was read from, for people to look at.
     """
 
     name: str
@@ -48,3 +49,5 @@ class Loaded:
     document_digest: str
     config: dict[str, Any] = field(default_factory=dict)
     packed: Packed | None = None
+    document: bytes | None = None
+    media_type: str = ""

@@ -48,7 +48,8 @@ class Workspace:
 class Actor:
     """Who a request acts as. What it may do follows from the credential that was shown, never from its content.
 
-    `via` and `credential_id` say what was shown, `address` from where; the audit keeps both.
+    `via` and `credential_id` say what was shown, `address` from where, `door` by which protocol if not by `/v1`; the
+    audit keeps them.
     """
 
     id: str
@@ -60,6 +61,7 @@ class Actor:
     via: Via = "internal"
     credential_id: str = ""
     address: str = ""
+    door: Literal["", "mcp"] = ""
 
     def may(self, permission: Permission) -> bool:
         granted = self.permissions if self.permissions is not None else (OWNER if self.kind == "human" else AGENT)
@@ -72,4 +74,4 @@ class Actor:
     @property
     def origin(self) -> str:
         """For the audit: by which credential, from where."""
-        return " ".join(part for part in (self.via, self.credential_id, self.address) if part)
+        return " ".join(part for part in (self.via, self.credential_id, self.address, self.door) if part)

@@ -96,7 +96,11 @@ class Egress:
                 hint="check that the service is up, then try again",
                 reason="timeout",
                 sent=True,
+                request={"method": outgoing.method, "url": shown(outgoing.url)},
             ) from error
+        except (SourceUnreachable, EgressRefused) as error:
+            error.details.setdefault("request", {"method": outgoing.method, "url": shown(outgoing.url)})
+            raise
 
     async def close(self) -> None:
         transport, self._transport = self._transport, None

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from executor.sources.egress import Answer
 
 
-def wrong_status(address: str, answer: Answer, hints: Mapping[int, str]) -> SourceUnreachable:
+def wrong_status(address: str, answer: Answer, hints: Mapping[int, str], *, method: str = "GET") -> SourceUnreachable:
     return SourceUnreachable(
         f"{shown(address)} answered {answer.status}",
         hint=hints.get(answer.status, "check the address, then try again"),
         reason="status",
         upstream_status=answer.status,
+        request={"method": method, "url": shown(address), "status": answer.status},
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -90,6 +90,14 @@ def use_link(c: Connection, digest: str, now: int) -> tuple[str, str] | None:
         return None
     row = c.execute(sa.select(sign_in_links).where(sign_in_links.c.digest == digest)).one()
     return row.workspace_id, row.account_id
+
+
+def link_state(c: Connection, digest: str) -> Literal["unknown", "used", "expired"]:
+    """Of one that can't be used: why."""
+    row = c.execute(sa.select(sign_in_links.c.used_at).where(sign_in_links.c.digest == digest)).first()
+    if row is None:
+        return "unknown"
+    return "expired" if row.used_at is None else "used"
 
 
 def forget_links(c: Connection, before: int) -> None:

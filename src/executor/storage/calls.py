@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,8 +13,9 @@ from executor.model.execution import Call
 from executor.model.ids import now_ms
 from executor.storage.prepared import Prepared
 from executor.storage.rows import dump, load
-from executor.storage.tables import calls
+from executor.storage.tables import artifacts, calls
 
+PREVIEW = 160
 _insert = Prepared(sa.insert(calls), columns=[column.name for column in calls.c])
 _key = (calls.c.execution_id == sa.bindparam("e"), calls.c.seq == sa.bindparam("s"))
 _of_execution = Prepared(
@@ -33,8 +35,17 @@ _answer = Prepared(
         failure=sa.bindparam("new_failure"),
         done_seq=sa.bindparam("new_done_seq"),
         done_ms=sa.bindparam("new_done_ms"),
+        artifact_id=sa.bindparam("new_artifact_id"),
     )
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A call with the beginning of its arguments and without its result; `size` is how many characters that has."""
+
+    call: Call
+    size: int | None
 
 
 def insert(c: Connection, journalled: Sequence[Call]) -> None:
@@ -55,6 +66,7 @@ def answer(c: Connection, call: Call) -> None:
         "new_failure": dump(call.failure) if call.failure is not None else None,
         "new_done_seq": call.done_seq,
         "new_done_ms": call.done_ms,
+        "new_artifact_id": call.artifact_id or None,
     }
     _answer(c, values)
 
@@ -77,6 +89,23 @@ def of_execution(c: Connection, workspace_id: str, execution_id: str) -> list[Ca
     return [_call(row) for row in _of_execution(c, {"e": execution_id, "w": workspace_id})]
 
 
+def one(c: Connection, workspace_id: str, execution_id: str, seq: int) -> Call | None:
+    mine = (calls.c.execution_id == execution_id, calls.c.seq == seq, calls.c.workspace_id == workspace_id)
+    row = c.execute(sa.select(calls).where(*mine)).first()
+    return _call(row) if row else None
+
+
+def heads(c: Connection, workspace_id: str, execution_id: str) -> list[Head]:
+    """Every call without what was sent and answered: of that only the beginning and the size are read."""
+    columns = [column for column in calls.c if column.name not in ("arguments", "result")]
+    begin = sa.func.substr(calls.c.arguments, 1, PREVIEW)
+    size = sa.func.coalesce(sa.func.length(calls.c.result), artifacts.c.size)
+    query = sa.select(*columns, begin.label("arguments"), sa.null().label("result"), size.label("size"))
+    query = query.outerjoin(artifacts, artifacts.c.id == calls.c.artifact_id)
+    mine = (calls.c.execution_id == execution_id, calls.c.workspace_id == workspace_id)
+    return [Head(_call(row), row.size) for row in c.execute(query.where(*mine).order_by(calls.c.seq))]
+
+
 def _values(call: Call) -> dict[str, Any]:
     return {
         "execution_id": call.execution_id,
@@ -96,6 +125,7 @@ def _values(call: Call) -> dict[str, Any]:
         "done_ms": call.done_ms,
         "created_at": call.created_at,
         "started_at": call.started_at,
+        "artifact_id": call.artifact_id or None,
     }
 
 
@@ -118,4 +148,5 @@ def _call(row: Any) -> Call:
         done_ms=row.done_ms,
         created_at=row.created_at,
         started_at=row.started_at,
+        artifact_id=row.artifact_id or "",
     )

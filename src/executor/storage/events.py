@@ -61,11 +61,19 @@ def author(by: Actor | Execution | None) -> tuple[str, str]:
 
 
 def after(
-    c: Connection, workspace_id: str, *, execution_id: str | None = None, after: int = 0, limit: int = 500
+    c: Connection,
+    workspace_id: str,
+    *,
+    execution_id: str | None = None,
+    types: Sequence[str] = (),
+    after: int = 0,
+    limit: int = 500,
 ) -> list[Event]:
     query = sa.select(events).where(events.c.workspace_id == workspace_id, events.c.id > after)
     if execution_id is not None:
         query = query.where(events.c.execution_id == execution_id)
+    if types:
+        query = query.where(sa.or_(*map(_is_of, types)))
     return [_event(row) for row in c.execute(query.order_by(events.c.id).limit(limit))]
 
 
@@ -97,6 +105,7 @@ def search(
     actor_id: str = "",
     type: str = "",
     since: int = 0,
+    until: int | None = None,
     before: int | None = None,
     limit: int = 100,
 ) -> list[Event]:
@@ -104,13 +113,19 @@ def search(
     query = sa.select(events).where(events.c.workspace_id == workspace_id, events.c.at >= since)
     if actor_id:
         query = query.where(events.c.actor_id == actor_id)
-    if type.endswith(".*"):
-        query = query.where(events.c.type.startswith(type[:-1], autoescape=True))
-    elif type:
-        query = query.where(events.c.type == type)
+    if type:
+        query = query.where(_is_of(type))
+    if until is not None:
+        query = query.where(events.c.at < until)
     if before is not None:
         query = query.where(events.c.id < before)
     return [_event(row) for row in c.execute(query.order_by(events.c.id.desc()).limit(limit))]
+
+
+def _is_of(type: str) -> sa.ColumnElement[bool]:
+    if type.endswith(".*"):
+        return events.c.type.startswith(type[:-1], autoescape=True)
+    return events.c.type == type
 
 
 def _event(row: Any) -> Event:

@@ -24,7 +24,7 @@ _owner = Prepared(sa.select(executions.c.epoch, executions.c.status).where(_id).
 _finish = Prepared(
     sa.update(executions)
     .where(_id)
-    .values({name: sa.bindparam(f"new_{name}") for name in ("status", "wall_ms", "result", "failure")})
+    .values({name: sa.bindparam(f"new_{name}") for name in ("status", "wall_ms", "result", "failure", "artifact_id")})
     .values(updated_at=sa.bindparam("at"), finished_at=sa.bindparam("at"))
 )
 _locked = Prepared(sa.select(executions).where(_id).with_for_update())
@@ -63,6 +63,7 @@ def insert(c: Connection, execution: Execution) -> None:
             "finished_at": execution.finished_at,
             "runtime": execution.runtime,
             "origin": execution.origin,
+            "artifact_id": execution.artifact_id or None,
         },
     )
 
@@ -81,7 +82,7 @@ def claim(c: Connection, execution_id: str, *, only: Status | None = None) -> Ex
         return None
     at = now_ms()
     _claim(c, {"key": execution_id, "new_epoch": row.epoch + 1, "at": at})
-    return replace(_execution(row), status="running", epoch=row.epoch + 1, updated_at=at)
+    return replace(from_row(row), status="running", epoch=row.epoch + 1, updated_at=at)
 
 
 def park(c: Connection, execution_id: str, status: Status, wall_ms: int) -> None:
@@ -96,6 +97,7 @@ def finish(
     wall_ms: int,
     result: str | None,
     failure: Failure | None,
+    artifact_id: str = "",
 ) -> None:
     values = {
         "key": execution_id,
@@ -103,6 +105,7 @@ def finish(
         "new_wall_ms": wall_ms,
         "new_result": result,
         "new_failure": _failure(failure),
+        "new_artifact_id": artifact_id or None,
         "at": at,
     }
     _finish(c, values)
@@ -126,26 +129,7 @@ def cancel(c: Connection, execution_id: str, failure: Failure) -> bool:
 
 def get(c: Connection, workspace_id: str, execution_id: str) -> Execution | None:
     row = _get(c, {"key": execution_id, "workspace": workspace_id}).first()
-    return _execution(row) if row else None
-
-
-def page(
-    c: Connection,
-    workspace_id: str,
-    *,
-    actor_id: str | None = None,
-    status: str | None = None,
-    limit: int = 50,
-    before: str | None = None,
-) -> list[Execution]:
-    query = sa.select(executions).where(executions.c.workspace_id == workspace_id)
-    if actor_id is not None:
-        query = query.where(executions.c.actor_id == actor_id)
-    if status:
-        query = query.where(executions.c.status == status)
-    if before:
-        query = query.where(executions.c.id < before)
-    return [_execution(row) for row in c.execute(query.order_by(executions.c.id.desc()).limit(limit))]
+    return from_row(row) if row else None
 
 
 def origins(c: Connection, workspace_id: str, ids: Collection[str]) -> dict[str, str]:
@@ -180,7 +164,7 @@ def _failure(failure: Failure | None) -> str | None:
     return None if failure is None else dump(asdict(failure))
 
 
-def _execution(row: Any) -> Execution:
+def from_row(row: Any) -> Execution:
     failure = load(row.failure)
     return Execution(
         id=row.id,
@@ -201,4 +185,5 @@ def _execution(row: Any) -> Execution:
         finished_at=row.finished_at,
         runtime=row.runtime,
         origin=row.origin,
+        artifact_id=row.artifact_id or "",
     )

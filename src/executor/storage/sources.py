@@ -16,6 +16,7 @@ from executor.storage.tables import sources, workspaces
 from executor.storage.tools import Differences
 
 TOLD = 50
+HOSTED = "hosted"  # an option of a source, which nobody outside can set
 
 
 def insert(c: Connection, source: Source, *, by: By = None) -> None:
@@ -30,6 +31,23 @@ def replace(c: Connection, source: Source, differences: Differences | None = Non
         return False
     changed(c, source, "source.refreshed", told(differences) if differences is not None else {})
     return True
+
+
+def rename(c: Connection, source: Source, *, by: By = None) -> None:
+    mine = (sources.c.id == source.id, sources.c.workspace_id == source.workspace_id)
+    if c.execute(sa.update(sources).where(*mine).values(name=source.name)).rowcount:
+        changed(c, source, "source.renamed", {"name": source.name}, by=by)
+
+
+def hosted(c: Connection) -> list[Source]:
+    """Of all workspaces: those whose service the daemon runs itself."""
+    query = sa.select(sources).where(sources.c.config.contains(f'"{HOSTED}":"', autoescape=True))
+    return [source for source in map(_source, c.execute(query)) if hosted_as(source)]
+
+
+def hosted_as(source: Source) -> str:
+    """Which of the daemon's own services it is; empty for a source that is somebody else's."""
+    return str((source.config.get("options") or {}).get(HOSTED) or "")
 
 
 def rewrite(c: Connection, source: Source) -> None:

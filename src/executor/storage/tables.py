@@ -162,6 +162,33 @@ definitions = Table(
     Column("links", Text, nullable=False),
 )
 
+# The text that a source was last read from, compressed.
+documents = Table(
+    "documents",
+    metadata,
+    Column("source_id", String, ForeignKey("sources.id", ondelete="CASCADE"), primary_key=True),
+    workspace_column(),
+    Column("media_type", String, nullable=False),
+    Column("digest", String, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    Column("read_at", BigInteger, nullable=False),
+)
+
+# Each reading that changed a source's tools: `entries` are their versions before and after, compressed.
+revisions = Table(
+    "revisions",
+    metadata,
+    Column("source_id", String, ForeignKey("sources.id", ondelete="CASCADE"), primary_key=True),
+    Column("at", BigInteger, primary_key=True),
+    workspace_column(),
+    Column("added", Integer, nullable=False),
+    Column("removed", Integer, nullable=False),
+    Column("changed", Integer, nullable=False),
+    Column("reworded", Integer, nullable=False),
+    Column("entries", LargeBinary, nullable=False),
+)
+
 # `level` is organization, workspace or toolkit; `owner_id` names the one it belongs to.
 policies = Table(
     "policies",
@@ -203,7 +230,9 @@ executions = Table(
     Column("finished_at", BigInteger),
     Column("runtime", String, nullable=False, server_default="typescript"),
     Column("origin", String, nullable=False, default="", server_default=""),
+    Column("artifact_id", String),
     Index(None, "workspace_id", "status", "id"),
+    Index(None, "workspace_id", "actor_id", "id"),
 )
 
 calls = Table(
@@ -226,7 +255,40 @@ calls = Table(
     Column("done_ms", BigInteger),
     Column("created_at", BigInteger, nullable=False),
     Column("started_at", BigInteger),
+    Column("artifact_id", String),
     UniqueConstraint("execution_id", "done_seq"),
+    Index(None, "workspace_id", "path", "execution_id"),
+)
+
+# `call_seq` is 0 for the result of the execution itself. An execution or a call whose result is here names it.
+artifacts = Table(
+    "artifacts",
+    metadata,
+    Column("id", String, primary_key=True),
+    workspace_column(),
+    Column("execution_id", String, ForeignKey("executions.id", ondelete="CASCADE"), nullable=False),
+    Column("call_seq", Integer, nullable=False),
+    Column("name", String, nullable=False),
+    Column("media_type", String, nullable=False),
+    Column("form", String, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("digest", String, nullable=False),
+    Column("preview", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("deleted_at", BigInteger),
+    UniqueConstraint("execution_id", "call_seq", "name", "digest"),
+    Index(None, "workspace_id", "id"),
+)
+
+# Content, once per execution however many of its artifacts have it. Only a run writes here, fenced by its epoch.
+chunks = Table(
+    "chunks",
+    metadata,
+    Column("execution_id", String, ForeignKey("executions.id", ondelete="CASCADE"), primary_key=True),
+    Column("digest", String, primary_key=True),
+    Column("seq", Integer, primary_key=True),
+    workspace_column(),
+    Column("data", LargeBinary, nullable=False),
 )
 
 interactions = Table(

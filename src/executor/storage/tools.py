@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -16,6 +17,8 @@ from executor.storage.prepared import Prepared as Many
 from executor.storage.rows import load
 from executor.storage.tables import listings, tool_versions
 from executor.storage.tables import tools as tools_table
+
+SAID = 1_000  # of a description, in the record of a change
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +33,26 @@ class Head:
     source_id: str
 
 
+class Entry(NamedTuple):
+    """One tool's versions before and after, by digest; empty where it was not there. `was` and `now` are the words
+    about it (`description`, `deprecated`) that no version tells apart, as far as they differ."""
+
+    path: str
+    before: str
+    after: str
+    was: Mapping[str, Any] = MappingProxyType({})
+    now: Mapping[str, Any] = MappingProxyType({})
+
+
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """What reading a source again changed, by paths."""
+    """What reading a source again changed, by paths. Of the `reworded` only what is said about them is another."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    reworded: tuple[str, ...] = ()
+    entries: tuple[Entry, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.added or self.removed or self.changed)
@@ -46,13 +62,35 @@ def differences(c: Connection, source_id: str, rows: Sequence[ToolRow]) -> tuple
     """What these rows would change, and whether anything at all would be another."""
     before = {row.path: tuple(row) for row in c.execute(_own(source_id))}
     after = {row.path: _head_values(row) for row in rows}
-    both = before.keys() & after.keys()
-    found = Differences(
-        added=tuple(sorted(after.keys() - before.keys())),
-        removed=tuple(sorted(before.keys() - after.keys())),
-        changed=tuple(sorted(path for path in both if before[path][-1] != after[path][-1])),
+    found = [_entry(path, before.get(path), after.get(path)) for path in sorted(before.keys() | after.keys())]
+    entries = tuple(one for one in found if one.before != one.after or one.was != one.now)
+    kinds: dict[str, list[str]] = {"added": [], "removed": [], "changed": [], "reworded": []}
+    for one in entries:
+        kinds[kind_of(one)].append(one.path)
+    return Differences(**{kind: tuple(paths) for kind, paths in kinds.items()}, entries=entries), before != after
+
+
+def kind_of(entry: Entry) -> Literal["added", "removed", "changed", "reworded"]:
+    if not entry.before:
+        return "added"
+    if not entry.after:
+        return "removed"
+    return "changed" if entry.before != entry.after else "reworded"
+
+
+def _entry(path: str, before: tuple[Any, ...] | None, after: tuple[Any, ...] | None) -> Entry:
+    """Of both: path, description, effect, tags, deprecated, digest."""
+    if before is None or after is None:
+        return Entry(path, before[-1] if before else "", after[-1] if after else "")
+    was, now = ({"description": row[1][:SAID], "deprecated": bool(row[4])} for row in (before, after))
+    differing = [name for name in was if was[name] != now[name]]
+    return Entry(
+        path,
+        before[-1],
+        after[-1],
+        {name: was[name] for name in differing},
+        {name: now[name] for name in differing},
     )
-    return found, before != after
 
 
 def add(c: Connection, source: Source, generation: int, rows: Sequence[ToolRow]) -> None:

@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from executor.model.artifact import Artifact
 from executor.model.digest import digest
 from executor.model.event import Event
 from executor.model.execution import Call, Execution
 from executor.model.interaction import Interaction
 from executor.model.policy import Policy
 from executor.model.source import Source
+from executor.storage.sources import hosted_as
 from executor.surfaces.text import escape, shorten
 
 if TYPE_CHECKING:
     from executor.catalog.changes import Refreshed
     from executor.execution.outcome import Outcome
     from executor.sources.kind import Probe
+    from executor.storage.calls import Head
 
 View = dict[str, Any]
 Read = Callable[[str], Any]
@@ -39,15 +42,20 @@ def time(milliseconds: int | None) -> str | None:
     return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def execution_view(outcome: Outcome, base_url: str, *, read: Read = fragment) -> View:
-    """`read` decides what becomes of JSON text: a fragment for bytes on a wire, `orjson.loads` for a value."""
-    execution = outcome.execution
+def execution_view(outcome: Outcome, base_url: str, *, read: Read = fragment, whole: bool = True) -> View:
+    """`read` decides what becomes of JSON text: a fragment for bytes on a wire, `orjson.loads` for a value.
+
+    Not `whole`: of a large result, which is kept as `artifact`, the preview is told.
+    """
+    execution, kept = outcome.execution, outcome.artifact
+    result = None if execution.result is None or (kept and not whole) else read(execution.result)
     return {
         "executionId": execution.id,
         "status": execution.status,
         "language": execution.language,
         "runtime": execution.runtime,
-        "result": None if execution.result is None else read(execution.result),
+        "result": _preview(kept).get("value") if kept and not whole else result,
+        "artifact": artifact_view(kept) if kept else None,
         "error": execution.failure.to_dict() if execution.failure else None,
         "interactions": [interaction_view(interaction, base_url) for interaction in outcome.interactions],
         "logs": [{"level": line.level, "text": line.text, "at": time(line.at)} for line in outcome.logs],
@@ -57,7 +65,7 @@ def execution_view(outcome: Outcome, base_url: str, *, read: Read = fragment) ->
     }
 
 
-def execution_summary(execution: Execution) -> View:
+def execution_summary(execution: Execution, actor: str = "", calls: int = 0) -> View:
     return {
         "executionId": execution.id,
         "status": execution.status,
@@ -65,13 +73,53 @@ def execution_summary(execution: Execution) -> View:
         "runtime": execution.runtime,
         "error": execution.failure.to_dict() if execution.failure else None,
         "preview": shorten(escape(" ".join(execution.code[:400].split())), 120),
+        "calls": calls,
+        **submitted_by(execution, actor),
         "createdAt": time(execution.created_at),
         "updatedAt": time(execution.updated_at),
         "finishedAt": time(execution.finished_at),
     }
 
 
-def call_view(call: Call, *, read: Read = fragment) -> View:
+def submitted_by(execution: Execution, actor: str) -> View:
+    return {"actorId": execution.actor_id, "actor": actor or None, "through": through(execution.origin)}
+
+
+def through(origin: str) -> str | None:
+    """The surface that the credential is made for; any other program that holds it looks the same."""
+    words = origin.split()
+    if not words:
+        return None
+    return "mcp" if words[-1] == "mcp" else {"operator_token": "cli", "browser": "web"}.get(words[0], "api")
+
+
+def artifact_view(artifact: Artifact, *, preview: bool = False) -> View:
+    """`cut` tells what its preview leaves out; the preview itself only if asked for."""
+    shown = _preview(artifact)
+    return {
+        "id": artifact.id,
+        "executionId": artifact.execution_id,
+        "call": artifact.call_seq or None,
+        "name": artifact.name,
+        "mediaType": artifact.media_type,
+        "size": artifact.size,
+        "digest": artifact.digest,
+        "cut": shown.get("cut", []),
+        "uncounted": shown.get("more", 0),
+        "preview": shown.get("value") if preview else None,
+        "createdAt": time(artifact.created_at),
+        "deletedAt": time(artifact.deleted_at),
+    }
+
+
+def _preview(artifact: Artifact) -> View:
+    shown: View = orjson.loads(artifact.preview or "{}")
+    return shown
+
+
+def call_view(call: Call, *, read: Read = fragment, kept: Artifact | None = None) -> View:
+    """`kept` is where a large result is; without the result itself, the preview is told."""
+    result = None if call.result is None else read(call.result)
     return {
         "seq": call.seq,
         "kind": call.kind,
@@ -80,12 +128,23 @@ def call_view(call: Call, *, read: Read = fragment) -> View:
         "state": call.state,
         "effect": call.effect,
         "schemaDigest": call.schema_digest or None,
-        "result": None if call.result is None else read(call.result),
+        "result": _preview(kept).get("value") if kept and call.result is None else result,
+        "artifact": artifact_view(kept) if kept else None,
         "error": call.failure,
         "createdAt": time(call.created_at),
         "startedAt": time(call.started_at),
         "finishedAt": time(call.done_ms),
     }
+
+
+def call_head(head: Head) -> View:
+    """A call among many: how it went, without what was sent and answered."""
+    view = call_view(head.call, read=str)
+    preview = shorten(escape(view.pop("arguments") or ""), 120)
+    del view["result"]
+    if view["error"]:
+        view["error"] = {name: view["error"].get(name, "") for name in ("code", "message", "hint")}
+    return {**view, "preview": preview, "argumentsDigest": head.call.arguments_digest, "resultSize": head.size}
 
 
 def interaction_view(interaction: Interaction, base_url: str) -> View:
@@ -201,6 +260,7 @@ def source_view(source: Source, *, secrets: bool = False) -> View:
         "command": list((source.config.get("command") or ())[: None if secrets else 1]) or None,
         "baseUrl": source.config.get("base_url") or None,
         "transport": source.config.get("transport") or None,
+        "hosted": hosted_as(source) or None,
         "headers": header_names(source.config),
         "auth": [auth_view(one) for one in source.config.get("auth") or ()],
         "toolCount": source.tool_count,

@@ -55,25 +55,31 @@ def stopping() -> Busy:
     return Busy("the daemon is stopping", hint=hint)
 
 
-async def wait(executor: Executor, held: Held, actor: Actor, execution_id: str, seconds: float) -> Outcome:
-    """Until it ends or pauses, or the time is up, or the daemon stops."""
+async def wait(
+    executor: Executor, held: Held, actor: Actor, execution_id: str, seconds: float, *, whole: bool = True
+) -> Outcome:
+    """Until it ends or pauses, or the time is up, or the daemon stops. Not `whole`: a large result stays away."""
     try:
-        return await held.hold(executor.engine.wait(actor, execution_id, seconds))
+        return await held.hold(executor.engine.wait(actor, execution_id, seconds, whole=whole))
     except Busy:
-        return await executor.engine.wait(actor, execution_id, 0)
+        return await executor.engine.wait(actor, execution_id, 0, whole=whole)
 
 
-async def resume(executor: Executor, held: Held, actor: Actor, execution_id: str, seconds: float) -> Outcome:
+async def resume(
+    executor: Executor, held: Held, actor: Actor, execution_id: str, seconds: float, *, whole: bool = True
+) -> Outcome:
     """Also through a pause, but only until other questions are open than now, so that someone can be told of them."""
     deadline = time.monotonic() + seconds
-    outcome = await wait(executor, held, actor, execution_id, seconds)
+    outcome = await wait(executor, held, actor, execution_id, seconds, whole=whole)
     asked = _asked(outcome)
     while asked and _asked(outcome) == asked and (left := deadline - time.monotonic()) > 0:
         if held.closed.is_set():
             break
-        outcome = await executor.engine.wait(actor, execution_id, min(left, GLANCE_SECONDS), through_pause=True)
+        glance = min(left, GLANCE_SECONDS)
+        outcome = await executor.engine.wait(actor, execution_id, glance, through_pause=True, whole=whole)
         if outcome.execution.status not in ENDED:
-            outcome = await wait(executor, held, actor, execution_id, max(0.0, deadline - time.monotonic()))
+            left = max(0.0, deadline - time.monotonic())
+            outcome = await wait(executor, held, actor, execution_id, left, whole=whole)
     return outcome
 
 

@@ -18,24 +18,29 @@ export class Problem extends Error {
 
 const WORKSPACE = "executor.workspace";
 
-export function chosenWorkspace(): string {
-  try {
-    return localStorage.getItem(WORKSPACE) ?? "";
-  } catch {
-    return "";
-  }
+// A tab stays in its workspace, whatever other tabs do: nothing changes under anybody's hands. A new tab begins in
+// the one that was chosen last.
+let workspace = "";
+try {
+  workspace = sessionStorage.getItem(WORKSPACE) ?? localStorage.getItem(WORKSPACE) ?? "";
+  sessionStorage.setItem(WORKSPACE, workspace);
+} catch {
+  // without storage the session's own workspace stays
 }
 
+export const chosenWorkspace = () => workspace;
+
 export function chooseWorkspace(id: string): void {
+  workspace = id;
   try {
+    sessionStorage.setItem(WORKSPACE, id);
     localStorage.setItem(WORKSPACE, id);
   } catch {
-    // without storage the session's own workspace stays
+    // it holds until the page is loaded again
   }
 }
 
 export function headers(extra: Record<string, string> = {}): Record<string, string> {
-  const workspace = chosenWorkspace();
   return { Accept: "application/json", ...(workspace ? { "X-Executor-Workspace": workspace } : {}), ...extra };
 }
 

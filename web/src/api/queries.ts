@@ -28,6 +28,12 @@ export const systemStatus = queryOptions({
   queryFn: ({ signal }) => get<SystemStatus>("/v1/status", signal),
 });
 
+export const interactions = (status?: string) =>
+  queryOptions({
+    queryKey: ["interactions", status ?? "all"],
+    queryFn: ({ signal }) => get<InteractionPage>(`/v1/interactions${query({ status, limit: 200 })}`, signal),
+  });
+
 /** How much waits for a decision: `total` counts all of it. */
 export const waiting = queryOptions({
   queryKey: ["interactions", "count"],
@@ -51,7 +57,10 @@ export const execution = (id: string) =>
   queryOptions({
     queryKey: ["execution", id],
     queryFn: ({ signal }) =>
-      get<Execution>(`/v1/executions/${encodeURIComponent(id)}${query({ include: "calls,code" })}`, signal),
+      get<Execution>(
+        `/v1/executions/${encodeURIComponent(id)}${query({ include: "calls,code", result: "preview" })}`,
+        signal,
+      ),
   });
 
 export const sources = queryOptions({

@@ -8,6 +8,8 @@ export type ExecutionSummary = Schemas["ExecutionSummary"];
 export type ExecutionPage = Schemas["ExecutionPage"];
 export type Status = Execution["status"];
 export type Call = Schemas["CallView"];
+export type Artifact = Schemas["ArtifactView"];
+export type ArtifactPage = Schemas["ArtifactPage"];
 export type LogLine = Schemas["LogLine"];
 export type LiveEvent = Schemas["EventView"];
 export type Interaction = Schemas["InteractionView"];
@@ -46,6 +48,7 @@ export type Tool = {
   signature: string;
   deprecated: boolean;
   inputSchema?: unknown;
+  exampleArguments?: object | null;
   outputSchema?: unknown;
 };
 

@@ -1,12 +1,17 @@
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
 import { createContext, type ReactNode, useContext, useEffect, useState } from "react";
+import { whoami } from "@/api/queries";
 import type { LiveEvent } from "@/api/types";
 import { notifyOf } from "./notices";
 import { type Connection, follow } from "./stream";
 
-const State = createContext<Connection>("connecting");
-export const useConnection = () => useContext(State);
+type Held = { connection: Connection; since: number };
+
+const State = createContext<Held>({ connection: "connecting", since: Date.now() });
+export const useConnection = () => useContext(State).connection;
+/** When the connection became what it is. */
+export const useConnectedSince = () => useContext(State).since;
 
 // What an event of a noun makes stale.
 const STALE: Record<string, string[]> = {
@@ -22,6 +27,8 @@ const STALE: Record<string, string[]> = {
   key: ["keys"],
   agent: ["agents"],
   session: ["sessions"],
+  workspace: ["workspaces", "whoami"],
+  organization: ["workspaces", "whoami"],
 };
 
 /** Renews what is on the screen. Many events at once renew it once. */
@@ -48,15 +55,16 @@ export function renewal(client: QueryClient) {
 export function Live({ children }: { children: ReactNode }) {
   const client = useQueryClient();
   const router = useRouter();
-  const [connection, setConnection] = useState<Connection>("connecting");
+  const [held, setHeld] = useState<Held>(() => ({ connection: "connecting", since: Date.now() }));
   useEffect(() => {
     const ending = new AbortController();
     const renew = renewal(client);
     let broken = false;
-    const told = (state: Connection) => {
-      if (state === "live" && broken) client.invalidateQueries();
-      broken = state === "reconnecting";
-      setConnection(state);
+    const told = (connection: Connection) => {
+      if (connection === "live" && broken) client.invalidateQueries();
+      if (connection === "refused") client.invalidateQueries({ queryKey: whoami.queryKey });
+      broken = connection === "reconnecting";
+      setHeld((before) => (before.connection === connection ? before : { connection, since: Date.now() }));
     };
     const happened = (event: LiveEvent) => {
       renew(event);
@@ -65,5 +73,5 @@ export function Live({ children }: { children: ReactNode }) {
     void follow({ event: happened, connection: told }, ending.signal);
     return () => ending.abort();
   }, [client, router]);
-  return <State.Provider value={connection}>{children}</State.Provider>;
+  return <State.Provider value={held}>{children}</State.Provider>;
 }

@@ -1,14 +1,13 @@
 import { Link } from "@tanstack/react-router";
 import { looks } from "@/ui/button";
+import { Page } from "@/ui/page";
 
 export function Nowhere() {
   return (
-    <main className="mx-auto max-w-md px-6 py-24 text-center">
-      <h1 className="font-semibold text-xl">There is no such page</h1>
-      <p className="mt-2 text-dim">The address may be incomplete: copy the whole link.</p>
-      <Link to="/" className={`${looks("plain")} mt-5`}>
+    <Page title="There is no such page" about="The address may be incomplete: copy the whole link.">
+      <Link to="/" className={looks("primary")}>
         To the sources
       </Link>
-    </main>
+    </Page>
   );
 }

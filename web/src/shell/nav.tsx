@@ -39,7 +39,7 @@ export function BottomNav({ pending }: Props) {
       aria-label="Main"
       className="fixed inset-x-0 bottom-0 z-20 flex border-line border-t bg-surface pb-[env(safe-area-inset-bottom)] md:hidden"
     >
-      {PLACES.map((place) => (
+      {PLACES.filter((place) => !place.wide).map((place) => (
         <Link
           key={place.to}
           to={place.to}

@@ -1,124 +1,129 @@
-import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { Search } from "lucide-react";
-import { type KeyboardEvent, useDeferredValue, useId, useState } from "react";
-import { get, query } from "@/api/client";
-import { sources } from "@/api/queries";
+import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { visible } from "@/text/visible";
 import { Dialog } from "@/ui/dialog";
-import { PLACES } from "./places";
+import { Kbd } from "@/ui/kbd";
+import { type Entry, useFound } from "./found";
 
-type Found = { id: string; title: string; about: string; to: string };
-type Matches = { items: { path: string; description: string }[] };
+type Props = { open: boolean; onClose: () => void; onHelp: () => void };
 
-export function Palette({ open, onClose }: { open: boolean; onClose: () => void }) {
+export function Palette({ open, onClose, onHelp }: Props) {
   return (
     <Dialog open={open} onClose={onClose} title="Search" bare>
-      <Finder onClose={onClose} />
+      <Finder onClose={onClose} onHelp={onHelp} />
     </Dialog>
   );
 }
 
-function Finder({ onClose }: { onClose: () => void }) {
+function Finder({ onClose, onHelp }: Omit<Props, "open">) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
-  const found = useFound(useDeferredValue(text.trim()));
+  const { entries, searching } = useFound(text.trim(), onHelp);
   const navigate = useNavigate();
   const list = useId();
-  const open = (one: Found | undefined) => {
+  const current = Math.min(at, Math.max(0, entries.length - 1));
+  const open = (one: Entry | undefined) => {
     if (!one) return;
     onClose();
-    void navigate({ href: one.to });
+    if (one.act) one.act();
+    else void navigate({ href: one.to });
   };
   const pressed = (event: KeyboardEvent) => {
-    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-    if (step) setAt((at + step + found.length) % Math.max(1, found.length));
-    else if (event.key === "Enter") open(found[at]);
+    const last = Math.max(0, entries.length - 1);
+    if (event.key === "ArrowDown") setAt(current === last ? 0 : current + 1);
+    else if (event.key === "ArrowUp") setAt(current === 0 ? last : current - 1);
+    else if (event.key === "Home" && event.ctrlKey) setAt(0);
+    else if (event.key === "End" && event.ctrlKey) setAt(last);
+    else if (event.key === "Enter") open(entries[current]);
     else return;
     event.preventDefault();
   };
   return (
     <div>
       <div className="flex items-center gap-3 border-line border-b px-4">
-        <Search size={16} aria-hidden="true" className="text-dim" />
+        <Search size={16} aria-hidden="true" className={searching ? "animate-pulse text-accent" : "text-dim"} />
         <input
           // biome-ignore lint/a11y/noAutofocus: it was opened to type
           autoFocus
           role="combobox"
-          aria-label="Search pages and tools"
+          aria-label="Search pages, tools, executions and acts"
           aria-expanded="true"
           aria-controls={list}
-          aria-activedescendant={found[at] ? `${list}-${at}` : undefined}
+          aria-activedescendant={entries[current] ? `${list}-${current}` : undefined}
           value={text}
           onChange={(event) => {
             setText(event.target.value);
             setAt(0);
           }}
           onKeyDown={pressed}
-          placeholder="Go to a page, a source or a tool"
+          placeholder="Where to, or what to do?"
+          autoComplete="off"
+          spellCheck={false}
           className="h-12 w-full bg-transparent text-base outline-none placeholder:text-dim"
         />
       </div>
-      <div id={list} role="listbox" aria-label="Results" className="max-h-[50dvh] overflow-y-auto p-1.5">
-        {found.map((one, index) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the text field
-          <div
-            key={one.id}
-            id={`${list}-${index}`}
-            role="option"
-            tabIndex={-1}
-            aria-selected={index === at}
-            onClick={() => open(one)}
-            onMouseMove={() => setAt(index)}
-            className="flex cursor-pointer items-baseline gap-3 rounded-lg px-3 py-2 text-sm aria-selected:bg-raised"
-          >
-            <span className="shrink-0">{visible(one.title)}</span>
-            <span className="ml-auto min-w-0 truncate text-dim text-xs">{visible(one.about)}</span>
-          </div>
-        ))}
-        {found.length === 0 && <p className="px-3 py-4 text-dim text-sm">Nothing found.</p>}
+      <Results list={list} entries={entries} at={current} onPoint={setAt} onOpen={open} />
+      <div aria-hidden="true" className="hidden gap-4 border-line border-t px-4 py-2 text-dim text-xs sm:flex">
+        <span className="flex items-center gap-1.5">
+          <Kbd keys={["↑", "↓"]} /> move
+        </span>
+        <span className="flex items-center gap-1.5">
+          <Kbd keys={["Enter"]} /> open
+        </span>
+        <span className="flex items-center gap-1.5">
+          <Kbd keys={["Esc"]} /> close
+        </span>
       </div>
     </div>
   );
 }
 
-function useFound(text: string): Found[] {
-  const connected = useQuery(sources).data?.items ?? [];
-  const tools = useQuery({
-    queryKey: ["tools", "search", "", text],
-    queryFn: ({ signal }) => get<Matches>(`/v1/tools/search${query({ query: text, limit: 12, depth: 0 })}`, signal),
-    enabled: text.length > 1,
-    placeholderData: (before) => before,
-  }).data;
-  const wanted = text.toLowerCase();
-  const has = (title: string) => title.toLowerCase().includes(wanted);
-  const pages = PLACES.filter((place) => has(place.title)).map((place) => ({
-    id: place.to,
-    title: place.title,
-    about: "page",
-    to: place.to,
-  }));
-  const known = connected
-    .filter((source) => has(`${source.name} ${source.namespace}`))
-    .map((source) => ({
-      id: source.id,
-      title: source.name,
-      about: `source ${source.namespace}`,
-      to: `/sources/${source.namespace}`,
-    }));
-  const hits = text.length > 1 ? (tools?.items ?? []) : [];
-  const matched = hits.map((one) => ({
-    id: `tool ${one.path}`,
-    title: one.path,
-    about: one.description,
-    to: toolAddress(one.path),
-  }));
-  const exact = /^exec_\w+$/.test(text)
-    ? [{ id: text, title: text, about: "execution", to: `/executions/${text}` }]
-    : [];
-  return [...exact, ...pages, ...known.slice(0, 6), ...matched];
-}
+type ResultsProps = {
+  list: string;
+  entries: Entry[];
+  at: number;
+  onPoint: (at: number) => void;
+  onOpen: (one: Entry) => void;
+};
 
-export function toolAddress(path: string): string {
-  return `/sources/${encodeURIComponent(path.split(".")[0] ?? "")}?tool=${encodeURIComponent(path)}`;
+function Results({ list, entries, at, onPoint, onOpen }: ResultsProps) {
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    box.current?.querySelector(`[id="${list}-${at}"]`)?.scrollIntoView({ block: "nearest" });
+  }, [list, at]);
+  return (
+    <div
+      ref={box}
+      id={list}
+      role="listbox"
+      aria-label="Results"
+      className="h-[22rem] max-h-[50dvh] overflow-y-auto p-1.5"
+    >
+      {entries.map((one, index) => (
+        <div key={one.id} role="presentation">
+          {one.group !== entries[index - 1]?.group && (
+            <div role="presentation" className="px-3 pt-2 pb-1 text-dim text-xs">
+              {one.group}
+            </div>
+          )}
+          {/* biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the text field */}
+          <div
+            id={`${list}-${index}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={index === at}
+            onClick={() => onOpen(one)}
+            onMouseMove={() => onPoint(index)}
+            className="flex cursor-pointer items-center gap-3 rounded-lg px-3 py-1.5 text-sm aria-selected:bg-accent-soft"
+          >
+            {one.icon && <one.icon size={15} aria-hidden="true" className="shrink-0 text-dim" />}
+            <span className="min-w-0 max-w-[70%] shrink-0 truncate">{visible(one.title)}</span>
+            <span className="ml-auto min-w-0 truncate text-dim text-xs">{visible(one.about)}</span>
+          </div>
+        </div>
+      ))}
+      {entries.length === 0 && <p className="px-3 py-4 text-dim text-sm">Nothing found. Try what it is about.</p>}
+    </div>
+  );
 }

@@ -1,3 +1,4 @@
+import { Search } from "lucide-react";
 import { type ComponentProps, type ReactNode, useId } from "react";
 
 const BOX =
@@ -81,5 +82,32 @@ export function Tick({ label, ...rest }: { label: ReactNode } & ComponentProps<"
       <input type="checkbox" className="mt-0.5 size-4 shrink-0 accent-accent" {...rest} />
       <span className="min-w-0 break-words">{label}</span>
     </label>
+  );
+}
+
+/** `/` leads to it, Escape empties it. */
+export function SearchField({
+  label,
+  value,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  onChange: (text: string) => void;
+}) {
+  return (
+    <div className="relative w-56 max-w-full">
+      <Search size={14} aria-hidden="true" className="pointer-events-none absolute top-2 left-2.5 text-dim" />
+      <input
+        data-search=""
+        type="search"
+        aria-label={label}
+        placeholder={label}
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+        onKeyDown={(event) => event.key === "Escape" && onChange("")}
+        className={`${BOX} h-7.5 pl-8`}
+      />
+    </div>
   );
 }

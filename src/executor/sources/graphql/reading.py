@@ -33,7 +33,7 @@ from executor.sources.results import one_line
 
 MAX_BYTES = 64_000_000
 MAX_SKIPPED = 500
-FORMAT = "1"  # raise it when the same schema gives other tools than before: then every source is read anew
+FORMAT = "2"  # raise it when more or other is kept of the same schema than before: then every source is read anew
 GIVE_SCHEMA = "add its schema instead: `executor sources add schema.graphql --base-url ENDPOINT`"
 GIVE_HEADER = "it needs a login: give --header 'Authorization: Bearer …', or " + GIVE_SCHEMA
 STATUS_HINTS = {401: GIVE_HEADER, 403: GIVE_HEADER, 404: "check the address; many services have it at /graphql"}
@@ -111,7 +111,7 @@ async def introspect(
 def no_introspection(endpoint: str, answer: Answer, value: Any) -> SourceUnreachable | DocumentInvalid:
     errors = value.get("errors") if isinstance(value, dict) else None
     if answer.status >= 300 and not (errors and answer.status == 400):
-        return wrong_status(endpoint, answer, STATUS_HINTS)
+        return wrong_status(endpoint, answer, STATUS_HINTS, method="POST")
     if not errors:
         what = "holds no schema" if isinstance(value, dict) else "is not JSON"
         return DocumentInvalid(
@@ -166,7 +166,13 @@ def build_catalog(
             "validators": {"digest": digest},
             "schema": pack(outline),
         },
+        document=data,
+        media_type="application/json" if is_json(data) else "application/graphql",
     )
+
+
+def is_json(data: bytes) -> bool:
+    return data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
 
 
 def left_out(notes: list[tuple[str, str]]) -> list[Skipped]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -31,6 +32,8 @@ def build_catalog(request: SourceRequest, endpoint: Endpoint, server: dict[str, 
         skipped=listing.skipped,
         document_digest=digest([tool.schema_digest for tool in listing.tools]),
         config=config_of(request, endpoint, server),
+        document=json.dumps({"tools": listed}, ensure_ascii=False, indent=2).encode("utf-8", "replace"),
+        media_type="application/json",
     )
 
 

@@ -26,8 +26,8 @@ from executor.sources.openapi.parsing import parse
 from executor.sources.openapi.visits import Visits
 from executor.sources.stopping import Stopped, never
 
-# Raised when the same document gives other tools than before: then an unchanged document is read again all the same.
-READER = "4"
+# Raised when more or other is kept of the same document than before: then one that is unchanged is read again.
+READER = "5"
 NOTHING: Mapping[str, bytes] = {}
 NO_REASONS: Mapping[str, str] = {}
 _building = threading.Lock()

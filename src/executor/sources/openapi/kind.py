@@ -66,6 +66,7 @@ class OpenApi:
             origins = await grants.settled(request, server, anywhere=anywhere)
             headers = [list(pair) for pair in request.headers]
             loaded = replace(loaded, config={**loaded.config, "origins": origins, "headers": headers})
+            loaded = replace(loaded, document=read.data, media_type=media_type(read.data))
             return with_validators(loaded, read, has_others=bool(others.contents))
 
     async def _others(self, request: SourceRequest, read: Read) -> linked.Linked:
@@ -170,6 +171,11 @@ def parse_root(data: bytes, where: str) -> dict[str, Any]:
 def is_known(request: SourceRequest, data: bytes, others: Mapping[str, bytes]) -> bool:
     known = request.validators
     return known.get("reader") == READER and known.get("digest") == digest_of(data, others)
+
+
+def media_type(data: bytes) -> str:
+    is_json = data[:100].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"
+    return "application/json" if is_json else "application/yaml"
 
 
 def with_validators(loaded: Loaded, read: Read, *, has_others: bool) -> Loaded:

@@ -14,6 +14,7 @@ from executor import __version__
 from executor.daemon.executor import Executor
 from executor.errors import ExecutorError
 from executor.surfaces.api import (
+    artifacts,
     audit,
     auth,
     catalog,
@@ -27,6 +28,7 @@ from executor.surfaces.api import (
     oidc,
     policies,
     problems,
+    readings,
     returning,
     secrets,
     sources,
@@ -43,8 +45,10 @@ from executor.surfaces.waiting import Held
 
 NOUNS = (
     executions,
+    artifacts,
     interactions,
     sources,
+    readings,
     templates,
     tools,
     catalog,

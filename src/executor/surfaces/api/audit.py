@@ -19,11 +19,10 @@ from executor.surfaces.api import drafts
 from executor.surfaces.api.answers import PROBLEMS, answer
 from executor.surfaces.api.context import EdgeRoute, context, needs
 from executor.surfaces.api.shapes.events import AuditPage, AuditReportView
-from executor.surfaces.api.streams import MOST, After
+from executor.surfaces.api.streams import MOST, TYPE, After
 
 router = APIRouter(prefix="/v1/audit", route_class=EdgeRoute, tags=["audit"], responses=PROBLEMS)
 _HEAD = re.compile(r"(\d{1,18}):([0-9a-f]{64})")
-_TYPE = r"^[a-z_]+(\.[a-z_*]+)*$"
 
 
 @router.get("", response_model=AuditPage)
@@ -31,8 +30,9 @@ _TYPE = r"^[a-z_]+(\.[a-z_*]+)*$"
 async def page(
     request: Request,
     actor: Annotated[str, Query(max_length=200)] = "",
-    type: Annotated[str, Query(max_length=100, pattern=_TYPE)] = "",
+    type: Annotated[str, Query(max_length=100, pattern=TYPE)] = "",
     since: Annotated[int, Query(ge=0, le=MOST, description="milliseconds since 1970")] = 0,
+    until: Annotated[int | None, Query(ge=0, le=MOST, description="milliseconds since 1970")] = None,
     before: Annotated[int | None, Query(ge=0, le=MOST)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
@@ -42,7 +42,7 @@ async def page(
     actor_id = drafts.identified("actor", actor, known)
     found = await here.executor.database.read(
         lambda c: events.search(
-            c, here.workspace_id, actor_id=actor_id, type=type, since=since, before=before, limit=limit
+            c, here.workspace_id, actor_id=actor_id, type=type, since=since, until=until, before=before, limit=limit
         )
     )
     items = [views.audit_view(event, known.get(event.actor_id, "")) for event in found]

@@ -12,6 +12,8 @@ DEFAULT_WAIT = 30
 MAX_TIMEOUT_MS = 3_600_000
 Wait = Annotated[float, Field(ge=0, le=MAX_WAIT, allow_inf_nan=False, description="seconds to wait for an outcome")]
 
+Told = Literal["whole", "preview"]  # of a result that is kept as an artifact
+
 
 class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, alias_generator=to_camel)
@@ -24,6 +26,7 @@ class NewExecution(Body):
     timeout_ms: Annotated[int, Field(ge=1, le=MAX_TIMEOUT_MS)] | None = None
     typecheck: Literal["error", "warn", "off"] | None = None
     wait: Wait = DEFAULT_WAIT
+    result: Told = "whole"
 
 
 class CheckedCode(Body):
@@ -41,6 +44,7 @@ class CompletedCode(CheckedCode):
 
 class Resume(Body):
     wait: Wait = DEFAULT_WAIT
+    result: Told = "whole"
 
 
 class Condition(Body):
@@ -105,6 +109,10 @@ class NewSource(Body):
     spec_url: Annotated[str, Field(max_length=4096)] = ""
     headers: dict[str, str] = {}
     options: dict[str, Any] = {}
+
+
+class SourceChange(Body):
+    name: Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class NewPolicy(Rule):

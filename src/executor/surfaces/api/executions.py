@@ -6,25 +6,27 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
+from sqlalchemy.engine import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
 from executor.errors import Forbidden, InvalidRequest
 from executor.execution.engine import seen
-from executor.execution.outcome import Outcome
+from executor.execution.outcome import Outcome, ReplayReport
 from executor.model.execution import Execution
-from executor.storage import calls, events, executions
+from executor.storage import artifacts, calls, events, executions, history, reach
 from executor.surfaces import views, waiting
 from executor.surfaces.api.answers import PROBLEMS, answer
-from executor.surfaces.api.bodies import DEFAULT_WAIT, MAX_WAIT, NewExecution, Resume
+from executor.surfaces.api.bodies import MAX_WAIT, NewExecution, Resume, Told
 from executor.surfaces.api.context import Context, EdgeRoute, context, needs
-from executor.surfaces.api.shapes.base import Status
+from executor.surfaces.api.looking import Looking
+from executor.surfaces.api.looking import wanted as looked_for
 from executor.surfaces.api.shapes.events import EventPage
 from executor.surfaces.api.shapes.executions import CallPage, ExecutionPage, ExecutionView, LogPage, ReplayView
-from executor.surfaces.api.streams import After, LastEventId, events_answer
+from executor.surfaces.api.streams import MOST, After, LastEventId, Types, events_answer
 
 router = APIRouter(prefix="/v1/executions", route_class=EdgeRoute, tags=["executions"], responses=PROBLEMS)
-PARTS = frozenset({"calls", "code"})
+PARTS = frozenset({"calls", "code", "heads"})
 
 
 @router.post("", status_code=201, response_model=ExecutionView)
@@ -43,26 +45,27 @@ async def execute(request: Request, body: NewExecution) -> Response:
         seconds=body.wait,
     )
     outcome = await here.held.hold(run)
-    view = views.execution_view(outcome, here.executor.settings.address)
+    view = views.execution_view(outcome, here.executor.settings.address, whole=body.result == "whole")
     return answer(view, 201, {"Location": f"/v1/executions/{outcome.execution.id}"})
 
 
 @router.get("", response_model=ExecutionPage)
 @needs("execute", "read")
-async def page(
-    request: Request,
-    status: Status | None = None,
-    limit: Annotated[int, Query(ge=1, le=500)] = 50,
-    before: str | None = None,
-) -> Response:
+async def page(request: Request, looking: Annotated[Looking, Query()]) -> Response:
     """Newest first. `next` is the `before` of the following page."""
     here = context(request)
-    mine = None if here.actor.may("read") else here.actor.id
-    found = await here.executor.database.read(
-        lambda c: executions.page(c, here.workspace_id, actor_id=mine, status=status, limit=limit, before=before)
-    )
-    items = [views.execution_summary(execution) for execution in found]
-    return answer({"items": items, "next": found[-1].id if len(found) == limit else None})
+    wanted = await looked_for(here, looking)
+    if wanted is None:
+        return answer({"items": [], "next": None})
+
+    def job(c: Connection) -> tuple[list[Execution], dict[str, int], dict[str, str]]:
+        found = history.page(c, here.workspace_id, wanted, limit=looking.limit, before=looking.before)
+        counts = history.call_counts(c, here.workspace_id, [one.id for one in found])
+        return found, counts, reach.actor_names(c, here.workspace_id)
+
+    found, counts, names = await here.executor.database.read(job)
+    items = [views.execution_summary(one, names.get(one.actor_id, ""), counts.get(one.id, 0)) for one in found]
+    return answer({"items": items, "next": found[-1].id if len(found) == looking.limit else None})
 
 
 @router.get("/{execution_id}", response_model=ExecutionView)
@@ -72,18 +75,25 @@ async def show(
     execution_id: str,
     wait: Annotated[float, Query(ge=0, le=MAX_WAIT, allow_inf_nan=False)] = 0,
     include: str = "",
+    result: Told = "whole",
 ) -> Response:
-    """`include=calls,code` adds those."""
-    here = context(request)
+    """`include=calls,code` adds those; `heads` are the calls without arguments and results.
+
+    `result=preview` leaves large results where they are kept.
+    """
+    here, whole = context(request), result == "whole"
     parts = set(filter(None, include.split(",")))
     if not parts <= PARTS:
-        raise InvalidRequest(f"include={include!r} names something unknown", hint="use calls, code or both")
-    outcome = await waiting.wait(here.executor, here.held, here.actor, execution_id, wait)
-    view = views.execution_view(outcome, here.executor.settings.address)
+        raise InvalidRequest(f"include={include!r} names something unknown", hint="use calls, heads and code")
+    outcome = await waiting.wait(here.executor, here.held, here.actor, execution_id, wait, whole=whole)
+    view = views.execution_view(outcome, here.executor.settings.address, whole=whole)
     if "code" in parts:
-        view["code"] = outcome.execution.code
+        view |= {"code": outcome.execution.code, **await _submitted_by(here, outcome.execution)}
     if "calls" in parts:
-        view["calls"] = await _calls(here, execution_id)
+        view["calls"] = await _calls(here, execution_id, whole=whole)
+    if "heads" in parts:
+        heads = await here.executor.database.read(lambda c: calls.heads(c, here.workspace_id, execution_id))
+        view["heads"] = [views.call_head(head) for head in heads]
     return answer(view)
 
 
@@ -92,8 +102,10 @@ async def show(
 async def resume(request: Request, execution_id: str, body: Resume | None = None) -> Response:
     """Wait again for an execution. This decides nothing: a paused one goes on when an operator has decided."""
     here = context(request)
-    seconds = DEFAULT_WAIT if body is None else body.wait
-    return _shown(here, await waiting.resume(here.executor, here.held, here.actor, execution_id, seconds))
+    body = body or Resume()
+    whole = body.result == "whole"
+    resumed = waiting.resume(here.executor, here.held, here.actor, execution_id, body.wait, whole=whole)
+    return _shown(here, await resumed, whole=whole)
 
 
 @router.post("/{execution_id}/cancel", response_model=ExecutionView)
@@ -117,15 +129,21 @@ async def replay(request: Request, execution_id: str) -> Response:
     """Run a finished journal again without sending anything, and compare."""
     here = context(request)
     report = await here.executor.engine.replay(here.actor, execution_id)
-    return answer({"matches": report.matches, "detail": report.detail})
+    return answer({"matches": report.matches, "detail": report.detail, "difference": _difference(report)})
 
 
 @router.get("/{execution_id}/calls", response_model=CallPage)
 @needs("execute", "read")
-async def journal(request: Request, execution_id: str) -> Response:
+async def journal(
+    request: Request,
+    execution_id: str,
+    seq: Annotated[int | None, Query(ge=0, le=MOST)] = None,
+    result: Told = "whole",
+) -> Response:
+    """All of its calls, or the one with the number `seq`. `result=preview` leaves large results where they are kept."""
     here = context(request)
     await _existing(here, execution_id)
-    return answer({"items": await _calls(here, execution_id)})
+    return answer({"items": await _calls(here, execution_id, whole=result == "whole", seq=seq)})
 
 
 @router.get("/{execution_id}/logs", response_model=LogPage)
@@ -145,11 +163,13 @@ async def follow(
     after: After = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 500,
     last_event_id: LastEventId = None,
+    type: Types = [],  # noqa: B006 - FastAPI copies it
 ) -> Response:
-    """JSON, or with `Accept: text/event-stream` a live stream that ends with the execution."""
+    """JSON, or with `Accept: text/event-stream` a live stream that ends with the execution. A page may be of some
+    `type`s alone, each whole or ending in `.*`."""
     here = context(request)
     await _existing(here, execution_id)
-    return await events_answer(request, execution_id, after=last_event_id or after, limit=limit)
+    return await events_answer(request, execution_id, after=last_event_id or after, limit=limit, types=type)
 
 
 async def _existing(here: Context, execution_id: str) -> Execution:
@@ -157,10 +177,35 @@ async def _existing(here: Context, execution_id: str) -> Execution:
     return seen(here.actor, found, execution_id)
 
 
-async def _calls(here: Context, execution_id: str) -> list[dict[str, Any]]:
-    found = await here.executor.database.read(lambda c: calls.of_execution(c, here.workspace_id, execution_id))
-    return [views.call_view(call) for call in found]
+async def _calls(here: Context, execution_id: str, *, whole: bool, seq: int | None = None) -> list[dict[str, Any]]:
+    """Every call, or that of the number `seq`."""
+
+    def job(c: Connection) -> list[dict[str, Any]]:
+        if seq is None:
+            found = calls.of_execution(c, here.workspace_id, execution_id)
+        else:
+            one = calls.one(c, here.workspace_id, execution_id, seq)
+            found = [one] if one else []
+        large = any(call.artifact_id for call in found)
+        kept = artifacts.of_execution(c, here.workspace_id, execution_id) if large else {}
+        shown = artifacts.filled_calls(c, found) if whole else found
+        return [views.call_view(call, kept=kept.get(call.artifact_id)) for call in shown]
+
+    return await here.executor.database.read(job)
 
 
-def _shown(here: Context, outcome: Outcome) -> Response:
-    return answer(views.execution_view(outcome, here.executor.settings.address))
+async def _submitted_by(here: Context, execution: Execution) -> dict[str, Any]:
+    names = await here.executor.database.read(lambda c: reach.actor_names(c, here.workspace_id))
+    return views.submitted_by(execution, names.get(execution.actor_id, ""))
+
+
+def _difference(report: ReplayReport) -> dict[str, Any] | None:
+    if report.recorded is None and report.replayed is None:
+        return None
+    told = {"recorded": report.recorded, "replayed": report.replayed}
+    values = {name: None if text is None else views.fragment(text) for name, text in told.items()}
+    return {"call": report.call, **values}
+
+
+def _shown(here: Context, outcome: Outcome, *, whole: bool = True) -> Response:
+    return answer(views.execution_view(outcome, here.executor.settings.address, whole=whole))

@@ -41,6 +41,7 @@ PUBLIC = frozenset({"/healthz"})
 INTERNAL = "/internal/"
 # On the way to an authorization server and back, and what its clients look up: nobody need have signed in.
 PUBLIC_PREFIXES = ("/oauth/", "/v1/auth/oidc/", "/.well-known/")
+DOCUMENT_PATHS = ("/v1/sources", "/v1/sources/probe", "/v1/sources/preview")
 CODE_PATHS = ("/v1/executions", "/v1/catalog/check", "/v1/catalog/complete")
 # What is posted here shows in its body who it is from, or nobody yet.
 OPEN = frozenset(
@@ -198,8 +199,9 @@ class Guard:
     def _limit(self, path: str) -> int:
         if path in CODE_PATHS:
             return self._execution_body
-        large = {"/v1/sources": DOCUMENT_BODY, "/v1/sources/probe": DOCUMENT_BODY}
-        return MCP_BODY if path.startswith("/mcp") else large.get(path, SMALL_BODY)
+        if path in DOCUMENT_PATHS:
+            return DOCUMENT_BODY
+        return MCP_BODY if path.startswith("/mcp") else SMALL_BODY
 
     def _too_large(self, path: str, limit: int) -> ExecutorError:
         if path in CODE_PATHS:

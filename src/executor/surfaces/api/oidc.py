@@ -29,9 +29,10 @@ COOKIE_SECONDS = 600
 @router.get("/offered")
 @public
 async def offered(request: Request) -> Response:
-    """Whether there is one to sign in at, for the page that people sign in on."""
+    """Whether there is one to sign in at, and which, for the page that people sign in on."""
     executor: Executor = request.app.state.executor
-    return answer({"offered": executor.issuers.sign_ins is not None})
+    there = executor.issuers.sign_ins is not None
+    return answer({"offered": there, "issuer": executor.settings.oidc_issuer if there else None})
 
 
 @router.get("/start")
@@ -98,4 +99,5 @@ def single(request: Request) -> dict[str, str]:
 
 def failed(error: ExecutorError) -> Response:
     hint = f"<p>{escape(error.hint)}</p>" if error.hint else ""
-    return page("Not signed in", f"<pre>{escape(error.message)}</pre>{hint}", error.status)
+    back = '<p><a href="/sign-in">Back to the ways to sign in</a></p>'
+    return page("Not signed in", f"<pre>{escape(error.message)}</pre>{hint}{back}", error.status)

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
+from fastapi._compat import ModelField
+from pydantic import BaseModel
 from starlette.requests import Request
 
 from executor.errors import InvalidRequest
+
+
+def names_of(fields: Iterable[ModelField]) -> Iterator[str]:
+    """The names that a route takes; those of a model stand for it."""
+    for field in fields:
+        shape = field.field_info.annotation
+        if isinstance(shape, type) and issubclass(shape, BaseModel):
+            yield from (one.alias or name for name, one in shape.model_fields.items())
+        else:
+            yield field.alias
 
 
 def refuse_unknown(request: Request, known: Iterable[str]) -> None:

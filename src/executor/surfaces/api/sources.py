@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from executor.catalog.previewing import Preview
 from executor.errors import InvalidRequest, NotFound
 from executor.sources.egress import check_headers
 from executor.sources.kind import Progress, SourceRequest
 from executor.storage import sources
+from executor.storage.sources import HOSTED
 from executor.surfaces import views
 from executor.surfaces.api.answers import PROBLEMS, answer
-from executor.surfaces.api.bodies import NewSource
+from executor.surfaces.api.bodies import NewSource, SourceChange
 from executor.surfaces.api.context import EdgeRoute, context, needs
 from executor.surfaces.api.progress import wants_progress, with_progress
-from executor.surfaces.api.shapes.sources import ProbeView, RefreshedView, SourcePage, SourceView
+from executor.surfaces.api.shapes.sources import PreviewView, ProbeView, RefreshedView, SourcePage, SourceView
 
 router = APIRouter(prefix="/v1/sources", route_class=EdgeRoute, tags=["sources"], responses=PROBLEMS)
+SKIPPED = 100
 
 
 @router.get("", response_model=SourcePage)
@@ -55,6 +58,29 @@ async def probe(request: Request, body: NewSource) -> Response:
     return answer(views.probe_view(await context(request).executor.catalog.probe(wish(body))))
 
 
+@router.post("/preview", response_model=PreviewView)
+@needs("administer")
+async def preview(request: Request, body: NewSource) -> Response:
+    """What would be connected: read in full, and thrown away. Also with progress, as when it is added."""
+    here = context(request)
+    wanted = wish(body)
+
+    async def work(progress: Progress) -> views.View:
+        return preview_view(await here.executor.catalog.upkeep.preview(replace(wanted, progress=progress)))
+
+    return with_progress(work) if wants_progress(request) else answer(await work(wanted.progress))
+
+
+@router.post("/demo", response_model=SourceView)
+@needs("administer")
+async def demo(request: Request) -> Response:
+    """A sample API that the daemon runs itself, connected as `demo`. Asked again, it is the same one."""
+    here = context(request)
+    source, is_new = await here.executor.hosting.demo(here.workspace_id, by=here.actor)
+    where = {"Location": f"/v1/sources/{source.id}"} if is_new else None
+    return answer(views.source_view(source, secrets=True), 201 if is_new else 200, where)
+
+
 @router.get("/{source}", response_model=SourceView)
 @needs("discover")
 async def show(request: Request, source: str) -> Response:
@@ -64,6 +90,15 @@ async def show(request: Request, source: str) -> Response:
     if found is None:
         raise NotFound(f"no source {source!r} here", hint="`executor sources list` shows what there is")
     return answer(views.source_view(found, secrets=here.actor.may_decide))
+
+
+@router.patch("/{source}", response_model=SourceView)
+@needs("administer")
+async def change(request: Request, source: str, body: SourceChange) -> Response:
+    """Its name for people. The namespace stays: it is part of every path."""
+    here = context(request)
+    renamed = await here.executor.catalog.upkeep.rename(here.workspace_id, source, body.name, by=here.actor)
+    return answer(views.source_view(renamed, secrets=True))
 
 
 @router.delete("/{source}", response_model=SourceView)
@@ -86,8 +121,21 @@ async def refresh(request: Request, source: str) -> Response:
     return with_progress(work) if wants_progress(request) else answer(await work(lambda text: None))
 
 
+def preview_view(preview: Preview) -> views.View:
+    return {
+        "name": preview.name,
+        "namespace": preview.namespace,
+        "toolCount": preview.tool_count,
+        "tools": [asdict(one) for one in preview.tools],
+        "skipped": [asdict(one) for one in preview.skipped[:SKIPPED]],
+        "note": preview.note or None,
+    }
+
+
 def wish(body: NewSource) -> SourceRequest:
     check_headers(body.headers)
+    if HOSTED in body.options:
+        raise InvalidRequest(f"the option `{HOSTED}` is the daemon's own", hint="leave it out")
     if body.command and (body.location or body.document is not None):
         raise InvalidRequest("a source has a command or a location, not both", hint="leave one out")
     return SourceRequest(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import platform
+import sqlite3
 from typing import Any
 
 from fastapi import APIRouter
@@ -44,6 +46,8 @@ async def status(request: Request) -> Response:
     return answer(
         {
             "version": __version__,
+            "python": platform.python_version(),
+            "sqlite": sqlite3.sqlite_version,
             "pid": os.getpid(),
             "address": here.executor.settings.base_url,
             "startedAt": views.time(here.executor.started_at),

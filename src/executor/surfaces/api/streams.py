@@ -7,11 +7,12 @@ reading altogether is let go.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any, Final
 
 import orjson
 from fastapi import Header, Query
+from pydantic import StringConstraints
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -27,17 +28,21 @@ HEARTBEAT_SECONDS: Final = 15.0
 STALLED_SECONDS: Final = 60.0
 MAX_STREAMS: Final = 256
 ENDINGS: Final = frozenset({"execution.completed", "execution.failed", "execution.cancelled"})
+TYPE = r"^[a-z_]+(\.[a-z_*]+)*$"  # whole, or ending in `.*`
 MOST = 2**63 - 1  # what a database can compare with
 After = Annotated[int, Query(ge=0, le=MOST)]
+Types = Annotated[list[Annotated[str, StringConstraints(max_length=100, pattern=TYPE)]], Query(max_length=20)]
 LastEventId = Annotated[int | None, Header(alias="Last-Event-ID", ge=0, le=MOST)]
 
 
-async def events_answer(request: Request, execution_id: str | None, *, after: int, limit: int) -> Response:
+async def events_answer(
+    request: Request, execution_id: str | None, *, after: int, limit: int, types: Sequence[str] = ()
+) -> Response:
     here = context(request)
     if "text/event-stream" in request.headers.get("accept", ""):
         return EventStream(here, execution_id, after)
     found = await here.executor.database.read(
-        lambda c: events.after(c, here.workspace_id, execution_id=execution_id, after=after, limit=limit)
+        lambda c: events.after(c, here.workspace_id, execution_id=execution_id, types=types, after=after, limit=limit)
     )
     items = [views.event_view(event) for event in found]
     return answer({"items": items, "next": found[-1].id if len(found) == limit else None})

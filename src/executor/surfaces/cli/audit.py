@@ -1,25 +1,21 @@
 from __future__ import annotations
 
-import re
 import sys
-import time
-from datetime import datetime
+from typing import Any
 
 import click
 
-from executor.errors import InvalidRequest
 from executor.settings import Settings
 from executor.surfaces.cli import exits
 from executor.surfaces.cli.client import connect
 from executor.surfaces.cli.groups import SuggestingGroup
 from executor.surfaces.cli.main import COMMANDS
+from executor.surfaces.cli.moments import milliseconds, range_options
 from executor.surfaces.cli.options import json_option, limit_option
 from executor.surfaces.cli.output import clean, emit, emit_json, safe_json, say, table
 
 VERIFY_SECONDS = 600.0
 PAGE = 5_000
-_AGO = re.compile(r"(\d{1,6})([smhd])")
-SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 @click.group("audit", cls=SuggestingGroup, help=COMMANDS["audit"])
@@ -29,13 +25,22 @@ def command() -> None: ...
 @command.command("list")
 @click.option("--actor", metavar="NAME", help="Only what this actor did, by name or id.")
 @click.option("--type", "kind", metavar="TYPE", help="Only this type, or all that begin alike: 'policy.*'.")
-@click.option("--since", metavar="TIME", help="Only since then: 2026-11-15, 2026-11-15T09:00, or 30m, 12h, 7d ago.")
+@range_options
+@click.option("--before", type=click.IntRange(min=0), help="Only events with a smaller number.")
 @limit_option(50)
 @json_option
-def listing(actor: str | None, kind: str | None, since: str | None, limit: int, as_json: bool) -> None:
+def listing(
+    actor: str | None,
+    kind: str | None,
+    since: str | None,
+    until: str | None,
+    before: int | None,
+    limit: int,
+    as_json: bool,
+) -> None:
     """List what happened, newest first."""
-    after = _milliseconds(since) if since else None
-    page = connect(Settings.load()).get("/v1/audit", actor=actor, type=kind, since=after, limit=limit)
+    times: dict[str, Any] = {"since": milliseconds("since", since), "until": milliseconds("until", until)}
+    page = connect(Settings.load()).get("/v1/audit", actor=actor, type=kind, before=before, limit=limit, **times)
     if as_json:
         emit_json(page)
         return
@@ -48,6 +53,8 @@ def listing(actor: str | None, kind: str | None, since: str | None, limit: int, 
         "data": "WHAT",
     }
     emit(table(page["items"], columns))
+    if page.get("next"):
+        say(f"more: --before {page['next']}")
 
 
 @command.command("verify")
@@ -82,12 +89,3 @@ def export(after: int, as_json: bool) -> None:
         if len(lines) < PAGE:
             break
     sys.stdout.flush()
-
-
-def _milliseconds(text: str) -> int:
-    if ago := _AGO.fullmatch(text):
-        return int((time.time() - int(ago[1]) * SECONDS[ago[2]]) * 1000)
-    try:
-        return max(0, int(datetime.fromisoformat(text).timestamp() * 1000))
-    except (ValueError, OverflowError) as error:
-        raise InvalidRequest(f"--since {text!r} is no time", hint="write e.g. 2026-11-15 or 12h") from error

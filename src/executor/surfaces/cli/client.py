@@ -40,8 +40,8 @@ class Client:
         self._connection: Connection | None = None
 
     def get(self, path: str, *, seconds: float = ANSWER_SECONDS, **query: Any) -> Any:
-        given = {name: value for name, value in query.items() if value not in (None, "")}
-        return self.request("GET", f"{path}?{urlencode(given)}" if given else path, seconds=seconds)
+        given = {name: value for name, value in query.items() if value not in (None, "", [])}
+        return self.request("GET", f"{path}?{urlencode(given, doseq=True)}" if given else path, seconds=seconds)
 
     def post(self, path: str, body: Mapping[str, Any] | None = None, *, seconds: float = ANSWER_SECONDS) -> Any:
         return self.request("POST", path, body or {}, seconds=seconds)
@@ -51,6 +51,14 @@ class Client:
 
     def lines(self, path: str, *, seconds: float = ANSWER_SECONDS) -> list[str]:
         """An answer of JSON lines."""
+        return self.content(path, seconds=seconds).decode().split("\n")[:-1]
+
+    def content(self, path: str, *, seconds: float = ANSWER_SECONDS) -> bytes:
+        """An answer as the bytes that it is."""
+        return self.raw(path, seconds=seconds).body
+
+    def raw(self, path: str, *, seconds: float = ANSWER_SECONDS) -> Answer:
+        """An answer as it came, with its headers."""
         headers = {"Authorization": f"Bearer {self._token}", **workspace_header()}
         try:
             answer = self._connected(seconds).request("GET", path, headers, None, seconds=seconds)
@@ -59,7 +67,7 @@ class Client:
             raise self._lost(error) from error
         if answer.status >= 400:
             _value(answer)
-        return answer.body.decode().split("\n")[:-1]
+        return answer
 
     def delete(self, path: str) -> Any:
         return self.request("DELETE", path)

@@ -4,17 +4,15 @@ from typing import Any
 
 import click
 
-from executor.daemon import files
-from executor.errors import Conflict
+from executor.errors import ExecutorError
 from executor.settings import Settings
-from executor.surfaces.cli import exits, sample
+from executor.surfaces.cli import exits
 from executor.surfaces.cli.client import Client, Refused, connect
 from executor.surfaces.cli.follow import Follower, show_failure
 from executor.surfaces.cli.main import COMMANDS
 from executor.surfaces.cli.options import json_option
 from executor.surfaces.cli.output import as_json as json_text
 from executor.surfaces.cli.output import clean, clean_lines, emit, emit_json, program, say
-from executor.surfaces.cli.sample import SampleFailed
 
 NAMESPACE = "demo"
 LOAD_SECONDS = 60.0
@@ -27,17 +25,18 @@ const refund = await tools.demo.refunds.createRefund({id: invoice.id, amount: 5,
 return {customer: invoice.customer, refunded: refund.amount};"""
 
 
+class SampleFailed(ExecutorError):
+    code = "sample_failed"
+
+
 @click.command("demo", help=COMMANDS["demo"])
 @click.option("--no-open", is_flag=True, help="Do not ask in the terminal when a decision is needed.")
 @json_option
 def command(no_open: bool, as_json: bool) -> int:
-    settings = Settings.load()
-    client = connect(settings)
-    files.prepare(settings)
-    url = sample.ensure(settings)
-    _step(1, "connect", f"a sample API listens on {url}; it is connected as source `{NAMESPACE}`")
-    source = _connected(client, url)
-    say(f"  {source['toolCount']} tools, for {sample.LIFE_SECONDS // 60} minutes")
+    client = connect(Settings.load())
+    source = _connected(client)
+    _step(1, "connect", f"a sample API runs at {clean(source['baseUrl'])}; it is connected as source `{NAMESPACE}`")
+    say(f"  {source['toolCount']} tools, until `{program()} sources remove {NAMESPACE}`")
     found = _ran(client, 2, "discover: find the tool for the job", DISCOVER)
     say(f"  → {clean(found['bestPath'])}\n{_indented(found['items'][0]['signature'])}")
     read = _ran(client, 3, "read: allowed, so nobody is asked", READ)
@@ -62,21 +61,12 @@ def _write(follower: Follower, as_json: bool) -> int:
     return code
 
 
-def _connected(client: Client, url: str) -> dict[str, Any]:
-    """Connected by an earlier run, it may have had another port; somebody else's `demo` is left alone."""
-    location = f"{url}/openapi.json"
-    request = {"location": location, "kind": "openapi", "namespace": NAMESPACE}
+def _connected(client: Client) -> dict[str, Any]:
+    """What an older version connected at an address of its own makes way; somebody else's `demo` is left alone."""
     known = _known(client)
-    if known and known.get("location") == location:
-        return _view(client.post(f"/v1/sources/{NAMESPACE}/refresh", seconds=LOAD_SECONDS))
-    if known:
-        if not str(known.get("location")).startswith("http://127.0.0.1:"):
-            raise Conflict(
-                f"the namespace {NAMESPACE} belongs to {known.get('location')}",
-                hint=f"remove that source first: `executor sources remove {NAMESPACE}`",
-            )
+    if known and not known.get("hosted") and str(known.get("location")).startswith("http://127.0.0.1:"):
         client.delete(f"/v1/sources/{NAMESPACE}")
-    return _view(client.post("/v1/sources", request, seconds=LOAD_SECONDS))
+    return _view(client.post("/v1/sources/demo", seconds=LOAD_SECONDS))
 
 
 def _known(client: Client) -> dict[str, Any] | None:

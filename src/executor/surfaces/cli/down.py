@@ -4,7 +4,6 @@ import click
 
 from executor.daemon import process
 from executor.settings import Settings
-from executor.surfaces.cli import sample
 from executor.surfaces.cli.main import COMMANDS
 from executor.surfaces.cli.options import json_option
 from executor.surfaces.cli.output import emit, emit_json
@@ -16,7 +15,6 @@ def command(as_json: bool) -> None:
     """Stopping what does not run is no error: afterwards it does not run."""
     settings = Settings.load()
     pid = process.stop(settings)
-    sample.stop(settings)
     if as_json:
         emit_json({"stopped": pid is not None, "pid": pid})
     else:

@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from executor.errors import NotFound
 from executor.settings import Settings
 from executor.surfaces.cli import exits
 from executor.surfaces.cli.client import connect, segment
@@ -11,6 +12,7 @@ from executor.surfaces.cli.decide import say_how_to_go_on
 from executor.surfaces.cli.follow import show_failure
 from executor.surfaces.cli.groups import SuggestingGroup
 from executor.surfaces.cli.main import COMMANDS
+from executor.surfaces.cli.moments import milliseconds, range_options
 from executor.surfaces.cli.options import json_option, limit_option
 from executor.surfaces.cli.output import as_json as json_text
 from executor.surfaces.cli.output import clean, clean_lines, emit, emit_json, facts, say, table
@@ -23,31 +25,52 @@ def command() -> None: ...
 
 
 @command.command("list")
-@click.option("--status", type=click.Choice(STATUSES), help="Only these.")
+@click.option("--status", "statuses", type=click.Choice(STATUSES), multiple=True, help="Only these; may be repeated.")
+@click.option("--language", metavar="LANGUAGE", help="Only code written in this.")
+@click.option("--runtime", metavar="RUNTIME", help="Only what this ran.")
+@click.option("--actor", metavar="NAME", help="Only what this actor submitted, by name or id.")
+@click.option("--tool", metavar="PATH", help="Only what called this tool, or any below it: shop, shop.things.")
+@click.option("--text", metavar="TEXT", help="Only code that contains this.")
+@range_options
 @click.option("--before", metavar="ID", help="Older than this one.")
 @limit_option(50)
 @json_option
-def listing(status: str | None, before: str | None, limit: int, as_json: bool) -> None:
+def listing(statuses: tuple[str, ...], since: str | None, until: str | None, as_json: bool, **asked: Any) -> None:
     """List executions, the newest first."""
-    page = connect(Settings.load()).get("/v1/executions", status=status, before=before, limit=limit)
+    times: dict[str, Any] = {"since": milliseconds("since", since), "until": milliseconds("until", until)}
+    page = connect(Settings.load()).get("/v1/executions", status=list(statuses), **times, **asked)
     if as_json:
         emit_json(page)
     elif page["items"]:
-        columns = {"executionId": "ID", "status": "STATUS", "createdAt": "CREATED", "preview": "CODE"}
-        emit(table(page["items"], columns))
+        emit(table(page["items"], _COLUMNS))
         if page.get("next"):
             say(f"more: --before {clean(page['next'])}")
     else:
         say("no executions")
 
 
+_COLUMNS = {
+    "executionId": "ID",
+    "status": "STATUS",
+    "createdAt": "CREATED",
+    "actor": "ACTOR",
+    "through": "BY",
+    "calls": "CALLS",
+    "preview": "CODE",
+}
+
+
 @command.command("show")
 @click.argument("execution_id", metavar="ID")
+@click.option("--call", "seq", type=click.IntRange(min=0), help="Show only this call, whole, by its number.")
 @json_option
-def show(execution_id: str, as_json: bool) -> None:
+def show(execution_id: str, seq: int | None, as_json: bool) -> None:
     """Show one with its code, calls, logs and outcome."""
-    path = f"/v1/executions/{segment(execution_id)}"
-    view = connect(Settings.load()).get(path, include="calls,code")
+    path, client = f"/v1/executions/{segment(execution_id)}", connect(Settings.load())
+    if seq is not None:
+        _show_call(client.get(f"{path}/calls", seq=seq)["items"], seq, as_json)
+        return
+    view = client.get(path, include="calls,code")
     if as_json:
         emit_json(view)
         return
@@ -64,9 +87,26 @@ def show(execution_id: str, as_json: bool) -> None:
         show_failure(view)
 
 
+def _show_call(found: list[dict[str, Any]], seq: int, as_json: bool) -> None:
+    if not found:
+        raise NotFound(f"it made no call {seq}", hint="`executor executions show ID` lists its calls")
+    [call] = found
+    if as_json:
+        emit_json(call)
+        return
+    times = [(name, call[field]) for name, field in _TIMES.items()]
+    emit(facts([("call", seq), ("tool", call["path"]), ("effect", call["effect"]), ("state", call["state"]), *times]))
+    emit(f"\narguments\n{_indented(json_text(call['arguments']))}")
+    ended = "error" if call["error"] else "result"
+    emit(f"\n{ended}\n{_indented(json_text(call[ended]))}")
+
+
+_TIMES = {"made": "createdAt", "sent": "startedAt", "answered": "finishedAt"}
 _FACTS = {
     "execution": "executionId",
     "status": "status",
+    "by": "actor",
+    "through": "through",
     "language": "language",
     "runtime": "runtime",
     "created": "createdAt",
@@ -109,6 +149,9 @@ def replay(execution_id: str, as_json: bool) -> int:
         emit_json(report)
     else:
         emit(f"{'matches' if report['matches'] else 'differs'}: {clean_lines(report.get('detail') or 'same outcome')}")
+        if told := report.get("difference"):
+            emit(f"\nrecorded\n{_indented(json_text(told['recorded']))}")
+            emit(f"\nthis time\n{_indented(json_text(told['replayed']))}")
     return exits.COMPLETED if report["matches"] else exits.FAILED
 
 

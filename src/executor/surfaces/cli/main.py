@@ -29,6 +29,7 @@ COMMANDS = {
     "resume": "Wait for an execution to go on, and show its outcome.",
     "approvals": "List, show and decide what waits for a person.",
     "executions": "List, show, cancel and check executions.",
+    "artifacts": "Large results that are kept: list, show, get, delete.",
     "sources": "Connect APIs and look after them.",
     "connections": "Credentials wired to sources.",
     "secrets": "Values that nothing shows again.",

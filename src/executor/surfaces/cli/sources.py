@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
-from executor.errors import ExecutorError
+from executor.errors import ExecutorError, InvalidRequest
 from executor.settings import Settings
-from executor.surfaces.cli import connecting, exits
+from executor.surfaces.cli import connecting, exits, sources_look
 from executor.surfaces.cli.client import Client, connect, segment
 from executor.surfaces.cli.groups import SuggestingGroup
 from executor.surfaces.cli.main import COMMANDS
@@ -23,7 +23,8 @@ def command() -> None: ...
 
 
 @command.command("add", context_settings={"ignore_unknown_options": False})
-@click.argument("location", nargs=-1, required=True, metavar="URL|FILE|NAME|[--] COMMAND…")
+@click.argument("location", nargs=-1, metavar="URL|FILE|NAME|[--] COMMAND…")
+@click.option("--demo", is_flag=True, help="A sample API that the daemon runs itself; no location is needed.")
 @click.option("--kind", help="What the location is (openapi, graphql, mcp …); found out if not given.")
 @click.option("--namespace", help="First part of every tool's path; from the source if not given.")
 @click.option("--name", help="A name for people; from the source if not given.")
@@ -33,13 +34,18 @@ def command() -> None: ...
 @click.option("--env", "variables", multiple=True, metavar="NAME[=VALUE]", help="For a command; repeatable.")
 @click.option("--yes", is_flag=True, help="Agree to run the command, or import the module, that is shown.")
 @json_option
-def add(location: tuple[str, ...], yes: bool, as_json: bool, **given: Any) -> None:
+def add(location: tuple[str, ...], demo: bool, yes: bool, as_json: bool, **given: Any) -> None:
     """Connect an API, a GraphQL or MCP server, or a module of Python functions.
 
     LOCATION is the URL of a document, page or endpoint, the file of a document, the name of a template, python:MODULE,
     or the command of an MCP server: `sources add -- npx -y @modelcontextprotocol/server-everything`.
     """
+    if bool(location) == demo:
+        raise InvalidRequest("give either a location or --demo", hint=f"see `{program()} sources add --help`")
     client = connect(Settings.load())
+    if demo:
+        _added(client.post("/v1/sources/demo", seconds=LOAD_SECONDS), as_json)
+        return
     templates = {one["id"]: one for one in client.get("/v1/templates")["items"]} if len(location) == 1 else {}
     body = {**_options(given), **connecting.located(location, templates)}
     if names := connecting.variables(given["variables"]):
@@ -264,3 +270,8 @@ def _auth(auth: dict[str, Any]) -> str:
 
 def _progress(text: str) -> None:
     say(f"{clean(text)} …")
+
+
+for one in (sources_look.document, sources_look.changes, sources_look.dependents, sources_look.preview,
+            sources_look.rename):  # fmt: skip
+    command.add_command(one)

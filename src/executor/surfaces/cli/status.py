@@ -46,6 +46,7 @@ def _text(answer: dict[str, Any], settings: Settings) -> str:
     return facts(
         [
             ("running", f"{answer.get('address')} (process {answer.get('pid')}, version {answer.get('version')})"),
+            ("on", f"Python {answer.get('python')}, SQLite {answer.get('sqlite')}"),
             ("up for", _duration(answer.get("uptimeSeconds") or 0)),
             ("workspace", (answer.get("workspace") or {}).get("name")),
             ("sources", f"{answer.get('sources', 0)} with {answer.get('tools', 0)} tools"),

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Iterator, Mapping
-from typing import BinaryIO, NamedTuple
+from dataclasses import dataclass, field
+from typing import BinaryIO
 
 _STATUS = re.compile(rb"HTTP/1\.1 ([2-5][0-9]{2}) [^\r\n]*\r\n")
 _HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n]*?)[ \t]*\r\n")
@@ -24,9 +25,13 @@ class WireError(Exception):
     """The other side does not speak as our daemon does, or stopped in the middle."""
 
 
-class Answer(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`headers` by their names in lower case."""
+
     status: int
     body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 class Connection:
@@ -78,7 +83,8 @@ class Connection:
     def _whole(self, status: int, received: Mapping[bytes, bytes]) -> Answer:
         if b"transfer-encoding" in received:
             raise WireError("the answer has no length")
-        return Answer(status, self._body(status, received.get(b"content-length")))
+        headers = {name.decode("ascii"): value.decode("latin-1") for name, value in received.items()}
+        return Answer(status, self._body(status, received.get(b"content-length")), headers)
 
     def _lines(self) -> Iterator[bytes]:
         rest = b""

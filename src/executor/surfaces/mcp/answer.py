@@ -14,8 +14,15 @@ RESULT_CHARACTERS = 50_000
 LOG_CHARACTERS = 8_000
 DETAIL_CHARACTERS = 2_000
 ARGUMENT_CHARACTERS = 600
-_SHOWN = ("executionId", "status", "result", "error", "interactions", "logs")
+_SHOWN = ("executionId", "status", "result", "error", "interactions")
 WARNING_CHARACTERS = 1_500
+READ = (
+    """const {value} = await tools.executor.artifacts.read({id: "ID"})
+read also takes pointer, offset and limit; tools.executor.artifacts.search({id, query}) finds places.""",
+    """value = (await tools.executor.artifacts.read(id="ID"))["value"]
+read also takes pointer, offset and limit; tools.executor.artifacts.search(id=…, query=…) finds places.""",
+)
+_KEPT = ("id", "mediaType", "size", "cut")
 _ASKED = ("id", "kind", "tool", "effect", "host", "reason", "arguments", "url", "expiresAt")
 _STANDARD = frozenset({"code", "message", "hint", "line", "column", "name", "stack"})
 
@@ -43,11 +50,44 @@ def _structured(view: View) -> dict[str, Any]:
     if view.get("diagnostics"):
         shown["diagnostics"] = view["diagnostics"]
     shown["interactions"] = [{key: asked[key] for key in _ASKED} for asked in view["interactions"]]
+    shown["logs"] = _first_logs(view)
+    if view.get("artifact"):
+        shown["artifact"] = {key: view["artifact"][key] for key in _KEPT}
+    return shown
+
+
+def _first_logs(view: View) -> list[dict[str, Any]]:
+    """As many lines as the text has room for; whoever wants all of them finds them with the execution."""
+    room, shown = LOG_CHARACTERS, list[dict[str, Any]]()
+    for number, line in enumerate(view["logs"]):
+        room -= len(line["text"])
+        if room < 0:
+            cut = {**line, "text": shorten(line["text"], max(0, room + len(line["text"])))}
+            more = len(view["logs"]) - number - 1
+            note = [{**line, "text": f"… {more} more lines: `executor executions logs {view['executionId']}`"}]
+            return [*shown, cut, *(note if more else [])]
+        shown.append(line)
     return shown
 
 
 def _completed(view: View) -> str:
-    return _value(view["result"]) + _logs(view)
+    kept = view.get("artifact")
+    return (_preview(view, kept) if kept else _value(view["result"])) + _logs(view)
+
+
+def _preview(view: View, kept: dict[str, Any]) -> str:
+    """What there is of it, what is missing, and how to get at the rest without reading all of it."""
+    if kept["deletedAt"]:
+        return f"Completed; its result was kept as {kept['id']} and has been deleted."
+    cuts = [f"- {one['at'] or 'the result'}: {one['shown']} of {one['total']} {one['what']}" for one in kept["cut"]]
+    if kept["uncounted"]:
+        cuts.append(f"- and {kept['uncounted']} more places")
+    missing = "\nShown are\n" + "\n".join(cuts) if cuts else ""
+    read = READ[view.get("language") == "python"].replace("ID", kept["id"])
+    return (
+        f"Preview of a result of {kept['size']} bytes:\n{orjson.dumps(view['result']).decode()}{missing}\n"
+        f"The whole is kept as artifact {kept['id']}. Work on it in code, and return only what you need:\n{read}"
+    )
 
 
 def _value(value: Any) -> str:

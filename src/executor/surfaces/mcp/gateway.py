@@ -31,15 +31,17 @@ class EngineGateway:
         return self._view(await self._held.hold(run))
 
     async def resume(self, execution_id: str) -> View:
-        return self._view(await resume(self._executor, self._held, self._actor, execution_id, WAIT_SECONDS))
+        waited = resume(self._executor, self._held, self._actor, execution_id, WAIT_SECONDS, whole=False)
+        return self._view(await waited)
 
     @property
     def _actor(self) -> Actor:
         """The operator's token stands for this installation's own agent here, so that both see the same executions."""
         asking, local = ASKING.get(), self._executor.tenancy
         if asking.via == "operator_token" and asking.workspace_id == local.workspace.id:
-            return replace(local.agent, via=asking.via, address=asking.address)
-        return replace(asking, permissions=AGENT & (OWNER if asking.permissions is None else asking.permissions))
+            return replace(local.agent, via=asking.via, address=asking.address, door="mcp")
+        held = OWNER if asking.permissions is None else asking.permissions
+        return replace(asking, permissions=AGENT & held, door="mcp")
 
     def _view(self, outcome: Outcome) -> View:
-        return execution_view(outcome, self._executor.settings.address, read=orjson.loads)
+        return execution_view(outcome, self._executor.settings.address, read=orjson.loads, whole=False)

@@ -47,15 +47,15 @@ class DaemonGateway:
         client = await self._connected()
         if not await self._answers(client):
             client = await self._reconnected()
-        body = {"code": code, "language": language, "wait": WAIT_SECONDS}
+        body = {"code": code, "language": language, "wait": WAIT_SECONDS, "result": "preview"}
         return await self._post(client, "/v1/executions", body)
 
     async def resume(self, execution_id: str) -> View:
-        path = f"/v1/executions/{_segment(execution_id)}/resume"
+        path, body = f"/v1/executions/{_segment(execution_id)}/resume", {"wait": WAIT_SECONDS, "result": "preview"}
         try:
-            return await self._post(await self._connected(), path, {"wait": WAIT_SECONDS})
+            return await self._post(await self._connected(), path, body)
         except DaemonUnreachable:
-            return await self._post(await self._reconnected(), path, {"wait": WAIT_SECONDS})
+            return await self._post(await self._reconnected(), path, body)
 
     async def close(self) -> None:
         if self._client is not None:

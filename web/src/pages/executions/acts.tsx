@@ -1,43 +1,115 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { type ReactNode, useState } from "react";
 import { post } from "@/api/client";
 import type { Execution } from "@/api/types";
+import { command } from "@/text/code";
 import { Button, looks } from "@/ui/button";
+import { Command } from "@/ui/copy";
+import { Dialog } from "@/ui/dialog";
 import { tell, tellProblem } from "@/ui/toast";
+import type { CallHead } from "./queries";
 
-const FINAL = ["completed", "failed", "cancelled"];
+export const FINAL = ["completed", "failed", "cancelled"];
 
-export function Acts({ execution }: { execution: Execution }) {
-  const client = useQueryClient();
-  const id = execution.executionId;
-  const path = `/v1/executions/${encodeURIComponent(id)}`;
-  const cancel = useMutation({
-    mutationFn: () => post(`${path}/cancel`),
-    onSuccess: () => client.invalidateQueries({ queryKey: ["execution", id] }),
-    onError: tellProblem,
-  });
-  const replay = useMutation({
-    mutationFn: () => post<{ matches: boolean; detail: string }>(`${path}/replay`),
-    onSuccess: (done) =>
-      tell(done.matches ? "Run again from its journal, it does the same" : done.detail, !done.matches),
-    onError: tellProblem,
-  });
+type Props = { execution: Execution; replaying: boolean; onReplay: () => void };
+
+export function Acts({ execution, replaying, onReplay }: Props) {
   const final = FINAL.includes(execution.status);
   return (
     <>
-      {final && (
-        <Button busy={replay.isPending} onClick={() => replay.mutate()} title="Nothing is sent">
+      {final ? (
+        <Button busy={replaying} onClick={onReplay} title="Runs it from its journal and compares; nothing is sent">
           Check by replay
         </Button>
+      ) : (
+        <Cancel execution={execution} />
       )}
-      {!final && (
-        <Button look="danger" busy={cancel.isPending} onClick={() => cancel.mutate()}>
-          Cancel
-        </Button>
-      )}
-      <Link to="/playground" search={{ from: id }} className={looks("plain")}>
-        Run again…
+      <Link to="/playground" search={{ from: execution.executionId }} className={looks("plain")}>
+        Edit in the playground
       </Link>
+      <Rerun execution={execution} />
     </>
+  );
+}
+
+function Cancel({ execution }: { execution: Execution }) {
+  const client = useQueryClient();
+  const [asking, setAsking] = useState(false);
+  const id = execution.executionId;
+  const cancel = useMutation({
+    mutationFn: () => post(`/v1/executions/${encodeURIComponent(id)}/cancel`),
+    onSuccess: () => setAsking(false),
+    onError: tellProblem,
+    onSettled: () => client.invalidateQueries({ queryKey: ["execution", id] }),
+  });
+  const heads = (execution.heads ?? []) as CallHead[];
+  const sent = heads.filter((one) => one.state === "started" && one.kind === "tool" && one.effect !== "read").length;
+  return (
+    <>
+      <Button look="danger" onClick={() => setAsking(true)}>
+        Cancel…
+      </Button>
+      <Dialog open={asking} onClose={() => setAsking(false)} title="Cancel this execution?">
+        <p className="text-sm">It ends at once and can't be continued. What it has asked people is withdrawn.</p>
+        {sent > 0 && (
+          <p className="mt-2 rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn">
+            {sent === 1 ? "One write was" : `${sent} writes were`} sent and not answered yet. It may still take effect.
+          </p>
+        )}
+        <Foot text={command("executions", "cancel", id)}>
+          <Button onClick={() => setAsking(false)}>Leave it running</Button>
+          <Button look="danger" busy={cancel.isPending} onClick={() => cancel.mutate()}>
+            Cancel the execution
+          </Button>
+        </Foot>
+      </Dialog>
+    </>
+  );
+}
+
+/** The same code as a new execution. One that wrote something may do so again, so that is asked about first. */
+function Rerun({ execution }: { execution: Execution }) {
+  const navigate = useNavigate();
+  const [asking, setAsking] = useState(false);
+  const heads = (execution.heads ?? []) as CallHead[];
+  const writes = heads.filter((one) => one.kind === "tool" && one.effect !== "read").length;
+  const { code, language, runtime } = execution;
+  const run = useMutation({
+    mutationFn: () => post<Execution>("/v1/executions", { code, language, runtime, wait: 0 }),
+    onSuccess: (made) => {
+      setAsking(false);
+      tell("A new execution has begun");
+      void navigate({ to: "/executions/$id", params: { id: made.executionId } });
+    },
+    onError: tellProblem,
+  });
+  return (
+    <>
+      <Button look="primary" busy={run.isPending} onClick={() => (writes > 0 ? setAsking(true) : run.mutate())}>
+        Run again
+      </Button>
+      <Dialog open={asking} onClose={() => setAsking(false)} title="Run it again?">
+        <p className="text-sm">
+          It made {writes === 1 ? "one call that writes" : `${writes} calls that write`}. A new execution may make{" "}
+          {writes === 1 ? "it" : "them"} again, as your rules allow.
+        </p>
+        <Foot>
+          <Button onClick={() => setAsking(false)}>Don't</Button>
+          <Button look="primary" busy={run.isPending} onClick={() => run.mutate()}>
+            Run it again
+          </Button>
+        </Foot>
+      </Dialog>
+    </>
+  );
+}
+
+function Foot({ text, children }: { text?: string; children: ReactNode }) {
+  return (
+    <div className="mt-4 space-y-3">
+      {text && <Command text={text} />}
+      <div className="flex flex-wrap justify-end gap-2">{children}</div>
+    </div>
   );
 }

@@ -1,104 +1,95 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { executions } from "@/api/queries";
-import type { ExecutionSummary, Status } from "@/api/types";
-import { between, duration } from "@/text/time";
-import { visible } from "@/text/visible";
-import { StatusBadge } from "@/ui/badge";
+import { useRef, useState } from "react";
+import type { ExecutionSummary } from "@/api/types";
+import { useHotkeys } from "@/shell/hotkeys";
 import { looks } from "@/ui/button";
 import { Command } from "@/ui/copy";
-import { Choice } from "@/ui/field";
 import { Page } from "@/ui/page";
 import { Empty, Loaded } from "@/ui/states";
-import { Ago, useNow } from "@/ui/time";
-
-const STATES: Status[] = ["queued", "running", "paused", "completed", "failed", "cancelled"];
+import { count, type Filters, listCommand } from "./filters";
+import { useFresh } from "./fresh";
+import { listed } from "./queries";
+import { Rows } from "./rows";
+import { Toolbar } from "./toolbar";
 
 export function ExecutionsPage() {
-  const { status, before } = useSearch({ from: "/shell/executions" });
+  const filters: Filters = useSearch({ from: "/shell/executions" });
   const navigate = useNavigate({ from: "/executions" });
-  const asked = useQuery(executions(status, before));
-  const filter = (
-    <div className="w-40">
-      <Choice
-        label="Status"
-        hideLabel
-        value={status ?? ""}
-        onChange={(event) => void navigate({ search: { status: event.target.value || undefined } })}
-      >
-        <option value="">Every status</option>
-        {STATES.map((one) => (
-          <option key={one}>{one}</option>
-        ))}
-      </Choice>
-    </div>
-  );
+  // "The last hour" is that before one looked; asking for another one every second would never stop reading.
+  const [looked, setLooked] = useState(Date.now);
+  const asked = useQuery(listed(filters, looked));
+  const change = (made: Filters) => {
+    setLooked(Date.now());
+    void navigate({ search: (now) => ({ ...now, before: undefined, ...made }), replace: true });
+  };
   return (
     <Page
       title="Executions"
       about="Every run of code, newest first. It is journalled, so a paused one may wait for days."
-      actions={filter}
     >
+      <Toolbar filters={filters} onChange={change} seen={asked.data?.items ?? []} />
       <Loaded asked={asked} rows={8}>
-        {({ items, next }) => (
-          <>
-            {items.length ? <Rows items={items} /> : <None filtered={Boolean(status)} />}
-            <nav aria-label="Pages" className="mt-3 flex gap-2">
-              {before && (
-                <Link to="/executions" search={{ status }} className={looks("plain", "small")}>
-                  Newest
-                </Link>
-              )}
-              {next && (
-                <Link to="/executions" search={{ status, before: next }} className={looks("plain", "small")}>
-                  Older
-                </Link>
-              )}
-            </nav>
-          </>
-        )}
+        {({ items }) => <Listed key={JSON.stringify(filters)} items={items} filters={filters} />}
       </Loaded>
     </Page>
   );
 }
 
-function Rows({ items }: { items: ExecutionSummary[] }) {
+function Listed({ items, filters }: { items: ExecutionSummary[]; filters: Filters }) {
+  const list = useRef<HTMLUListElement>(null);
+  const { shown, waiting, show } = useFresh(items, list);
+  const last = shown.at(-1)?.executionId;
+  const more = last !== undefined && items.at(-1)?.executionId !== last;
+  useHotkeys({ j: () => step(list.current, 1), k: () => step(list.current, -1) });
+  if (items.length === 0) return <None filters={filters} />;
   return (
-    <ul className="card divide-y divide-line overflow-hidden">
-      {items.map((one) => (
-        <li key={one.executionId}>
-          <Link
-            to="/executions/$id"
-            params={{ id: one.executionId }}
-            className="grid grid-cols-[6.5rem_minmax(0,1fr)] gap-x-3 gap-y-1 px-4 py-2.5 outline-offset-[-2px] hover:bg-raised sm:grid-cols-[6.5rem_minmax(0,1fr)_6rem_5.5rem]"
+    <>
+      <div aria-live="polite" className="pointer-events-none sticky top-14 z-10 h-0 text-center md:top-3">
+        {waiting > 0 && !filters.before && (
+          <button
+            type="button"
+            onClick={show}
+            className="-translate-y-2 pointer-events-auto rounded-full bg-accent px-3 py-1 font-medium text-accent-ink text-xs shadow-card"
           >
-            <span>
-              <StatusBadge status={one.status} />
-            </span>
-            <span className="min-w-0">
-              <code className="block truncate font-mono text-xs leading-5">{visible(one.preview)}</code>
-              {one.error && <span className="block truncate text-bad text-xs">{visible(one.error.message)}</span>}
-            </span>
-            <span className="text-dim text-xs sm:text-right">
-              <Took execution={one} />
-            </span>
-            <span className="text-right text-dim text-xs">
-              <Ago at={one.createdAt} />
-            </span>
+            ↑ {waiting} new
+          </button>
+        )}
+      </div>
+      <Rows items={shown} list={list} />
+      <nav aria-label="Pages" className="mt-3 flex flex-wrap items-center gap-2">
+        {filters.before && (
+          <Link to="/executions" search={{ ...filters, before: undefined }} className={looks("plain", "small")}>
+            Newest
           </Link>
-        </li>
-      ))}
-    </ul>
+        )}
+        {more && (
+          <Link to="/executions" search={{ ...filters, before: last }} className={looks("plain", "small")}>
+            Older
+          </Link>
+        )}
+        <span className="ml-auto hidden text-dim text-xs sm:inline">
+          <kbd className="font-mono">j</kbd> <kbd className="font-mono">k</kbd> to move,{" "}
+          <kbd className="font-mono">Enter</kbd> to open
+        </span>
+      </nav>
+      <div className="mt-4">
+        <Command text={listCommand(filters)} />
+      </div>
+    </>
   );
 }
 
-function Took({ execution }: { execution: ExecutionSummary }) {
-  const now = useNow();
-  return <span className="tabular-nums">{duration(between(execution.createdAt, execution.finishedAt, now))}</span>;
+/** The focus goes from row to row; Enter then opens it, as with any link. */
+function step(list: HTMLElement | null, by: number): void {
+  const rows = [...(list?.querySelectorAll<HTMLElement>("a[data-row]") ?? [])];
+  const at = rows.indexOf(document.activeElement as HTMLElement);
+  rows[at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + by))]?.focus();
 }
 
-function None({ filtered }: { filtered: boolean }) {
-  if (filtered) return <Empty title="None in this status" />;
+function None({ filters }: { filters: Filters }) {
+  if (filters.before) return <Empty title="There are no older ones" />;
+  if (count(filters) > 0) return <Empty title="None is like this">Take a filter away to see more.</Empty>;
   return (
     <Empty title="Nothing has run yet">
       <p className="mb-3">Let your agent do something, write code in the playground, or:</p>

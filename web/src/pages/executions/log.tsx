@@ -1,25 +1,60 @@
+import { useLayoutEffect, useRef, useState } from "react";
 import type { LogLine } from "@/api/types";
 import { visible } from "@/text/visible";
+import { Button } from "@/ui/button";
 
 const LEVELS: Record<string, string> = { warn: "text-warn", error: "text-bad", debug: "text-dim" };
+const LAST = 500;
 
+/** Stays at its end while lines come in, unless one has scrolled up to read. */
 export function Log({ lines }: { lines: LogLine[] }) {
+  const box = useRef<HTMLElement>(null);
+  const [following, setFollowing] = useState(true);
+  const [whole, setWhole] = useState(false);
+  const shown = whole ? lines : lines.slice(-LAST);
+  const toEnd = () => box.current?.scrollTo({ top: box.current.scrollHeight });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each new line moves the end
+  useLayoutEffect(() => {
+    if (following) toEnd();
+  }, [lines.length, following]);
+  const scrolled = () => {
+    const { scrollHeight = 0, scrollTop = 0, clientHeight = 0 } = box.current ?? {};
+    setFollowing(scrollHeight - scrollTop - clientHeight < 24);
+  };
   if (lines.length === 0) return <p className="py-3 text-dim text-sm">It logged nothing.</p>;
   return (
-    <section
-      aria-label="Log"
-      aria-live="polite"
-      tabIndex={0}
-      className="max-h-96 overflow-y-auto font-mono text-xs leading-5"
-    >
-      {lines.map((line, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: lines are only ever added at the end
-        <div key={index} className="flex gap-3">
-          <time className="shrink-0 text-dim">{line.at.slice(11, 23)}</time>
-          <span className={`w-9 shrink-0 ${LEVELS[line.level] ?? "text-dim"}`}>{line.level}</span>
-          <span className="min-w-0 whitespace-pre-wrap break-words">{visible(line.text, "\n\t")}</span>
+    <div className="relative">
+      {shown.length < lines.length && (
+        <Button size="small" look="ghost" onClick={() => setWhole(true)}>
+          Show {lines.length - shown.length} earlier lines
+        </Button>
+      )}
+      <section
+        ref={box}
+        aria-label="Log"
+        aria-live="polite"
+        tabIndex={0}
+        onScroll={scrolled}
+        className="max-h-96 overflow-y-auto font-mono text-xs leading-5"
+      >
+        {shown.map((line, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: lines are only ever added at the end
+          <div key={lines.length - shown.length + index} className="flex gap-3">
+            <time className="hidden shrink-0 text-dim sm:inline">{line.at.slice(11, 23)}</time>
+            <span className={`w-9 shrink-0 ${LEVELS[line.level] ?? "text-dim"}`}>{line.level}</span>
+            <span className="min-w-0 whitespace-pre-wrap break-words [overflow-wrap:anywhere]">
+              {visible(line.text, "\n\t")}
+            </span>
+          </div>
+        ))}
+      </section>
+      {!following && (
+        <div className="absolute right-3 bottom-2">
+          <Button size="small" onClick={() => setFollowing(true)}>
+            ↓ To the end
+          </Button>
         </div>
-      ))}
-    </section>
+      )}
+    </div>
   );
 }

@@ -4,6 +4,7 @@ import { visible } from "@/text/visible";
 import { StatusBadge } from "@/ui/badge";
 import { looks } from "@/ui/button";
 import { Tree } from "@/ui/tree";
+import { Kept } from "./artifacts";
 
 /** What came of it: a value, an error with the next step, or nothing yet. */
 export function Result({ execution }: { execution: Execution }) {
@@ -21,7 +22,8 @@ export function Result({ execution }: { execution: Execution }) {
   return (
     <section aria-label="Result">
       <h2 className="mb-1.5 font-medium text-sm">Result</h2>
-      <Tree value={execution.result} label="result" />
+      <Kept kept={execution.artifact} />
+      <Tree value={execution.result} label="result" bounded={Boolean(execution.artifact)} />
     </section>
   );
 }

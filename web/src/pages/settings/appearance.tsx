@@ -1,30 +1,77 @@
 import { useState } from "react";
 import { noticesAreOn, switchNotices } from "@/live/notices";
-import { chooseTheme, chosenTheme, type Theme } from "@/shell/theme";
-import { Choice, Tick } from "@/ui/field";
+import { chooseDensity, chooseTheme, chosenDensity, chosenTheme, type Density, type Theme } from "@/shell/theme";
+import { Tick } from "@/ui/field";
 import { Section } from "@/ui/page";
+import { Segments } from "@/ui/segments";
+
+const THEMES: { id: Theme; title: string }[] = [
+  { id: "system", title: "As the system" },
+  { id: "light", title: "Light" },
+  { id: "dark", title: "Dark" },
+];
+const DENSITIES: { id: Density; title: string }[] = [
+  { id: "normal", title: "Normal" },
+  { id: "compact", title: "Compact" },
+];
 
 export function Appearance() {
   const [theme, setTheme] = useState<Theme>(chosenTheme);
-  const [notices, setNotices] = useState(noticesAreOn);
-  const choose = (chosen: Theme) => {
-    setTheme(chosen);
-    chooseTheme(chosen);
-  };
+  const [density, setDensity] = useState<Density>(chosenDensity);
   return (
-    <Section title="Appearance" about="Kept in this browser only">
-      <div className="max-w-xs space-y-4">
-        <Choice label="Colours" value={theme} onChange={(event) => choose(event.target.value as Theme)}>
-          <option value="system">As the system</option>
-          <option value="light">Light</option>
-          <option value="dark">Dark</option>
-        </Choice>
-        <Tick
-          checked={notices}
-          onChange={async (event) => setNotices(await switchNotices(event.target.checked))}
-          label="Notify me on this desktop when a decision is needed"
-        />
-      </div>
+    <>
+      <Section title="Appearance" about="Kept in this browser only.">
+        <dl className="grid max-w-lg grid-cols-[7rem_auto] items-center gap-y-4 text-sm">
+          <dt>Colours</dt>
+          <dd>
+            <Segments
+              label="Colours"
+              options={THEMES}
+              value={theme}
+              onChange={(chosen) => {
+                setTheme(chosen);
+                chooseTheme(chosen);
+              }}
+            />
+          </dd>
+          <dt>Density</dt>
+          <dd>
+            <Segments
+              label="Density"
+              options={DENSITIES}
+              value={density}
+              onChange={(chosen) => {
+                setDensity(chosen);
+                chooseDensity(chosen);
+              }}
+            />
+          </dd>
+        </dl>
+      </Section>
+      <Notices />
+    </>
+  );
+}
+
+function Notices() {
+  const [on, setOn] = useState(noticesAreOn);
+  const able = "Notification" in window;
+  const blocked = able && Notification.permission === "denied";
+  return (
+    <Section title="Notifications" about="From this browser, while a tab of Executor is open in it.">
+      <Tick
+        checked={on}
+        disabled={!able || blocked}
+        onChange={async (event) => setOn(await switchNotices(event.target.checked))}
+        label="Notify me on this desktop when a decision is needed"
+      />
+      <p className="mt-2 text-dim text-xs">
+        {blocked
+          ? "This browser refuses notifications of this site: allow them in its settings."
+          : able
+            ? "It says that something waits, never what."
+            : "This browser has no notifications here: they need https, or this very machine."}
+      </p>
     </Section>
   );
 }

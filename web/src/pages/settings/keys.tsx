@@ -1,34 +1,47 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
-import { get, post } from "@/api/client";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { whoami } from "@/api/queries";
 import type { Agent, Key } from "@/api/types";
 import { visible } from "@/text/visible";
 import { Badge } from "@/ui/badge";
-import { Button } from "@/ui/button";
-import { TextField, Tick } from "@/ui/field";
+import { Choice, Tick } from "@/ui/field";
 import { Section } from "@/ui/page";
-import { Loaded, Trouble } from "@/ui/states";
+import { Reserved } from "@/ui/reserved";
+import { Loaded, Skeleton } from "@/ui/states";
 import { Ago } from "@/ui/time";
-import { Once } from "./once";
+import { Maker } from "./maker";
+import { agents, keys } from "./queries";
 import { Row } from "./rows";
 
-const SCOPES = ["discover", "execute", "read"] as const;
-type Made = { name: string; token: string };
+const SCOPES: [string, string][] = [
+  ["discover", "find and describe tools"],
+  ["execute", "run code, through your rules"],
+  ["read", "look at everything of the workspace"],
+];
+const LIVES: [string, string][] = [
+  ["30", "30 days"],
+  ["90", "90 days"],
+  ["365", "a year"],
+  ["", "until it is revoked"],
+];
 
+/** Both at once: what comes below would move if one of them came later. */
 export function Keys() {
-  const admin = useQuery(whoami).data?.permissions.includes("administer") ?? false;
+  const mine = useQuery(keys);
+  const theirs = useQuery(agents);
+  if (mine.isPending || theirs.isPending) return <Skeleton rows={10} />;
   return (
     <>
       <PersonalKeys />
-      <Agents may={admin} />
+      <Agents />
     </>
   );
 }
 
 function PersonalKeys() {
-  const asked = useQuery({ queryKey: ["keys"], queryFn: () => get<{ items: Key[] }>("/v1/keys") });
+  const asked = useQuery(keys);
   const [scopes, setScopes] = useState<string[]>(["discover", "execute"]);
+  const [days, setDays] = useState("90");
   const turn = (scope: string) =>
     setScopes(scopes.includes(scope) ? scopes.filter((one) => one !== scope) : [...scopes, scope]);
   return (
@@ -38,65 +51,67 @@ function PersonalKeys() {
     >
       <Loaded asked={asked}>
         {({ items }) => (
-          <ul className="mb-4 divide-y divide-line">
+          <ul aria-label="API keys" className="mb-4 divide-y divide-line">
             {items.map((key) => (
-              <Row
-                key={key.id}
-                path={key.revokedAt ? undefined : `/v1/keys/${encodeURIComponent(key.id)}`}
-                word="Revoke"
-                renew="keys"
-              >
-                <span className="font-medium">{visible(key.name)}</span>
-                <code className="font-mono text-dim text-xs">{key.prefix}…</code>
-                {key.revokedAt ? <Badge>revoked</Badge> : <Badge tone="accent">{key.scopes.join(", ")}</Badge>}
-                <span className="text-dim text-xs">
-                  used <Ago at={key.lastUsedAt} />
-                  {key.expiresAt && (
-                    <>
-                      , expires <Ago at={key.expiresAt} />
-                    </>
-                  )}
-                </span>
-              </Row>
+              <Entry key={key.id} one={key} path={`/v1/keys/${encodeURIComponent(key.id)}`} renew="keys">
+                {key.scopes.map((scope) => (
+                  <Badge key={scope} tone="accent" title={SCOPES.find(([name]) => name === scope)?.[1]}>
+                    {scope}
+                  </Badge>
+                ))}
+              </Entry>
             ))}
+            {items.length === 0 && <li className="py-2 text-dim text-sm">None yet.</li>}
           </ul>
         )}
       </Loaded>
-      <Maker what="key" path="/v1/keys" extra={{ scopes }} renew="keys">
-        <fieldset className="flex flex-wrap gap-4">
-          <legend className="sr-only">Scopes</legend>
-          {SCOPES.map((scope) => (
-            <Tick key={scope} label={scope} checked={scopes.includes(scope)} onChange={() => turn(scope)} />
+      <Maker what="key" path="/v1/keys" extra={{ scopes, expiresInDays: days ? Number(days) : null }} renew="keys">
+        <fieldset className="space-y-1.5">
+          <legend className="mb-1 font-medium text-sm">It may</legend>
+          {SCOPES.map(([scope, about]) => (
+            <Tick
+              key={scope}
+              label={`${about} (${scope})`}
+              checked={scopes.includes(scope)}
+              onChange={() => turn(scope)}
+            />
           ))}
         </fieldset>
+        <div className="w-52">
+          <Choice label="It lasts" value={days} onChange={(event) => setDays(event.target.value)}>
+            {LIVES.map(([value, text]) => (
+              <option key={value} value={value}>
+                {text}
+              </option>
+            ))}
+          </Choice>
+        </div>
       </Maker>
     </Section>
   );
 }
 
-function Agents({ may }: { may: boolean }) {
-  const asked = useQuery({ queryKey: ["agents"], queryFn: () => get<{ items: Agent[] }>("/v1/agents") });
+function Agents() {
+  const may = useQuery(whoami).data?.permissions.includes("administer") ?? false;
+  const asked = useQuery(agents);
   return (
-    <Section title="Agents" about="Each with a token of its own, so that rules and the record can tell them apart.">
+    <Section
+      title="Agents"
+      about="Each with a token of its own, so that rules and the record can tell them apart. They find tools and run code, never more."
+    >
+      {!may && <Reserved who="an admin">You may not make or revoke agents.</Reserved>}
       <Loaded asked={asked}>
         {({ items }) => (
-          <ul className="mb-4 divide-y divide-line">
+          <ul aria-label="Agents" className="mb-4 divide-y divide-line">
             {items.map((agent) => (
-              <Row
+              <Entry
                 key={agent.id}
-                path={
-                  may && agent.prefix && !agent.revokedAt ? `/v1/agents/${encodeURIComponent(agent.id)}` : undefined
-                }
-                word="Revoke"
+                one={agent}
+                path={may && agent.prefix ? `/v1/agents/${encodeURIComponent(agent.id)}` : undefined}
                 renew="agents"
               >
-                <span className="font-medium">{visible(agent.name)}</span>
-                {agent.prefix && <code className="font-mono text-dim text-xs">{agent.prefix}…</code>}
-                {agent.revokedAt && <Badge>revoked</Badge>}
-                <span className="text-dim text-xs">
-                  made <Ago at={agent.createdAt} />
-                </span>
-              </Row>
+                {!agent.prefix && <span className="text-dim text-xs">its token is in the file agent.token</span>}
+              </Entry>
             ))}
           </ul>
         )}
@@ -106,30 +121,28 @@ function Agents({ may }: { may: boolean }) {
   );
 }
 
-type MakerProps = { what: string; path: string; extra: object; renew: string; children?: React.ReactNode };
+type EntryProps = { one: Key | Agent; path?: string; renew: string; children: React.ReactNode };
 
-function Maker({ what, path, extra, renew, children }: MakerProps) {
-  const client = useQueryClient();
-  const make = useMutation({
-    mutationFn: (name: string) => post<Made>(path, { name, ...extra }),
-    onSuccess: () => client.invalidateQueries({ queryKey: [renew] }),
-  });
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    make.mutate(String(new FormData(event.currentTarget).get("name") ?? ""));
-    event.currentTarget.reset();
-  };
+function Entry({ one, path, renew, children }: EntryProps) {
+  const over = one.expiresAt !== null && Date.parse(one.expiresAt) < Date.now();
   return (
-    <div className="max-w-lg space-y-3">
-      {make.data && <Once title={`The token of ${visible(make.data.name)}`} text={make.data.token} />}
-      {make.error ? <Trouble error={make.error} /> : null}
-      <form onSubmit={submit} className="space-y-3">
-        <TextField name="name" label={`Name of the new ${what}`} required maxLength={100} autoComplete="off" />
-        {children}
-        <Button type="submit" busy={make.isPending}>
-          Make the {what}
-        </Button>
-      </form>
-    </div>
+    <Row path={one.revokedAt ? undefined : path} word="Revoke" renew={renew}>
+      <span className="min-w-0 break-words font-medium">{visible(one.name)}</span>
+      {one.prefix && <code className="font-mono text-dim text-xs">{one.prefix}…</code>}
+      {one.revokedAt ? <Badge>⊘ revoked</Badge> : over ? <Badge tone="warn">! expired</Badge> : children}
+      <span className="text-dim text-xs">
+        made <Ago at={one.createdAt} />
+        {one.prefix && (
+          <>
+            , used <Ago at={one.lastUsedAt} />
+          </>
+        )}
+        {one.expiresAt && !over && !one.revokedAt && (
+          <>
+            , expires <Ago at={one.expiresAt} />
+          </>
+        )}
+      </span>
+    </Row>
   );
 }

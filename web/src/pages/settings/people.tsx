@@ -1,33 +1,38 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { FormEvent } from "react";
-import { get, patch, post } from "@/api/client";
+import { patch, post } from "@/api/client";
 import { whoami } from "@/api/queries";
-import type { Invitation, Member } from "@/api/types";
 import { visible } from "@/text/visible";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { Choice, TextField } from "@/ui/field";
 import { Section } from "@/ui/page";
-import { Loaded, Trouble } from "@/ui/states";
+import { Reserved } from "@/ui/reserved";
+import { Loaded, Skeleton, Trouble } from "@/ui/states";
 import { Ago } from "@/ui/time";
 import { tellProblem } from "@/ui/toast";
 import { Once } from "./once";
+import { invitations, members } from "./queries";
 import { Row } from "./rows";
 
 const ROLES = ["viewer", "member", "admin", "owner"] as const;
 
+/** All at once: what comes below would move if one part came later. */
 export function People() {
   const may = useQuery(whoami).data?.permissions.includes("manage") ?? false;
+  const known = useQuery(members);
+  const asked = useQuery({ ...invitations, enabled: may });
+  if (known.isPending || (may && asked.isPending)) return <Skeleton rows={8} />;
   return (
     <>
       <Members may={may} />
-      {may && <Invitations />}
+      {may ? <Invitations /> : <Reserved who="an admin">You may not invite others or change roles.</Reserved>}
     </>
   );
 }
 
 function Members({ may }: { may: boolean }) {
-  const asked = useQuery({ queryKey: ["members"], queryFn: () => get<{ items: Member[] }>("/v1/members") });
+  const asked = useQuery(members);
   const me = useQuery(whoami).data?.accountId;
   const client = useQueryClient();
   const change = useMutation({
@@ -43,7 +48,7 @@ function Members({ may }: { may: boolean }) {
     >
       <Loaded asked={asked}>
         {({ items }) => (
-          <ul className="divide-y divide-line">
+          <ul aria-label="Members" className="-my-2 divide-y divide-line">
             {items.map((member) => (
               <Row
                 key={member.accountId}
@@ -51,9 +56,11 @@ function Members({ may }: { may: boolean }) {
                   may && member.accountId !== me ? `/v1/members/${encodeURIComponent(member.accountId)}` : undefined
                 }
                 word="Remove"
+                sure="Really remove them?"
                 renew="members"
               >
                 <span className="font-medium">{visible(member.name)}</span>
+                {member.accountId === me && <Badge tone="ok">✓ you</Badge>}
                 <span className="text-dim text-xs">{visible(member.email)}</span>
                 {may && member.accountId !== me ? (
                   <div className="w-28">
@@ -81,7 +88,7 @@ function Members({ may }: { may: boolean }) {
 }
 
 function Invitations() {
-  const asked = useQuery({ queryKey: ["invitations"], queryFn: () => get<{ items: Invitation[] }>("/v1/invitations") });
+  const asked = useQuery(invitations);
   const client = useQueryClient();
   const invite = useMutation({
     mutationFn: (body: object) => post<{ url: string }>("/v1/invitations", body),
@@ -93,10 +100,10 @@ function Invitations() {
     invite.mutate({ role: String(entered.get("role")), email: String(entered.get("email") ?? "") });
   };
   return (
-    <Section title="Invitations" about="A link that makes one person a member.">
+    <Section title="Invitations" about="A link that makes one person a member. Nothing is sent: hand it over yourself.">
       <Loaded asked={asked} rows={1}>
         {({ items }) => (
-          <ul className="mb-4 divide-y divide-line">
+          <ul aria-label="Invitations" className="mb-4 divide-y divide-line">
             {items
               .filter((one) => one.status === "open")
               .map((one) => (
@@ -116,10 +123,10 @@ function Invitations() {
           </ul>
         )}
       </Loaded>
-      {invite.data && <Once title="The link" text={invite.data.url} />}
+      {invite.data && <Once title="The link" text={invite.data.url} onDone={() => invite.reset()} />}
       {invite.error ? <Trouble error={invite.error} /> : null}
       <form onSubmit={submit} className="mt-3 grid max-w-lg items-end gap-3 sm:grid-cols-[minmax(0,1fr)_8rem_auto]">
-        <TextField name="email" type="email" label="E-mail (to remember whom it was for)" autoComplete="off" />
+        <TextField name="email" type="email" label="E-mail (whom it is for)" autoComplete="off" />
         <Choice name="role" label="Role" defaultValue="member">
           {ROLES.map((role) => (
             <option key={role}>{role}</option>

@@ -1,56 +1,65 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { FormEvent } from "react";
+import { type FormEvent, useState } from "react";
 import { patch, post } from "@/api/client";
 import { whoami } from "@/api/queries";
+import type { Who } from "@/api/types";
+import { useEnter, useWorkspaces, type Workspace } from "@/shell/entering";
+import { useUnsaved } from "@/shell/unsaved";
+import { visible } from "@/text/visible";
+import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { Identifier } from "@/ui/copy";
 import { TextField } from "@/ui/field";
 import { Section } from "@/ui/page";
+import { Reserved } from "@/ui/reserved";
 import { Loaded } from "@/ui/states";
 import { tell, tellProblem } from "@/ui/toast";
 
 export function Place() {
   const asked = useQuery(whoami);
   return (
-    <Loaded asked={asked}>
-      {(who) => {
-        const may = (permission: string) => who.permissions.includes(permission);
-        return (
-          <>
-            <Section
-              title="Organization"
-              about="Its rules hold in every workspace."
-              actions={<Identifier id={who.organization.id} />}
-            >
-              <Name
-                label="Name of the organization"
-                value={who.organization.name}
-                may={may("own")}
-                path={`/v1/organizations/${who.organization.id}`}
-              />
-            </Section>
-            <Section
-              title="Workspace"
-              about="Sources, secrets, rules and executions belong to one."
-              actions={<Identifier id={who.workspace.id} />}
-            >
-              <Name
-                label="Name of the workspace"
-                value={who.workspace.name}
-                may={may("manage")}
-                path={`/v1/workspaces/${who.workspace.id}`}
-              />
-              {may("manage") && <NewWorkspace />}
-            </Section>
-          </>
-        );
-      }}
+    <Loaded asked={asked} rows={6}>
+      {(who) => (
+        <>
+          <Section
+            title="Organization"
+            about="Its rules hold in every workspace."
+            actions={<Identifier id={who.organization.id} />}
+          >
+            <Name
+              label="Name of the organization"
+              value={who.organization.name}
+              may={who.permissions.includes("own")}
+              who="an owner"
+              path={`/v1/organizations/${who.organization.id}`}
+            />
+          </Section>
+          <Section
+            title="This workspace"
+            about="Sources, secrets, rules and executions belong to one."
+            actions={<Identifier id={who.workspace.id} />}
+          >
+            <Name
+              label="Name of the workspace"
+              value={who.workspace.name}
+              may={who.permissions.includes("manage")}
+              who="an admin"
+              path={`/v1/workspaces/${who.workspace.id}`}
+            />
+          </Section>
+          <Workspaces who={who} />
+        </>
+      )}
     </Loaded>
   );
 }
 
-function Name({ label, value, may, path }: { label: string; value: string; may: boolean; path: string }) {
+type NameProps = { label: string; value: string; may: boolean; who: string; path: string };
+
+function Name({ label, value, may, who, path }: NameProps) {
   const client = useQueryClient();
+  const [typed, setTyped] = useState(value);
+  const dirty = may && typed.trim() !== value;
   const save = useMutation({
     mutationFn: (name: string) => patch(path, { name }),
     onSuccess: () => {
@@ -59,29 +68,73 @@ function Name({ label, value, may, path }: { label: string; value: string; may: 
     },
     onError: tellProblem,
   });
-  const submit = (event: FormEvent<HTMLFormElement>) => {
+  useUnsaved(dirty && !save.isPending && !save.isSuccess);
+  const submit = (event: FormEvent) => {
     event.preventDefault();
-    save.mutate(String(new FormData(event.currentTarget).get("name") ?? ""));
+    save.mutate(typed.trim());
   };
   return (
-    <form onSubmit={submit} className="flex max-w-lg items-end gap-2">
-      <div className="flex-1">
-        <TextField
-          key={value}
-          name="name"
-          label={label}
-          defaultValue={value}
-          disabled={!may}
-          required
-          maxLength={100}
-        />
-      </div>
-      {may && (
-        <Button type="submit" busy={save.isPending}>
-          Rename
-        </Button>
+    <>
+      {!may && <Reserved who={who}>You may not rename it.</Reserved>}
+      <form onSubmit={submit} className="flex max-w-lg items-end gap-2">
+        <div className="min-w-0 flex-1">
+          <TextField
+            label={label}
+            value={typed}
+            onChange={(event) => setTyped(event.target.value)}
+            disabled={!may}
+            required
+            maxLength={100}
+            autoComplete="off"
+          />
+        </div>
+        {may && (
+          <Button type="submit" busy={save.isPending} disabled={!dirty}>
+            Rename
+          </Button>
+        )}
+      </form>
+    </>
+  );
+}
+
+function Workspaces({ who }: { who: Who }) {
+  const places = useWorkspaces();
+  return (
+    <Section title="Workspaces" about="Those that you may act in. A tab stays in the one it is in.">
+      <ul aria-label="Workspaces" className="divide-y divide-line">
+        {places.map((place) => (
+          <Entry key={place.id} place={place} />
+        ))}
+      </ul>
+      {who.permissions.includes("manage") ? (
+        <NewWorkspace />
+      ) : (
+        <div className="mt-3">
+          <Reserved who="an admin">You may not make another one.</Reserved>
+        </div>
       )}
-    </form>
+    </Section>
+  );
+}
+
+function Entry({ place }: { place: Workspace }) {
+  const enter = useEnter();
+  return (
+    <li className="flex min-h-12 flex-wrap items-center gap-x-3 gap-y-1 py-2 text-sm">
+      <span className="min-w-0 truncate font-medium">{visible(place.name)}</span>
+      <span className="text-dim text-xs">{visible(place.organization.name)}</span>
+      {place.role && <Badge>{place.role}</Badge>}
+      <span className="ml-auto">
+        {place.current ? (
+          <Badge tone="ok">✓ you are here</Badge>
+        ) : (
+          <Button size="small" onClick={() => void enter(place.id)}>
+            Switch to it
+          </Button>
+        )}
+      </span>
+    </li>
   );
 }
 
@@ -89,10 +142,7 @@ function NewWorkspace() {
   const client = useQueryClient();
   const make = useMutation({
     mutationFn: (name: string) => post("/v1/workspaces", { name }),
-    onSuccess: () => {
-      client.invalidateQueries({ queryKey: ["workspaces"] });
-      tell("It is there: choose it in the account menu");
-    },
+    onSuccess: () => client.invalidateQueries({ queryKey: ["workspaces"] }),
     onError: tellProblem,
   });
   const submit = (event: FormEvent<HTMLFormElement>) => {
@@ -101,9 +151,16 @@ function NewWorkspace() {
     event.currentTarget.reset();
   };
   return (
-    <form onSubmit={submit} className="mt-4 flex max-w-lg items-end gap-2 border-line border-t pt-4">
-      <div className="flex-1">
-        <TextField name="name" label="Another workspace" placeholder="Its name" required maxLength={100} />
+    <form onSubmit={submit} className="mt-3 flex max-w-lg items-end gap-2 border-line border-t pt-4">
+      <div className="min-w-0 flex-1">
+        <TextField
+          name="name"
+          label="Another workspace"
+          placeholder="Its name"
+          required
+          maxLength={100}
+          autoComplete="off"
+        />
       </div>
       <Button type="submit" busy={make.isPending}>
         Make it

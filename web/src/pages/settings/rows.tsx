@@ -1,21 +1,13 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { remove } from "@/api/client";
-import { Button } from "@/ui/button";
+import { ConfirmButton } from "@/ui/confirm";
 import { tellProblem } from "@/ui/toast";
 
-/** One thing that is there, and the way to end it. */
-export function Row({
-  children,
-  path,
-  word,
-  renew,
-}: {
-  children: ReactNode;
-  path?: string;
-  word: string;
-  renew: string;
-}) {
+type Props = { children: ReactNode; path?: string; word: string; sure?: string; renew: string };
+
+/** One thing that is there, and the way to end it; without a `path` there is none. */
+export function Row({ children, path, word, sure, renew }: Props) {
   const client = useQueryClient();
   const end = useMutation({
     mutationFn: () => remove(path ?? ""),
@@ -23,12 +15,18 @@ export function Row({
     onError: tellProblem,
   });
   return (
-    <li className="flex flex-wrap items-center gap-x-3 gap-y-1 py-2 text-sm">
+    <li className="flex min-h-12 flex-wrap items-center gap-x-3 gap-y-1 py-2 text-sm">
       {children}
       {path && (
-        <Button size="small" look="danger" className="ml-auto" busy={end.isPending} onClick={() => end.mutate()}>
+        <ConfirmButton
+          size="small"
+          className="ml-auto"
+          busy={end.isPending}
+          sure={sure ?? `Really ${word.toLowerCase()}?`}
+          onConfirm={() => end.mutate()}
+        >
           {word}
-        </Button>
+        </ConfirmButton>
       )}
     </li>
   );

@@ -16,15 +16,15 @@ export function SettingsPage() {
     { id: "people", title: "Members", content: <People /> },
     { id: "keys", title: "Keys and agents", content: <Keys /> },
     { id: "sessions", title: "Sign-in", content: <Sessions /> },
-    { id: "appearance", title: "Appearance", content: <Appearance /> },
+    { id: "appearance", title: "Appearance and notices", content: <Appearance /> },
     { id: "about", title: "About", content: <About /> },
   ];
   return (
-    <Page title="Settings">
+    <Page title="Settings" about="Who may come in, how it looks, and how it is.">
       <Tabs
         label="Settings"
         tabs={tabs}
-        value={tab ?? "place"}
+        value={tabs.some((one) => one.id === tab) ? (tab ?? "place") : "place"}
         onChange={(id) => void navigate({ search: { tab: id } })}
       />
     </Page>

@@ -1,7 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useRef, useState } from "react";
-import { post } from "@/api/client";
+import { chooseWorkspace, post } from "@/api/client";
 import { Button } from "@/ui/button";
 import { TextField } from "@/ui/field";
 import { Trouble } from "@/ui/states";
@@ -23,6 +23,7 @@ export function InvitationPage() {
     const name = String(new FormData(event.currentTarget).get("name") ?? "").trim();
     try {
       await post("/v1/invitations/accept", { token: token.current, name });
+      chooseWorkspace("");
       client.clear();
       await navigate({ to: "/", replace: true });
     } catch (problem) {
@@ -37,7 +38,13 @@ export function InvitationPage() {
         <p className="text-dim text-sm">
           Accept, and this browser is signed in. Whoever is signed in already joins with that account.
         </p>
-        <TextField name="name" label="Your name" autoComplete="name" maxLength={100} />
+        <TextField
+          name="name"
+          label="Your name"
+          hint="Others see it beside what you do and decide."
+          autoComplete="name"
+          maxLength={100}
+        />
         <Button type="submit" look="primary" className="w-full" busy={busy}>
           Accept the invitation
         </Button>

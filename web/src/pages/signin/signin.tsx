@@ -1,13 +1,15 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { type FormEvent, useCallback, useEffect, useRef, useState } from "react";
-import { chooseWorkspace, get, post, query } from "@/api/client";
+import { chooseWorkspace, post, query } from "@/api/client";
+import { visible } from "@/text/visible";
 import { Button, looks } from "@/ui/button";
 import { Command } from "@/ui/copy";
 import { TextField } from "@/ui/field";
 import { Skeleton, Trouble } from "@/ui/states";
 import { safePath, takeFragment } from "./fragment";
 import { SignInFrame } from "./frame";
+import { offered } from "./offered";
 
 export function SignInPage() {
   const { to } = useSearch({ from: "/sign-in" });
@@ -58,6 +60,7 @@ function Asking({ onToken, error }: { onToken: (token: string) => void; error: u
   return (
     <div className="space-y-5">
       {error ? <Trouble error={error} /> : null}
+      <Provider />
       <div>
         <p className="mb-2 text-sm">In a terminal on the machine where Executor runs:</p>
         <Command text="executor web" />
@@ -65,7 +68,6 @@ function Asking({ onToken, error }: { onToken: (token: string) => void; error: u
           It opens a link that signs this browser in. The link works once, for ten minutes.
         </p>
       </div>
-      <Provider />
       <form onSubmit={submit} className="space-y-3 border-line border-t pt-4">
         <TextField
           name="link"
@@ -74,7 +76,7 @@ function Asking({ onToken, error }: { onToken: (token: string) => void; error: u
           spellCheck={false}
           placeholder="http://…/sign-in#…"
         />
-        <Button type="submit" look="primary" className="w-full">
+        <Button type="submit" className="w-full">
           Sign in
         </Button>
       </form>
@@ -82,18 +84,28 @@ function Asking({ onToken, error }: { onToken: (token: string) => void; error: u
   );
 }
 
-/** Where the operator has configured one. A plain link: it leaves this page. */
+/** Where the operator has configured one. A plain link: it leaves this page, and says for where. */
 function Provider() {
   const { to } = useSearch({ from: "/sign-in" });
-  const asked = useQuery({
-    queryKey: ["oidc"],
-    queryFn: () => get<{ offered: boolean }>("/v1/auth/oidc/offered"),
-    retry: false,
-  });
-  if (!asked.data?.offered) return null;
+  const { data } = useQuery(offered);
+  if (!data?.offered) return null;
   return (
-    <a href={`/v1/auth/oidc/start${query({ return_to: safePath(to) })}`} className={`${looks("plain")} w-full`}>
-      Sign in with your identity provider
-    </a>
+    <div className="border-line border-b pb-5">
+      <a
+        href={`/v1/auth/oidc/start${query({ return_to: safePath(to) })}`}
+        className={`${looks("primary", "large")} w-full`}
+      >
+        Sign in with your identity provider
+      </a>
+      <p className="mt-2 truncate text-center text-dim text-xs">{visible(hostOf(data.issuer ?? ""))}</p>
+    </div>
   );
+}
+
+function hostOf(address: string): string {
+  try {
+    return new URL(address).host;
+  } catch {
+    return address;
+  }
 }

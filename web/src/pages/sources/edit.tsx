@@ -1,25 +1,29 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link, useNavigate, useParams } from "@tanstack/react-router";
-import { useState } from "react";
-import { remove } from "@/api/client";
-import { source } from "@/api/queries";
+import { Link, useParams } from "@tanstack/react-router";
+import type { FormEvent } from "react";
+import { patch } from "@/api/client";
+import { source, whoami } from "@/api/queries";
 import type { Source } from "@/api/types";
 import { command } from "@/text/code";
 import { visible } from "@/text/visible";
 import { Button, looks } from "@/ui/button";
 import { Command, Identifier } from "@/ui/copy";
-import { Dialog } from "@/ui/dialog";
 import { Facts } from "@/ui/facts";
+import { TextField } from "@/ui/field";
 import { Page, Section } from "@/ui/page";
-import { Loaded } from "@/ui/states";
+import { Loaded, Trouble } from "@/ui/states";
 import { Ago } from "@/ui/time";
-import { tell, tellProblem } from "@/ui/toast";
+import { tell } from "@/ui/toast";
 import { Connections } from "./connections";
+import { path } from "./queries";
 import { Refresh } from "./refresh";
+import { Remove } from "./remove";
+import { SourceStatus } from "./status";
 
 export function EditSourcePage() {
   const { id } = useParams({ from: "/shell/sources/$id/edit" });
   const asked = useQuery(source(id));
+  const may = useQuery(whoami).data?.permissions.includes("administer") ?? false;
   const back = (
     <>
       <Refresh id={id} />
@@ -33,9 +37,11 @@ export function EditSourcePage() {
       <Loaded asked={asked} rows={6}>
         {(found) => (
           <>
+            {found.error && <Failing source={found} />}
             <Connections source={found} />
+            {may && <Naming source={found} />}
             <About source={found} />
-            <Remove source={found} />
+            {may && <Remove source={found} />}
           </>
         )}
       </Loaded>
@@ -43,71 +49,74 @@ export function EditSourcePage() {
   );
 }
 
+function Failing({ source }: { source: Source }) {
+  return (
+    <div role="alert" className="mb-4 rounded-xl border border-bad/40 bg-bad-soft px-4 py-3 text-sm">
+      <p className="break-words font-medium text-bad">{visible(source.error ?? "")}</p>
+      <p className="mt-1">
+        Its tools stay as they were when it was last read. Refresh it when the cause is gone; a missing credential can
+        be given below.
+      </p>
+    </div>
+  );
+}
+
+function Naming({ source }: { source: Source }) {
+  const client = useQueryClient();
+  const save = useMutation({
+    mutationFn: (name: string) => patch<Source>(path(source.id), { name }),
+    onSuccess: (renamed) => {
+      client.invalidateQueries({ queryKey: ["sources"] });
+      tell(`It is called ${renamed.name} now`);
+    },
+  });
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const name = String(new FormData(event.currentTarget).get("name") ?? "").trim();
+    if (name && name !== source.name) save.mutate(name);
+  };
+  return (
+    <Section title="Name" about="For people. The namespace stays: it is part of every path">
+      <form key={source.name} onSubmit={submit} className="flex max-w-md items-end gap-2">
+        <div className="min-w-0 flex-1">
+          <TextField name="name" label="Name" hideLabel defaultValue={source.name} maxLength={200} required />
+        </div>
+        <Button type="submit" busy={save.isPending}>
+          Save the name
+        </Button>
+      </form>
+      {save.error ? <Trouble error={save.error} /> : null}
+    </Section>
+  );
+}
+
 function About({ source }: { source: Source }) {
+  const code = (text: string) => <code className="break-all font-mono text-xs">{visible(text)}</code>;
   return (
     <Section title="About">
       <Facts
         facts={[
+          ["Status", <SourceStatus key="status" source={source} />],
           ["Kind", source.kind],
-          [
-            "Namespace",
-            <code key="ns" className="font-mono text-xs">
-              {visible(source.namespace)}
-            </code>,
-          ],
-          [
-            "Address",
-            <span key="at" className="break-all">
-              {visible(source.location ?? source.command?.join(" ") ?? "")}
-            </span>,
-          ],
+          ["Namespace", code(source.namespace)],
+          ["Address", code(source.location ?? source.command?.join(" ") ?? "")],
           ["Calls go to", visible(source.baseUrl ?? "")],
+          ["Transport", visible(source.transport ?? "")],
+          ["Run by", source.hosted ? "the daemon itself: it ends with the source" : null],
+          ["Asks for", source.auth.map((one) => `${visible(one.name)} (${visible(one.type)})`).join(", ")],
           ["Headers", source.headers.map((name) => visible(name)).join(", ")],
           ["Tools", source.toolCount.toLocaleString("en")],
+          ["Left out", source.skipped.length ? `${source.skipped.length} parts` : null],
           ["Read", <Ago key="read" at={source.refreshedAt} />],
           ["Added", <Ago key="added" at={source.createdAt} />],
           ["Id", <Identifier key="id" id={source.id} />],
         ]}
       />
-    </Section>
-  );
-}
-
-function Remove({ source }: { source: Source }) {
-  const [asking, setAsking] = useState(false);
-  const navigate = useNavigate();
-  const client = useQueryClient();
-  const gone = useMutation({
-    mutationFn: () => remove(`/v1/sources/${encodeURIComponent(source.id)}`),
-    onSuccess: () => {
-      client.invalidateQueries({ queryKey: ["sources"] });
-      tell(`${source.name} is disconnected`);
-      void navigate({ to: "/" });
-    },
-    onError: tellProblem,
-  });
-  return (
-    <Section title="Disconnect">
-      <p className="mb-3 text-dim text-sm">
-        Its {source.toolCount.toLocaleString("en")} tools can't be called any more, and its connections go with it. What
-        was done stays in the record.
+      <p className="mt-4 mb-2 text-dim text-sm">
+        Where it is and where calls go can't be changed: every approval and credential is bound to it. Disconnect it and
+        add it anew.
       </p>
-      <Button look="danger" onClick={() => setAsking(true)}>
-        Disconnect…
-      </Button>
-      <Dialog open={asking} onClose={() => setAsking(false)} title={`Disconnect ${visible(source.name)}?`}>
-        <p className="mb-4 text-sm">
-          Executions that call <code className="font-mono">{visible(source.namespace)}.*</code> from now on fail with
-          “unknown tool”.
-        </p>
-        <Command text={command("sources", "remove", source.namespace)} />
-        <div className="mt-4 flex gap-2">
-          <Button onClick={() => setAsking(false)}>Keep it</Button>
-          <Button look="danger" busy={gone.isPending} onClick={() => gone.mutate()}>
-            Disconnect
-          </Button>
-        </div>
-      </Dialog>
+      <Command text={command("sources", "show", source.namespace)} />
     </Section>
   );
 }

@@ -1,31 +1,38 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { RotateCw } from "lucide-react";
-import { post } from "@/api/client";
 import { whoami } from "@/api/queries";
 import type { Refreshed } from "@/api/types";
 import { Button } from "@/ui/button";
 import { tell, tellProblem } from "@/ui/toast";
+import { follow, useProgress } from "./follow";
+import { path } from "./queries";
 
-export function Refresh({ id }: { id: string }) {
+type Props = { id: string; size?: "small" | "normal"; word?: string };
+
+export function Refresh({ id, size = "normal", word = "Refresh" }: Props) {
   const client = useQueryClient();
+  const progress = useProgress();
   const may = useQuery(whoami).data?.permissions.includes("administer");
   const refresh = useMutation({
-    mutationFn: () => post<Refreshed>(`/v1/sources/${encodeURIComponent(id)}/refresh`),
-    onSuccess: (done) => {
+    mutationFn: () => follow<Refreshed>(path(id, "/refresh"), {}, progress.say),
+    onSuccess: (done) => tell(said(done)),
+    onError: tellProblem,
+    onSettled: () => {
       client.invalidateQueries({ queryKey: ["sources"] });
       client.invalidateQueries({ queryKey: ["tools"] });
-      const { added, removed, changed } = done;
-      const nothing = done.unchanged || added.length + removed.length + changed.length === 0;
-      tell(
-        nothing ? "Nothing has changed" : `${added.length} added, ${removed.length} removed, ${changed.length} changed`,
-      );
+      progress.clear();
     },
-    onError: tellProblem,
   });
   if (!may) return null;
   return (
-    <Button busy={refresh.isPending} onClick={() => refresh.mutate()}>
-      <RotateCw size={14} aria-hidden="true" className={refresh.isPending ? "animate-spin" : ""} /> Refresh
+    <Button size={size} busy={refresh.isPending} onClick={() => refresh.mutate()} title={progress.text || undefined}>
+      <RotateCw size={14} aria-hidden="true" className={refresh.isPending ? "animate-spin" : ""} />{" "}
+      {refresh.isPending ? "Reading…" : word}
     </Button>
   );
+}
+
+function said({ added, removed, changed, unchanged }: Refreshed): string {
+  if (unchanged || added.length + removed.length + changed.length === 0) return "Nothing has changed";
+  return `${added.length} added, ${removed.length} removed, ${changed.length} changed: see Changes`;
 }

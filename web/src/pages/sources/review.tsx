@@ -1,9 +1,8 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
-import { post } from "@/api/client";
 import type { Probe, Source } from "@/api/types";
-import { command } from "@/text/code";
+import { command, quoted } from "@/text/code";
 import { visible } from "@/text/visible";
 import { Badge } from "@/ui/badge";
 import { Button, looks } from "@/ui/button";
@@ -11,70 +10,111 @@ import { Command } from "@/ui/copy";
 import { Facts } from "@/ui/facts";
 import { TextField, Tick } from "@/ui/field";
 import { Section } from "@/ui/page";
-import { Trouble } from "@/ui/states";
 import type { Wish } from "./add";
+import { Failed } from "./failed";
+import { follow, useProgress } from "./follow";
+import { Offer } from "./offer";
+import { Working } from "./working";
 
-/** What was found, what can still be changed, and the one button that connects it. */
+type Chosen = { namespace: string; name: string; baseUrl: string };
+
+/** What was found, what it would offer, what can still be changed, and the one button that connects it. */
 export function Review({ probe, wish }: { probe: Probe; wish: Wish }) {
   const [consent, setConsent] = useState(false);
-  const client = useQueryClient();
-  const navigate = useNavigate();
-  const connect = useMutation({
-    mutationFn: (chosen: { namespace: string; name: string; baseUrl: string }) =>
-      post<Source>("/v1/sources", { ...wish, location: wish.location ?? "", kind: probe.kind, ...chosen, consent }),
-    onSuccess: (source) => {
-      client.invalidateQueries({ queryKey: ["sources"] });
-      const needsCredential = source.auth.length > 0;
-      void navigate({ to: needsCredential ? "/sources/$id/edit" : "/sources/$id", params: { id: source.namespace } });
-    },
-  });
+  const [chosen, setChosen] = useState<Chosen>(chosenOf(probe));
+  const progress = useProgress();
+  const connect = useConnect(wish, probe, consent, progress.say);
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const entered = new FormData(event.currentTarget);
-    const text = (name: string) => String(entered.get(name) ?? "").trim();
-    connect.mutate({ namespace: text("namespace"), name: text("name"), baseUrl: text("baseUrl") });
+    connect.mutate(chosen);
   };
-  const runs = wish.command && wish.command.length > 0;
+  const runs = probe.transport === "stdio" || probe.kind === "python";
+  const field = (name: keyof Chosen) => ({
+    value: chosen[name],
+    onChange: (event: { target: { value: string } }) => setChosen({ ...chosen, [name]: event.target.value }),
+  });
+  const asked = requestOf(wish, probe);
+  const own = { placeholder: runs ? "As the server calls itself" : undefined };
   return (
     <Section title="2. Is this it?">
       <form onSubmit={submit} className="space-y-4">
         <Found probe={probe} />
         <div className="grid gap-3 sm:grid-cols-2">
-          <TextField
-            name="namespace"
-            label="Namespace"
-            defaultValue={probe.namespace ?? ""}
-            hint="The first part of every tool's path"
-          />
-          <TextField name="name" label="Name" defaultValue={probe.name ?? ""} />
-          {probe.kind === "openapi" && (
-            <TextField name="baseUrl" label="Where calls are sent" defaultValue={probe.baseUrl ?? ""} />
+          <TextField label="Namespace" {...field("namespace")} hint="The first part of every tool's path" {...own} />
+          <TextField label="Name" {...field("name")} hint="For people" {...own} />
+          {probe.kind !== "mcp" && probe.kind !== "python" && (
+            <TextField label="Where calls are sent" {...field("baseUrl")} />
           )}
         </div>
-        {runs && (
-          <div className="space-y-2 rounded-lg bg-warn-soft p-3">
-            <pre className="whitespace-pre-wrap break-words font-mono text-xs">
-              {visible(wish.command?.join(" ") ?? "")}
-            </pre>
-            <Tick
-              checked={consent}
-              onChange={() => setConsent(!consent)}
-              label="Run exactly this command on this machine"
-            />
-          </div>
-        )}
-        {connect.error ? <Trouble error={connect.error} /> : null}
-        <div className="flex flex-wrap gap-2">
+        {runs && <Consent probe={probe} wish={wish} agreed={consent} onAgree={setConsent} />}
+        <Offer body={asked} runs={runs} agreed={consent} />
+        {connect.error ? <Failed error={connect.error} wish={wish} /> : null}
+        <div className="flex flex-wrap items-center gap-2">
           <Button type="submit" look="primary" busy={connect.isPending} disabled={runs && !consent}>
             {connect.isPending ? "Connecting…" : "Connect"}
           </Button>
           <Link to="/" className={looks("ghost")}>
             Leave it
           </Link>
+          {connect.isPending && <Working text={progress.text || "connecting"} />}
         </div>
-        {wish.location && <Command text={command("sources", "add", wish.location)} />}
+        <Command text={asCommand(wish, probe, chosen)} />
       </form>
     </Section>
+  );
+}
+
+function useConnect(wish: Wish, probe: Probe, consent: boolean, say: (text: string) => void) {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  return useMutation({
+    mutationFn: (chosen: Chosen) => {
+      const body = { ...requestOf(wish, probe), consent, ...trimmed(chosen) };
+      return follow<Source>("/v1/sources", body, say);
+    },
+    onSuccess: (source) => {
+      client.invalidateQueries({ queryKey: ["sources"] });
+      if (source.auth.length > 0) void navigate({ to: "/sources/add", search: { connected: source.namespace } });
+      else void navigate({ to: "/sources/$id", params: { id: source.namespace } });
+    },
+  });
+}
+
+/** Exactly what was found: the address that was given may only have led to it. */
+function requestOf(wish: Wish, probe: Probe) {
+  const given = wish.document !== undefined || wish.command;
+  return { ...wish, location: (given ? wish.location : probe.location) ?? "", kind: probe.kind };
+}
+
+function chosenOf(probe: Probe): Chosen {
+  return { namespace: probe.namespace ?? "", name: probe.name ?? "", baseUrl: probe.baseUrl ?? "" };
+}
+
+function trimmed({ namespace, name, baseUrl }: Chosen): Chosen {
+  return { namespace: namespace.trim(), name: name.trim(), baseUrl: baseUrl.trim() };
+}
+
+function Consent({
+  probe,
+  wish,
+  agreed,
+  onAgree,
+}: {
+  probe: Probe;
+  wish: Wish;
+  agreed: boolean;
+  onAgree: (agreed: boolean) => void;
+}) {
+  const what = wish.command?.map(quoted).join(" ") ?? probe.location ?? "";
+  return (
+    <div className="space-y-2 rounded-lg bg-warn-soft p-3">
+      <pre className="whitespace-pre-wrap break-words font-mono text-xs">{visible(what)}</pre>
+      <Tick
+        checked={agreed}
+        onChange={() => onAgree(!agreed)}
+        label={wish.command ? "Run exactly this command on this machine" : "Import exactly this module into the daemon"}
+      />
+    </div>
   );
 }
 
@@ -97,10 +137,18 @@ function Found({ probe }: { probe: Probe }) {
         ["Transport", visible(probe.transport ?? "")],
         [
           "Credential",
-          probe.auth.map((one) => `${visible(one.name)} (${visible(one.type)})`).join(", ") || "none is asked for",
+          probe.auth.map((one) => `${visible(one.name)} (${visible(one.type)})`).join(", ") ||
+            (probe.transport === "stdio" ? "" : "none is asked for"),
         ],
         ["Note", visible(probe.note ?? "")],
       ]}
     />
   );
+}
+
+function asCommand(wish: Wish, probe: Probe, chosen: Chosen): string {
+  const changed = chosen.namespace && chosen.namespace !== probe.namespace;
+  const namespace = changed ? ["--namespace", chosen.namespace] : [];
+  if (wish.command) return command("sources", "add", ...namespace, "--", ...wish.command);
+  return command("sources", "add", wish.location ?? "./openapi.json", ...namespace);
 }

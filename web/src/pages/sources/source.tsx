@@ -1,16 +1,20 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { ArrowLeft, Settings2 } from "lucide-react";
-import { connections, source } from "@/api/queries";
+import { connections, source, whoami } from "@/api/queries";
 import type { Source } from "@/api/types";
 import { visible } from "@/text/visible";
 import { Badge } from "@/ui/badge";
 import { looks } from "@/ui/button";
 import { Page } from "@/ui/page";
 import { Empty, Loaded, Trouble } from "@/ui/states";
+import { Tabs } from "@/ui/tabs";
+import { Ago } from "@/ui/time";
+import { SourceChanges } from "./changes";
+import { RawDocument } from "./document";
 import { Refresh } from "./refresh";
 import { Search } from "./search";
-import { AuthBadge, SourceStatus } from "./sources";
+import { AuthBadge, SourceStatus } from "./status";
 import { ToolDetail } from "./tool";
 import { ToolList } from "./tools";
 
@@ -31,7 +35,7 @@ export function SourcePage() {
       actions={<Actions id={id} />}
     >
       <Loaded asked={asked} rows={10}>
-        {(found) => <Tools source={found} />}
+        {(found) => <Views source={found} />}
       </Loaded>
     </Page>
   );
@@ -56,9 +60,29 @@ function About({ source }: { source: Source }) {
       <SourceStatus source={source} />
       <AuthBadge source={source} known={known} />
       <code className="break-all font-mono text-xs">{visible(source.baseUrl ?? source.location ?? "")}</code>
+      <span className="text-xs">
+        read <Ago at={source.refreshedAt} />
+      </span>
       {source.error && <span className="basis-full text-bad">{visible(source.error)}</span>}
     </span>
   );
+}
+
+function Views({ source }: { source: Source }) {
+  const { view } = useSearch({ from: "/shell/sources/$id" });
+  const may = useQuery(whoami).data?.permissions.includes("read") ?? true;
+  const navigate = useNavigate({ from: "/sources/$id" });
+  const turn = (id: string) => void navigate({ search: { view: id === "tools" ? undefined : id } });
+  const tabs = [
+    { id: "tools", title: "Tools", content: <Tools source={source} /> },
+    ...(may
+      ? [
+          { id: "changes", title: "Changes", content: <SourceChanges source={source} /> },
+          { id: "document", title: "Document", content: <RawDocument source={source} /> },
+        ]
+      : []),
+  ];
+  return <Tabs label="Views of the source" tabs={tabs} value={view ?? "tools"} onChange={turn} />;
 }
 
 function Tools({ source }: { source: Source }) {

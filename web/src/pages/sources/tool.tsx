@@ -10,7 +10,8 @@ import { Code } from "@/ui/code";
 import { Command, CopyButton } from "@/ui/copy";
 import { Loaded } from "@/ui/states";
 import { Tabs } from "@/ui/tabs";
-import { Tree } from "@/ui/tree";
+import { Description } from "./description";
+import { SchemaTree } from "./schematree";
 import { TryIt } from "./try";
 
 export function ToolDetail({ path }: { path: string }) {
@@ -27,15 +28,15 @@ function Shown({ tool }: { tool: Tool }) {
   const navigate = useNavigate({ from: "/sources/$id" });
   const turn = (id: string) => void navigate({ search: (before) => ({ ...before, tab: id }), replace: true });
   const tabs = [
+    { id: "schema", title: "Fields", content: <Schemas tool={tool} /> },
+    { id: "try", title: "Try it", content: <TryIt tool={tool} /> },
     {
       id: "typescript",
       title: "TypeScript",
       content: <Code text={tool.signature} label="signature" numbers={false} />,
     },
     { id: "python", title: "Python", content: <Python tool={tool} /> },
-    { id: "schema", title: "Schema", content: <Schemas tool={tool} /> },
     { id: "json", title: "JSON", content: <RawJson tool={tool} /> },
-    { id: "try", title: "Try it", content: <TryIt tool={tool} /> },
   ];
   return (
     <article aria-label={tool.path} className="card min-w-0">
@@ -49,12 +50,10 @@ function Shown({ tool }: { tool: Tool }) {
           {tool.deprecated && <Badge tone="warn">deprecated</Badge>}
           <InForce path={tool.path} />
         </div>
-        <p className="mt-3 max-h-60 overflow-y-auto whitespace-pre-line break-words text-sm">
-          {visible(tool.description, "\n")}
-        </p>
+        <Description text={tool.description} />
       </header>
       <div className="px-5 py-4">
-        <Tabs label="Views of the tool" tabs={tabs} value={tab ?? "typescript"} onChange={turn} />
+        <Tabs label="Views of the tool" tabs={tabs} value={tab ?? "schema"} onChange={turn} />
         <details className="mt-4 text-sm">
           <summary className="text-dim">The same in a terminal</summary>
           <div className="mt-2">
@@ -102,11 +101,11 @@ function Schemas({ tool }: { tool: Tool }) {
     <div className="space-y-4">
       <div>
         <h3 className="mb-1.5 font-medium text-sm">Input</h3>
-        <Tree value={tool.inputSchema ?? null} label="input schema" />
+        <SchemaTree schema={tool.inputSchema} label="Input fields" />
       </div>
       <div>
         <h3 className="mb-1.5 font-medium text-sm">Output</h3>
-        <Tree value={tool.outputSchema ?? null} label="output schema" />
+        <SchemaTree schema={tool.outputSchema} label="Output fields" />
       </div>
     </div>
   );

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from executor.surfaces.api.shapes.base import Effect, Failure, Shape, Status
 
+Through = Literal["cli", "web", "mcp", "api"]
 InteractionStatus = Literal["pending", "approved", "denied", "expired", "cancelled", "superseded"]
 
 
@@ -72,6 +73,35 @@ class InteractionPage(Shape):
     total: int
 
 
+class Cut(Shape):
+    """What a preview leaves out at a place: how many items, keys or characters it shows, of how many."""
+
+    at: str
+    what: Literal["items", "keys", "characters"]
+    shown: int
+    total: int
+
+
+class ArtifactView(Shape):
+    id: str
+    execution_id: str
+    call: int | None
+    name: str
+    media_type: str
+    size: int
+    digest: str
+    cut: list[Cut]
+    uncounted: int
+    preview: Any = None
+    created_at: str
+    deleted_at: str | None
+
+
+class ArtifactPage(Shape):
+    items: list[ArtifactView]
+    next: str | None
+
+
 class CallView(Shape):
     seq: int
     kind: Literal["tool", "timer"]
@@ -81,10 +111,29 @@ class CallView(Shape):
     effect: Effect
     schema_digest: str | None
     result: Any
+    artifact: ArtifactView | None = None
     error: dict[str, Any] | None
     created_at: str
     started_at: str | None
     finished_at: str | None
+
+
+class CallHead(Shape):
+    """A call without what was sent and answered: of the arguments the beginning, of the result the size."""
+
+    seq: int
+    kind: Literal["tool", "timer"]
+    path: str
+    state: Literal["proposed", "started", "succeeded", "failed", "abandoned"]
+    effect: Effect
+    schema_digest: str | None
+    error: dict[str, Any] | None
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+    preview: str
+    arguments_digest: str
+    result_size: int | None
 
 
 class CallPage(Shape):
@@ -97,6 +146,7 @@ class ExecutionView(Shape):
     language: str
     runtime: str
     result: Any
+    artifact: ArtifactView | None = None
     error: Failure | None
     interactions: list[InteractionView]
     logs: list[LogLine]
@@ -105,6 +155,10 @@ class ExecutionView(Shape):
     finished_at: str | None
     code: str | None = None
     calls: list[CallView] | None = None
+    heads: list[CallHead] | None = None
+    actor_id: str | None = None
+    actor: str | None = None
+    through: Through | None = None
 
 
 class ExecutionSummary(Shape):
@@ -114,6 +168,10 @@ class ExecutionSummary(Shape):
     runtime: str
     error: Failure | None
     preview: str
+    calls: int
+    actor_id: str
+    actor: str | None
+    through: Through | None
     created_at: str
     updated_at: str
     finished_at: str | None
@@ -124,6 +182,15 @@ class ExecutionPage(Shape):
     next: str | None
 
 
+class DifferenceView(Shape):
+    """What the journal has and what the code did now: of one call, or of the outcome."""
+
+    call: int | None
+    recorded: Any
+    replayed: Any
+
+
 class ReplayView(Shape):
     matches: bool
     detail: str
+    difference: DifferenceView | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from executor.surfaces.api.shapes.base import Shape
+from executor.surfaces.api.shapes.base import Effect, Shape
 
 
 class Skipped(Shape):
@@ -26,6 +26,23 @@ class ProbeView(Shape):
     base_url: str | None
     transport: str | None
     auth: list[AuthView]
+    note: str | None
+
+
+class OfferedTool(Shape):
+    path: str
+    description: str
+    effect: Effect
+
+
+class PreviewView(Shape):
+    """What a source would offer: the first `tools` of `toolCount`; `note` says why there are none yet."""
+
+    name: str
+    namespace: str
+    tool_count: int
+    tools: list[OfferedTool]
+    skipped: list[Skipped]
     note: str | None
 
 
@@ -55,6 +72,7 @@ class SourceView(Shape):
     command: list[str] | None
     base_url: str | None
     transport: str | None
+    hosted: str | None
     headers: list[str]
     auth: list[AuthView]
     tool_count: int
@@ -72,3 +90,83 @@ class RefreshedView(SourceView):
 
 class SourcePage(Shape):
     items: list[SourceView]
+
+
+class RevisionView(Shape):
+    """One reading that changed something. Of `reworded` tools only what is said about them is another."""
+
+    at: str
+    added: int
+    removed: int
+    changed: int
+    reworded: int
+
+
+class DifferenceView(Shape):
+    """`at` is a place (`input.customer.name`), `what` the keyword that differs, or `added` and `removed`."""
+
+    at: str
+    what: str
+    was: str
+    now: str
+
+
+class ToolChange(Shape):
+    """`before` and `after` are digests: `/v1/tools/versions/{digest}` has the tool as it was."""
+
+    path: str
+    change: Literal["added", "removed", "changed", "reworded"]
+    before: str | None
+    after: str | None
+    effect: Effect | None
+    description: str
+    differences: list[DifferenceView]
+    cut: bool
+
+
+class ChangesView(Shape):
+    """A page of one `revision`; the others that are still known are in `revisions`, newest first."""
+
+    refreshed_at: str
+    revision: RevisionView | None
+    revisions: list[RevisionView]
+    items: list[ToolChange]
+    next: str | None
+
+
+class DependentConnection(Shape):
+    id: str
+    name: str
+    scheme: str
+    status: str
+    scope: Literal["workspace", "actor"]
+
+
+class DependentPolicy(Shape):
+    id: str
+    level: str
+    pattern: str
+    action: str
+
+
+class WaitingCall(Shape):
+    execution_id: str
+    interaction_id: str
+    tool: str
+    since: str
+
+
+class RecentCalls(Shape):
+    """Of the last `executions` of the workspace."""
+
+    executions: int
+    calls: int
+    last_at: str | None
+
+
+class DependentsView(Shape):
+    tools: int
+    connections: list[DependentConnection]
+    policies: list[DependentPolicy]
+    waiting: list[WaitingCall]
+    recent: RecentCalls

@@ -31,6 +31,8 @@ class SandboxView(Shape):
 
 class StatusView(Shape):
     version: str
+    python: str
+    sqlite: str
     pid: int
     address: str
     started_at: str

@@ -1,0 +1,147 @@
+"""`tools.executor.artifacts.*`: code reads what is too large for a model's context, whole or page by page.
+
+Code sees the artifacts of whoever runs it: those of the executions that the same actor submitted, and no others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import islice
+from typing import Any, Final
+
+import orjson
+from sqlalchemy.engine import Connection
+
+from executor.errors import ToolError
+from executor.execution.offering import own_tool, text
+from executor.execution.paging import at_pointer, occurrences, page_of
+from executor.model.artifact import Artifact
+from executor.model.execution import Execution
+from executor.model.tool import Schema, Tool
+from executor.storage import artifacts, executions
+from executor.storage.database import Database
+
+MATCHES = 20
+LISTED = 50
+_ID = text("art_…, from the answer that said where the result is")
+_COUNT: Schema = {"type": "integer", "minimum": 0}
+_OPTIONAL: Schema = {"type": ["integer", "null"]}
+_ABOUT: Schema = {"id": {"type": "string"}, "mediaType": {"type": "string"}, "size": {"type": "integer"}}
+_PAGE: Schema = {
+    **_ABOUT,
+    "kind": {"type": "string", "description": "array, object, string, lines, bytes, number, boolean or null"},
+    "value": {"description": "what stands there, or this page of it; bytes as base64"},
+    "total": {**_OPTIONAL, "description": "items, keys, characters, lines or bytes there"},
+    "offset": {"type": "integer"},
+    "next": {**_OPTIONAL, "description": "the offset of the following page"},
+}
+_MATCH: Schema = {
+    "type": "object",
+    "properties": {"pointer": {"type": "string"}, "line": {"type": "integer"}, "text": {"type": "string"}},
+}
+_LISTED: Schema = {
+    **_ABOUT,
+    "executionId": {"type": "string"},
+    "call": _OPTIONAL,
+    "name": {"type": "string"},
+}
+
+
+def _object(properties: Schema) -> Schema:
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+READ: Final = own_tool(
+    "executor.artifacts.read",
+    "The whole value of a large result, or a page of what stands at a place in it.",
+    "read",
+    {
+        "id": _ID,
+        "pointer": {"type": "string", "description": "JSON pointer such as /items/3; the whole unless given"},
+        "offset": {**_COUNT, "description": "items, keys, characters, lines or bytes to leave out"},
+        "limit": {"type": "integer", "minimum": 1, "description": "how many; all unless given"},
+        "lines": {"type": "boolean", "description": "count a text by lines instead of characters"},
+    },
+    ("id",),
+    _object(_PAGE),
+)
+SEARCH: Final = own_tool(
+    "executor.artifacts.search",
+    "Where a text occurs in a large result: by JSON pointer, or by line in a plain text.",
+    "read",
+    {"id": _ID, "query": text("plain text, of any case"), "limit": {"type": "integer", "minimum": 1, "maximum": 200}},
+    ("id", "query"),
+    _object({"id": {"type": "string"}, "matches": {"type": "array", "items": _MATCH}, "more": {"type": "boolean"}}),
+)
+LIST: Final = own_tool(
+    "executor.artifacts.list",
+    "The large results that are kept, newest first.",
+    "read",
+    {"executionId": text("only of this execution"), "limit": {"type": "integer", "minimum": 1, "maximum": 200}},
+    (),
+    {"type": "array", "items": _object(_LISTED)},
+)
+TOOLS: Final[tuple[Tool, ...]] = (READ, SEARCH, LIST)
+PATHS: Final = frozenset(tool.path for tool in TOOLS)
+
+
+async def invoke(database: Database, execution: Execution, tool: Tool, arguments: dict[str, Any]) -> str:
+    if tool.path == LIST.path:
+        return orjson.dumps(await _list(database, execution, arguments)).decode()
+    artifact, content = await database.read(lambda c: _readable(c, execution, arguments["id"]))
+    answer = _read if tool.path == READ.path else _search
+    return await asyncio.to_thread(answer, artifact, content, arguments)  # large ones take a while
+
+
+async def _list(database: Database, execution: Execution, arguments: dict[str, Any]) -> list[dict[str, Any]]:
+    found = await database.read(
+        lambda c: artifacts.page(
+            c,
+            execution.workspace_id,
+            execution_id=arguments.get("executionId", ""),
+            actor_id=execution.actor_id,
+            limit=arguments.get("limit", LISTED),
+        )
+    )
+    return [
+        {**_about(one), "executionId": one.execution_id, "call": one.call_seq or None, "name": one.name}
+        for one in found
+    ]
+
+
+def _readable(c: Connection, execution: Execution, artifact_id: str) -> tuple[Artifact, bytes]:
+    artifact = artifacts.get(c, execution.workspace_id, artifact_id)
+    owner = executions.get(c, execution.workspace_id, artifact.execution_id) if artifact else None
+    if artifact is None or owner is None or owner.actor_id != execution.actor_id:
+        hint = "tools.executor.artifacts.list tells those that are there"
+        raise ToolError("not_found", f"there is no artifact {artifact_id[:100]!r}", hint=hint)
+    if artifact.deleted_at is not None:
+        raise ToolError("not_found", f"the artifact {artifact_id} was deleted", hint="run the code again")
+    return artifact, artifacts.content(c, artifact)
+
+
+def _read(artifact: Artifact, content: bytes, arguments: dict[str, Any]) -> str:
+    value = at_pointer(_value(artifact, content), arguments.get("pointer", ""))
+    lines = arguments.get("lines", False)
+    page = page_of(value, arguments.get("offset", 0), arguments.get("limit"), lines=lines)
+    told = {"kind": page.kind, "value": page.value, "total": page.total, "offset": page.offset, "next": page.next}
+    return orjson.dumps({**_about(artifact), **told}).decode()
+
+
+def _search(artifact: Artifact, content: bytes, arguments: dict[str, Any]) -> str:
+    value = _value(artifact, content)
+    if isinstance(value, bytes):
+        raise ToolError("invalid_arguments", f"{artifact.id} is a file of {artifact.media_type}", hint="read it")
+    most = arguments.get("limit", MATCHES)
+    found = list(islice(occurrences(value, arguments["query"]), most + 1))
+    return orjson.dumps({"id": artifact.id, "matches": found[:most], "more": len(found) > most}).decode()
+
+
+def _value(artifact: Artifact, content: bytes) -> Any:
+    if artifact.form == "bytes":
+        return content
+    return content.decode() if artifact.form == "text" else orjson.loads(content)
+
+
+def _about(artifact: Artifact) -> dict[str, Any]:
+    return {"id": artifact.id, "mediaType": artifact.media_type, "size": artifact.size}

@@ -1,0 +1,149 @@
+"""Artifacts: what is known of each, and its content in pieces, so that a part of it can be read without the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from executor.model.artifact import Artifact
+from executor.model.execution import Call, Execution
+from executor.model.ids import now_ms
+from executor.storage.tables import artifacts, chunks, executions
+
+CHUNK = 256 * 1024
+
+
+def add(c: Connection, artifact: Artifact, content: bytes) -> Artifact:
+    """Inside a run's fenced transaction. What is there already is found again, and nothing is written twice."""
+    same = sa.select(artifacts).where(
+        artifacts.c.workspace_id == artifact.workspace_id,
+        artifacts.c.execution_id == artifact.execution_id,
+        artifacts.c.call_seq == artifact.call_seq,
+        artifacts.c.name == artifact.name,
+        artifacts.c.digest == artifact.digest,
+    )
+    row = c.execute(same).first()
+    if row is not None:
+        return _artifact(row)
+    values = {column.name: getattr(artifact, column.name) for column in artifacts.c}
+    c.execute(sa.insert(artifacts), values)
+    if not _is_stored(c, artifact):
+        _store(c, artifact, content)
+    return artifact
+
+
+def get(c: Connection, workspace_id: str, artifact_id: str) -> Artifact | None:
+    mine = (artifacts.c.id == artifact_id, artifacts.c.workspace_id == workspace_id)
+    row = c.execute(sa.select(artifacts).where(*mine)).first()
+    return _artifact(row) if row else None
+
+
+def page(
+    c: Connection,
+    workspace_id: str,
+    *,
+    execution_id: str = "",
+    actor_id: str = "",
+    limit: int = 50,
+    before: str = "",
+) -> list[Artifact]:
+    """Newest first, without what was deleted; with `actor_id` only those of executions that it submitted."""
+    query = sa.select(artifacts).where(artifacts.c.workspace_id == workspace_id, artifacts.c.deleted_at.is_(None))
+    if execution_id:
+        query = query.where(artifacts.c.execution_id == execution_id)
+    if actor_id:
+        owned = (executions.c.id == artifacts.c.execution_id, executions.c.actor_id == actor_id)
+        query = query.where(sa.exists().where(*owned))
+    if before:
+        query = query.where(artifacts.c.id < before)
+    return [_artifact(row) for row in c.execute(query.order_by(artifacts.c.id.desc()).limit(limit))]
+
+
+def of_execution(c: Connection, workspace_id: str, execution_id: str) -> dict[str, Artifact]:
+    """By id, also what was deleted."""
+    mine = (artifacts.c.execution_id == execution_id, artifacts.c.workspace_id == workspace_id)
+    return {row.id: _artifact(row) for row in c.execute(sa.select(artifacts).where(*mine))}
+
+
+def content(c: Connection, artifact: Artifact, start: int = 0, end: int | None = None) -> bytes:
+    """The bytes from `start` up to `end`, which must be within it; only the pieces that have them are read."""
+    end = artifact.size if end is None else end
+    first, last = start // CHUNK, max(start, end - 1) // CHUNK
+    query = (
+        sa.select(chunks.c.data)
+        .where(
+            chunks.c.workspace_id == artifact.workspace_id,
+            chunks.c.execution_id == artifact.execution_id,
+            chunks.c.digest == artifact.digest,
+            chunks.c.seq.between(first, last),
+        )
+        .order_by(chunks.c.seq)
+    )
+    data = b"".join(row.data for row in c.execute(query))
+    return data[start - first * CHUNK : end - first * CHUNK]
+
+
+def json_text(c: Connection, workspace_id: str, artifact_id: str) -> str | None:
+    """The result that it stands for, letter by letter as it was; None if its content was deleted."""
+    artifact = get(c, workspace_id, artifact_id)
+    if artifact is None or artifact.deleted_at is not None:
+        return None
+    text = content(c, artifact).decode()
+    return orjson.dumps(text).decode() if artifact.form == "text" else text
+
+
+def filled(c: Connection, found: Execution) -> Execution:
+    """With its result, wherever that is kept."""
+    if not found.artifact_id:
+        return found
+    return replace(found, result=json_text(c, found.workspace_id, found.artifact_id))
+
+
+def filled_calls(c: Connection, found: Sequence[Call]) -> list[Call]:
+    return [
+        replace(call, result=json_text(c, call.workspace_id, call.artifact_id)) if call.artifact_id else call
+        for call in found
+    ]
+
+
+def delete(c: Connection, artifact: Artifact) -> bool:
+    """Its content goes, unless another artifact of the execution has the same; that it was there stays known."""
+    mine = (artifacts.c.id == artifact.id, artifacts.c.workspace_id == artifact.workspace_id)
+    gone = sa.update(artifacts).where(*mine, artifacts.c.deleted_at.is_(None)).values(deleted_at=now_ms(), preview="")
+    if c.execute(gone).rowcount == 0:
+        return False
+    others = sa.select(artifacts.c.id).where(
+        artifacts.c.workspace_id == artifact.workspace_id,
+        artifacts.c.execution_id == artifact.execution_id,
+        artifacts.c.digest == artifact.digest,
+        artifacts.c.deleted_at.is_(None),
+    )
+    if c.execute(others.limit(1)).first() is None:
+        same = (chunks.c.execution_id == artifact.execution_id, chunks.c.digest == artifact.digest)
+        c.execute(sa.delete(chunks).where(chunks.c.workspace_id == artifact.workspace_id, *same))
+    return True
+
+
+def _is_stored(c: Connection, artifact: Artifact) -> bool:
+    same = (chunks.c.execution_id == artifact.execution_id, chunks.c.digest == artifact.digest)
+    query = sa.select(chunks.c.seq).where(chunks.c.workspace_id == artifact.workspace_id, *same)
+    return c.execute(query.limit(1)).first() is not None
+
+
+def _store(c: Connection, artifact: Artifact, content: bytes) -> None:
+    owner = {
+        "execution_id": artifact.execution_id,
+        "digest": artifact.digest,
+        "workspace_id": artifact.workspace_id,
+    }
+    for seq, start in enumerate(range(0, max(1, len(content)), CHUNK)):
+        c.execute(sa.insert(chunks), {**owner, "seq": seq, "data": content[start : start + CHUNK]})
+
+
+def _artifact(row: Any) -> Artifact:
+    return Artifact(**row._mapping)

@@ -1,0 +1,58 @@
+// What the pages of executions read. Keys begin like those of the shared queries, so that the live stream renews them.
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { get, query } from "@/api/client";
+import type { components } from "@/api/schema";
+import type { Call, Execution, ExecutionPage, Interaction, LiveEvent } from "@/api/types";
+import { asked, type Filters } from "./filters";
+
+type Schemas = components["schemas"];
+export type CallHead = Schemas["CallHead"];
+export type Replay = Schemas["ReplayView"];
+export type Decided = Interaction & { callSeq?: number | null };
+
+/** More than is shown: what is new may stay out of sight for a while without pushing the last ones out. */
+export const SHOWN = 50;
+const READ = 100;
+
+const of = (id: string) => `/v1/executions/${encodeURIComponent(id)}`;
+
+export const listed = (filters: Filters, minute: number) =>
+  queryOptions({
+    queryKey: ["executions", "list", filters, minute],
+    queryFn: ({ signal }) =>
+      get<ExecutionPage>(`/v1/executions${query({ ...asked(filters, minute), limit: READ })}`, signal),
+    placeholderData: keepPreviousData,
+  });
+
+/** Without arguments and results: those of 500 calls would be read anew with every one of them. */
+export const shown = (id: string) =>
+  queryOptions({
+    queryKey: ["execution", id, "page"],
+    queryFn: ({ signal }) => get<Execution>(`${of(id)}${query({ include: "code,heads", result: "preview" })}`, signal),
+  });
+
+export const whole = (id: string, seq: number) =>
+  queryOptions({
+    queryKey: ["execution", id, "call", seq],
+    queryFn: async ({ signal }) =>
+      (await get<{ items: Call[] }>(`${of(id)}/calls${query({ seq, result: "preview" })}`, signal)).items[0],
+    placeholderData: undefined,
+  });
+
+export const questions = (id: string) =>
+  queryOptions({
+    queryKey: ["interactions", "of", id],
+    queryFn: ({ signal }) =>
+      get<{ items: Decided[] }>(`/v1/interactions${query({ executionId: id, limit: 500 })}`, signal),
+  });
+
+/** When the daemon had stopped and the execution was taken up again. */
+export const recoveries = (id: string) =>
+  queryOptions({
+    queryKey: ["execution", id, "recoveries"],
+    queryFn: ({ signal }) =>
+      get<{ items: LiveEvent[] }>(`${of(id)}/events${query({ type: "execution.recovered", limit: 100 })}`, signal),
+  });
+
+export const eventsAddress = (id: string, type: string[], after: number) =>
+  `${of(id)}/events${query({ type, after: after || undefined, limit: 200 })}`;

@@ -1,0 +1,53 @@
+import { Link } from "@tanstack/react-router";
+import { visible } from "@/text/visible";
+import { Ago } from "@/ui/time";
+import type { Decided } from "./queries";
+
+const SCOPES: Record<string, string> = {
+  once: "once",
+  execution: "for this execution",
+  always: "always, by a rule",
+};
+const ENDED: Record<string, string> = {
+  expired: "Nobody decided in time",
+  cancelled: "Withdrawn, since the execution ended",
+  superseded: "Something changed, so it was asked again",
+};
+
+export const needsCredential = (one: Decided) => one.kind === "credential" || one.kind === "oauth";
+
+/** What was asked of a human about a call, and what came of it. */
+export function Settled({ question }: { question: Decided }) {
+  const { status, settledByName, settledBy, settledAt, scope, decisionReason } = question;
+  const who = visible(settledByName ?? settledBy ?? "somebody");
+  return (
+    <span className="break-words">
+      {status === "pending" ? (
+        <strong className="font-medium text-warn">Waits for a human</strong>
+      ) : status === "approved" ? (
+        <>
+          {needsCredential(question) ? "Credential given" : "Allowed"} by {who}
+          {scope && !needsCredential(question) && ` ${SCOPES[scope] ?? scope}`}
+        </>
+      ) : status === "denied" ? (
+        <>Denied by {who}</>
+      ) : (
+        (ENDED[status] ?? status)
+      )}
+      {decisionReason && <>: “{visible(decisionReason)}”</>}
+      {settledAt && (
+        <>
+          {" "}
+          <Ago at={settledAt} />
+        </>
+      )}{" "}
+      <Link
+        to={needsCredential(question) ? "/connect/$id" : "/approvals/$id"}
+        params={{ id: question.id }}
+        className="text-accent underline"
+      >
+        {status === "pending" ? "Look and decide" : "the question"}
+      </Link>
+    </span>
+  );
+}

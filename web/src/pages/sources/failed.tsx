@@ -1,0 +1,50 @@
+import { Problem } from "@/api/client";
+import { visible } from "@/text/visible";
+import { Trouble } from "@/ui/states";
+import type { Wish } from "./add";
+
+type Request = { method?: string; url?: string; status?: number };
+
+const TRY: Record<string, string> = {
+  dns: "The name is unknown here. Check its spelling, or your network.",
+  connect: "Nothing listens there. Is the service running, and the port right?",
+  tls: "Its certificate is not trusted by this machine. Install its authority, or use another address.",
+  timeout: "It did not answer in time. Try again when it is less busy.",
+  status: "It answered, but not with a document. Is this the address of the document itself?",
+};
+
+/** The request that failed, what each kind said to it, and what to try. */
+export function Failed({ error, wish, onRetry }: { error: unknown; wish: Wish | null; onRetry?: () => void }) {
+  const details = error instanceof Problem ? error.details : {};
+  const asked = asRequest(details.request) ?? (wish?.location ? { method: "GET", url: wish.location } : null);
+  const tried = typeof details.tried === "object" && details.tried ? Object.entries(details.tried) : [];
+  const advice = TRY[String(details.reason ?? "")] ?? "";
+  return (
+    <div className="mb-4 space-y-2">
+      <Trouble error={error} onRetry={onRetry} />
+      {asked && (
+        <p className="break-words text-sm">
+          <span className="text-dim">The request that failed: </span>
+          <code className="break-all font-mono text-xs">
+            {visible(`${asked.method ?? "GET"} ${asked.url ?? ""}`)}
+            {asked.status ? ` → ${asked.status}` : ""}
+          </code>
+        </p>
+      )}
+      {advice && <p className="text-dim text-sm">{advice}</p>}
+      {tried.length > 0 && (
+        <ul aria-label="What was tried" className="space-y-0.5 text-dim text-xs">
+          {tried.map(([kind, said]) => (
+            <li key={kind} className="break-words">
+              <b className="font-medium">{visible(kind)}</b>: {visible(String(said))}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function asRequest(value: unknown): Request | null {
+  return typeof value === "object" && value !== null ? (value as Request) : null;
+}

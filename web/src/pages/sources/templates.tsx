@@ -1,0 +1,61 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { get } from "@/api/client";
+import type { Template } from "@/api/types";
+import { visible } from "@/text/visible";
+import { Badge } from "@/ui/badge";
+import { TextField } from "@/ui/field";
+import { Section } from "@/ui/page";
+
+export function Templates({ onChoose }: { onChoose: (template: Template) => void }) {
+  const [text, setText] = useState("");
+  const asked = useQuery({ queryKey: ["templates"], queryFn: () => get<{ items: Template[] }>("/v1/templates") });
+  const found = (asked.data?.items ?? []).filter((one) => matches(one, text));
+  return (
+    <Section
+      title="Or one of these"
+      about="Well-known services, by name"
+      actions={
+        <div className="w-full sm:w-64">
+          <TextField
+            label="Search the templates"
+            hideLabel
+            type="search"
+            placeholder="Search"
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+          />
+        </div>
+      }
+    >
+      {asked.data && found.length === 0 && (
+        <p className="text-dim text-sm">None of them. Paste the address of its document above.</p>
+      )}
+      <ul aria-label="Templates" className="grid gap-2 sm:grid-cols-2 lg:grid-cols-3">
+        {found.map((template) => (
+          <li key={template.id} className="min-w-0">
+            <button
+              type="button"
+              onClick={() => onChoose(template)}
+              className="h-full w-full rounded-lg border border-line px-3 py-2 text-left hover:bg-raised"
+            >
+              <span className="flex items-center gap-2 font-medium text-sm">
+                <span className="truncate">{visible(template.name)}</span>
+                <Badge>{template.kind}</Badge>
+              </span>
+              <span className="block truncate text-dim text-xs">{visible(template.auth ?? "no credential")}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function matches(template: Template, text: string): boolean {
+  const said = `${template.id} ${template.name} ${template.kind} ${template.auth ?? ""}`.toLowerCase();
+  return text
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => said.includes(word));
+}

@@ -1,0 +1,76 @@
+// What happened, as a person would say it. An unknown kind of event is still told, by its type and plain facts.
+import { duration } from "./time";
+
+type Data = Record<string, unknown>;
+type Tell = (data: Data) => string;
+
+const text = (value: unknown): string => (typeof value === "string" || typeof value === "number" ? String(value) : "");
+const call = (data: Data) => `Call ${text(data.seq)}, ${text(data.path) || text(data.tool)}`;
+const because = (reason: unknown) => (text(reason) ? `: ${text(reason)}` : "");
+const SCOPES: Record<string, string> = { once: "once", execution: "for this execution", always: "always" };
+const KINDS: Record<string, string> = {
+  approval: "whether it may be made",
+  credential: "for a credential",
+  oauth: "to log in",
+  unknown_outcome: "what came of it",
+};
+
+function failure(data: Data): string {
+  const { code, message } = (data.failure ?? data) as Data;
+  return [text(code), text(message)].filter(Boolean).join(": ");
+}
+
+function took(data: Data): string {
+  const size = typeof data.bytes === "number" ? `, ${sized(data.bytes)}` : "";
+  return typeof data.durationMs === "number" ? ` after ${duration(data.durationMs)}${size}` : size;
+}
+
+function sized(bytes: number): string {
+  if (bytes < 1000) return `${bytes} bytes`;
+  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
+const TELLINGS: Record<string, Tell> = {
+  "execution.created": ({ language, runtime }) =>
+    `Submitted, ${text(language)}${runtime === language ? "" : ` on ${text(runtime)}`}`,
+  "execution.paused": ({ interactions }) => {
+    const count = Array.isArray(interactions) ? interactions.length : 1;
+    return `Paused: ${count === 1 ? "a decision is" : `${count} decisions are`} needed`;
+  },
+  "execution.resumed": () => "A decision lets it go on",
+  "execution.recovered": () => "Taken up again after the daemon had stopped",
+  "execution.log": ({ level, text: line }) => `Logged ${text(level)}: ${text(line)}`,
+  "execution.checked": ({ diagnostics }) =>
+    `The type check has ${Array.isArray(diagnostics) ? diagnostics.length : "some"} doubts`,
+  "execution.completed": () => "Completed",
+  "execution.failed": (data) => `Failed with ${failure(data)}`,
+  "execution.cancelled": () => "Cancelled",
+  "call.proposed": (data) => `${call(data)} is wanted`,
+  "call.started": (data) => `${call(data)} is sent`,
+  "call.succeeded": (data) => `${call(data)} succeeded${took(data)}`,
+  "call.failed": (data) => `${call(data)} failed with ${failure(data)}`,
+  "interaction.requested": (data) => `${call(data)}: a human is asked ${KINDS[text(data.kind)] ?? ""}`,
+  "interaction.approved": (data) => `${call(data)} was allowed ${SCOPES[text(data.scope)] ?? ""}`.trim(),
+  "interaction.denied": (data) => `${call(data)} was denied${because(data.reason)}`,
+  "interaction.expired": (data) => `${call(data)}: nobody decided in time`,
+  "interaction.cancelled": () => "A question was withdrawn, since the execution ended",
+  "interaction.superseded": (data) => `${call(data)}: something changed, so it is asked again`,
+  "request.refused": (data) =>
+    `${text(data.method)} ${text(data.path)} was refused: ${text(data.code)} (${text(data.status)})`,
+  "audit.exported": () => "The record was exported",
+  "daemon.started": ({ version }) => `The daemon started${text(version) && `, version ${text(version)}`}`,
+  "daemon.stopped": () => "The daemon stopped",
+};
+
+/** Facts that name what an event is about, in the order in which they are looked for. */
+const NAMES = ["pattern", "namespace", "name", "email", "issuer", "id"];
+
+export function sentence(type: string, data: Data): string {
+  const known = TELLINGS[type];
+  if (known) return known(data);
+  const [noun = "", verb = ""] = type.split(".");
+  const name = NAMES.map((one) => text(data[one])).find(Boolean);
+  const said = `${noun.replaceAll("_", " ")} ${verb.replaceAll("_", " ")}${name ? `: ${name}` : ""}`;
+  const action = type.startsWith("policy.") && text(data.action) ? ` → ${text(data.action)}` : "";
+  return said.charAt(0).toUpperCase() + said.slice(1) + action;
+}
