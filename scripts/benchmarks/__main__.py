@@ -17,6 +17,7 @@ from benchmarks import (
     describe,
     direct,
     languages,
+    large,
     mcp_sources,
     overhead,
     processes,
@@ -24,6 +25,7 @@ from benchmarks import (
     runtimes,
     search,
     sources,
+    web,
 )
 from benchmarks.measures import MEASURES, Measure, Rows, parked_memory, warm_up
 from benchmarks.ours import Ours
@@ -33,8 +35,11 @@ from benchmarks.subject import Subject
 
 DIRECT, OVERHEAD, MCP, INDEX, DESCRIBE, LANGUAGES = "direct", "overhead", "mcp", "index", "describe", "languages"
 CHECKING = "checking"
+LARGE = "large"
 SEARCH = "search"
-APART = (DIRECT, OVERHEAD, MCP, INDEX, DESCRIBE, LANGUAGES, CHECKING, SEARCH)  # these are not taken of a subject alone
+WEB = "web"
+# These are not taken of a subject alone.
+APART = (DIRECT, OVERHEAD, MCP, INDEX, DESCRIBE, LANGUAGES, LARGE, CHECKING, SEARCH, WEB)
 
 
 def arguments() -> argparse.Namespace:
@@ -86,7 +91,9 @@ def run(options: argparse.Namespace, folder: Path) -> report.Results:
         collect(results, Ours.name, describe.measure(quick=options.quick, say=say))
     if CHECKING in wanted:
         collect(results, Ours.name, checking.measure(quick=options.quick, say=say))
-    if set(wanted) <= {INDEX, DESCRIBE, CHECKING, SEARCH}:
+    if WEB in wanted:
+        collect(results, Ours.name, web.measure(folder / "web", quick=options.quick, say=say))
+    if set(wanted) <= {INDEX, DESCRIBE, CHECKING, SEARCH, WEB}:
         return results
     with ExitStack() as stack:
         address = stack.enter_context(processes.listening([sys.executable, "-m", "benchmarks.upstream"]))
@@ -112,6 +119,9 @@ def run(options: argparse.Namespace, folder: Path) -> report.Results:
             collect(results, Ours.name, languages.measure(subjects[0], 40 if options.quick else 200))
             say("languages: the other runtimes by turns")
             collect(results, Ours.name, runtimes.measure(folder / "runtimes", 4 if options.quick else 20))
+        if LARGE in wanted:
+            say("large: a result of 5 MB")
+            collect(results, Ours.name, large.measure(subjects[0], 3 if options.quick else 10))
         if MCP in wanted:
             say("mcp: pooled sources, and the SDK's client")
             collect(results, Ours.name, asyncio.run(mcp_sources.measure(100, 1 if options.quick else 3)))
@@ -134,7 +144,8 @@ def main() -> None:
         print(json.dumps(report.as_json(results), indent=2))
     else:
         print(report.table(results, Ours.name, Peer.name if options.peer else None))
-        print(sources.aims(results, Ours.name))
+        for aims in filter(None, (sources.aims(results, Ours.name), web.aims(results, Ours.name))):
+            print(f"\n{aims}")
 
 
 if __name__ == "__main__":
