@@ -127,7 +127,7 @@ def scrolled(visitor: Visitor) -> Rows:
     page = visitor.page
     visitor.open("/sources/many")
     visitor.wait_until(f"document.querySelector('[aria-label=Tools]').scrollHeight > {TOOLS * 30}")
-    place = page.get_by_label("Tools", exact=True).locator("xpath=..").bounding_box()
+    place = page.locator('[aria-label="Tools"]').locator("xpath=..").bounding_box()
     page.mouse.move(place["x"] + 40, place["y"] + place["height"] / 2)
     page.evaluate(f"({FRAMES.read_text(encoding='utf-8')})('Tools')")
     spent, before = visitor.cpu_ms(), -1.0
