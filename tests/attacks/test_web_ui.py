@@ -14,7 +14,7 @@ import pytest
 from executor.surfaces.web.files import Files
 from executor.surfaces.web.pages import Pages
 from tests.api.serving import Daemon
-from tests.web.conftest import Open, browser, hostile, visit  # noqa: F401 - fixtures
+from tests.web.conftest import Open, also_asked, browser, hostile, visit  # noqa: F401 - fixtures
 from tests.web.hostile import MARKUP
 from tests.web.views import routes
 
