@@ -64,34 +64,6 @@ def test_a_tool_is_tried_through_the_normal_road(visit: Open, daemon: Daemon, sh
     wait_for(lambda: {"name": "table"} in shop)
 
 
-def test_an_execution_shows_its_calls_and_is_replayed_and_run_again(
-    visit: Open, daemon: Daemon, shop: list[Any]
-) -> None:
-    look = "tools.shop.things.listThings({})"
-    code = f"console.log('looking'); return await Promise.all([{look}, {look}])"
-    view = daemon.execute(code)
-    page = visit("/executions")
-    page.get_by_role("link").filter(has_text="looking").first.click()
-    expect(page.get_by_role("region", name="Timeline").get_by_role("button")).to_have_count(2)
-    page.get_by_role("region", name="Timeline").get_by_role("button").first.click()
-    expect(page.get_by_role("tabpanel")).to_contain_text("Arguments")
-    assert "call=1" in page.url
-    page.get_by_role("button", name="Check by replay").click()
-    expect(page.get_by_text("it does the same")).to_be_visible()
-    page.get_by_role("link", name="Run again…").click()
-    expect(page.get_by_role("textbox", name="Code")).to_contain_text("looking")
-    assert view["executionId"] in page.url
-
-
-def test_a_running_execution_is_followed_and_cancelled(visit: Open, daemon: Daemon) -> None:
-    code = "console.log('first'); await new Promise((go) => setTimeout(go, 60000)); return 1"
-    view = daemon.execute(code, wait=0)
-    page = visit(f"/executions/{view['executionId']}?tab=log")
-    expect(page.get_by_role("region", name="Log")).to_contain_text("first")
-    page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_text("cancelled").first).to_be_visible()
-
-
 def test_rules_are_added_moved_tested_and_removed(visit: Open, daemon: Daemon, shop: list[Any]) -> None:
     page = visit("/policies")
     for pattern in ("shop.**", "shop.things.*"):

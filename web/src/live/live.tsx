@@ -42,7 +42,8 @@ export function renewal(client: QueryClient) {
   };
   return (event: LiveEvent) => {
     const noun = event.type.split(".")[0] ?? "";
-    for (const key of STALE[noun] ?? []) stale.add(key);
+    // A log line changes nothing that a list shows, and there may be thousands.
+    if (event.type !== "execution.log") for (const key of STALE[noun] ?? []) stale.add(key);
     if (event.executionId) stale.add(`execution ${event.executionId}`).add(`logs ${event.executionId}`);
     const asked = noun === "interaction" ? event.data.id : undefined;
     if (typeof asked === "string") stale.add(`interaction ${asked}`);
