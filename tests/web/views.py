@@ -133,7 +133,7 @@ VIEWS = (
     View("source-changes", "/sources/{changed}?view=changes"),
     View("source-document", "/sources/{changed}?view=document"),
     View("tool", "/sources/{source}?tool={tool}", pictures=("light", "phone")),
-    View("tool-schema", "/sources/{source}?tool={tool}&tab=schema"),
+    View("tool-typescript", "/sources/{source}?tool={tool}&tab=typescript"),
     View("tool-python", "/sources/{source}?tool={tool}&tab=python", pictures=()),
     View("tool-json", "/sources/{source}?tool={tool}&tab=json", pictures=()),
     View("try", "/sources/{form}&tab=try"),
