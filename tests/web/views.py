@@ -164,7 +164,7 @@ VIEWS = (
     View("secret", "/secrets", dialog("Add a secret"), pictures=()),
     View("audit", "/audit"),
     View("audit-nothing", "/audit?since=2100-01-01T00:00:00Z", pictures=()),
-    View("playground", "/playground?from={done}", run, pictures=("light", "dark")),
+    View("playground", "/playground?from={done}", run),
     View("playground-typescript", "/playground", wrong(WRONG_TS)),
     View("playground-python", "/playground?language=python", wrong(WRONG_PYTHON)),
     View("settings", "/settings"),
@@ -180,8 +180,8 @@ VIEWS = (
 
 
 def routes() -> list[str]:
-    """The addresses that the router knows, with `:id` for what differs."""
-    found = re.findall(r'\bpath: "([^"]+)"', ROUTER.read_text(encoding="utf-8"))
+    """The addresses that the router knows, with `:id` for what differs; not the one that stands for all others."""
+    found = re.findall(r'\bpath: "(/[^"]*)"', ROUTER.read_text(encoding="utf-8"))
     return [path.replace("$", ":") for path in found]
 
 
