@@ -30,7 +30,8 @@ ALIVE = """() => [
 ]"""
 # Views that show nothing of what strangers wrote.
 PLAIN = {
-    *("add", "add-failed", "help", "secrets", "secret", "playground-typescript", "playground-python"),
+    *("add", "add-credential", "add-failed", "approvals", "approval-missing", "audit-nothing", "settings"),
+    *("help", "secrets", "secret", "playground-typescript", "playground-python"),
     *("settings-sessions", "settings-appearance", "settings-about", "source-missing", "execution-missing"),
 }
 
