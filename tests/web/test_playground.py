@@ -55,7 +55,9 @@ def test_the_editor_completes_marks_explains_and_leads_to_the_line(visit: Open, 
     problem = problems.get_by_role("button").filter(has_text="Line 3").first
     page.keyboard.press("Control+Home")
     problem.click()
-    assert page.evaluate("document.activeElement.shadowRoot.querySelector('.cm-activeLine').textContent").startswith("ret")
+    assert page.evaluate("document.activeElement.shadowRoot.querySelector('.cm-activeLine').textContent").startswith(
+        "ret"
+    )
     page.get_by_text("createThing", exact=True).last.hover()
     expect(page.locator(".cm-signature")).to_contain_text("tools.shop.things.createThing(")
 

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
+from typing import Any
 
+from pydantic import BaseModel
 from starlette.requests import Request
 
 from executor.errors import InvalidRequest
+
+
+def known_names(fields: Iterable[Any]) -> Iterator[str]:
+    """A route may take its parameters one by one, or all of them as one model."""
+    for field in fields:
+        annotation = field.field_info.annotation
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            yield from (one.alias or name for name, one in annotation.model_fields.items())
+        else:
+            yield field.alias
 
 
 def refuse_unknown(request: Request, known: Iterable[str]) -> None:
