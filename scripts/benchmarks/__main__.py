@@ -24,6 +24,7 @@ from benchmarks import (
     runtimes,
     search,
     sources,
+    web,
 )
 from benchmarks.measures import MEASURES, Measure, Rows, parked_memory, warm_up
 from benchmarks.ours import Ours
@@ -34,7 +35,9 @@ from benchmarks.subject import Subject
 DIRECT, OVERHEAD, MCP, INDEX, DESCRIBE, LANGUAGES = "direct", "overhead", "mcp", "index", "describe", "languages"
 CHECKING = "checking"
 SEARCH = "search"
-APART = (DIRECT, OVERHEAD, MCP, INDEX, DESCRIBE, LANGUAGES, CHECKING, SEARCH)  # these are not taken of a subject alone
+WEB = "web"
+# These are not taken of a subject alone.
+APART = (DIRECT, OVERHEAD, MCP, INDEX, DESCRIBE, LANGUAGES, CHECKING, SEARCH, WEB)
 
 
 def arguments() -> argparse.Namespace:
@@ -86,7 +89,9 @@ def run(options: argparse.Namespace, folder: Path) -> report.Results:
         collect(results, Ours.name, describe.measure(quick=options.quick, say=say))
     if CHECKING in wanted:
         collect(results, Ours.name, checking.measure(quick=options.quick, say=say))
-    if set(wanted) <= {INDEX, DESCRIBE, CHECKING, SEARCH}:
+    if WEB in wanted:
+        collect(results, Ours.name, web.measure(folder / "web", quick=options.quick, say=say))
+    if set(wanted) <= {INDEX, DESCRIBE, CHECKING, SEARCH, WEB}:
         return results
     with ExitStack() as stack:
         address = stack.enter_context(processes.listening([sys.executable, "-m", "benchmarks.upstream"]))
@@ -134,7 +139,8 @@ def main() -> None:
         print(json.dumps(report.as_json(results), indent=2))
     else:
         print(report.table(results, Ours.name, Peer.name if options.peer else None))
-        print(sources.aims(results, Ours.name))
+        for aims in filter(None, (sources.aims(results, Ours.name), web.aims(results, Ours.name))):
+            print(f"\n{aims}")
 
 
 if __name__ == "__main__":

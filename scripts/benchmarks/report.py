@@ -45,8 +45,8 @@ def figures(series: Series | None) -> list[str]:
         return ["", "", ""]
     several = len(series.samples) > 1
     return [
-        f"{number(series.median)} {series.unit}",
-        f"{number(series.p99)} {series.unit}" if several else "",
+        f"{number(series.median)} {series.unit}".rstrip(),
+        f"{number(series.p99)} {series.unit}".rstrip() if several else "",
         f"{number(series.cpu_per_operation)} ms" if series.cpu_per_operation is not None else "",
     ]
 

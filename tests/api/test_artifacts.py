@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.api import identities
-from tests.api.serving import Daemon, running_daemon
+from tests.api.serving import Daemon, running_daemon, running_upstream
 
 PAGE = b"<!doctype html><script>window.hacked = 1</script>" + b"<p>x</p>" * 800
 PICTURE = b'<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)">' + b"<g/>" * 1_500 + b"</svg>"
@@ -70,11 +70,15 @@ def test_pages_follow_each_other(daemon: Daemon) -> None:
 
 
 def test_large_results_of_calls_are_told_whole_or_as_a_preview(daemon: Daemon) -> None:
-    view = daemon.execute("await tools.discover({query: '', limit: 100, depth: 2}); return 1")
+    with running_upstream() as (address, made):
+        identities.made(daemon.post("/v1/sources", {"location": f"{address}/openapi.json", "namespace": "shop"}))
+        made[:] = [{"name": f"thing {number}"} for number in range(3_000)]
+        view = daemon.execute("return (await tools.shop.things.listThings()).length")
     path = f"/v1/executions/{view['executionId']}"
     [whole] = daemon.get(f"{path}/calls").json["items"]
     [cut] = daemon.get(f"{path}/calls?result=preview").json["items"]
-    assert whole["artifact"] is None or len(str(cut["result"])) < len(str(whole["result"]))
+    assert (view["result"], len(whole["result"]), whole["artifact"]) == (3_000, 3_000, cut["artifact"])
+    assert cut["artifact"]["call"] == 1 and cut["result"] == whole["result"][: cut["artifact"]["cut"][0]["shown"]]
     assert daemon.get(f"{path}?include=calls&result=preview").json["calls"] == [cut]
 
 

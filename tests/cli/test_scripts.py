@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import shutil
 import subprocess
 from pathlib import Path
@@ -33,6 +34,18 @@ class Checkout:
         done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=cwd, env=environment)
         assert done.stderr == ""
         return done.stdout.strip()
+
+    def told(self, *arguments: str) -> str:
+        """What it says on a terminal."""
+        ours, its = pty.openpty()
+        try:
+            command = [str(self.root / "scripts" / "executor"), *arguments]
+            subprocess.run(command, stdout=subprocess.DEVNULL, stderr=its, check=True)
+            os.write(its, b"\n")
+            return os.read(ours, 10_000).decode().strip()
+        finally:
+            os.close(ours)
+            os.close(its)
 
     @property
     def set_up(self) -> bool:
@@ -77,6 +90,24 @@ def test_without_a_stamp_or_after_a_move_it_is_set_up(checkout: Checkout, tmp_pa
     checkout.root = moved
     checkout.run("status")
     assert checkout.set_up
+
+
+@pytest.mark.parametrize("name", ["index.html", "src/pages/sources/tools.tsx", "src/ui", "public/theme.js"])
+def test_a_web_ui_older_than_its_sources_is_told_of_and_not_built(checkout: Checkout, name: str) -> None:
+    built = checkout.root / "src/executor/surfaces/web/static/index.html"
+    for file in (built, checkout.root / "web" / name / "file"):
+        file.parent.mkdir(parents=True)
+        file.touch()
+    source = checkout.root / "web" / name
+    for path in (checkout.root / "web").rglob("*"):
+        os.utime(path, (1, 1))
+    assert checkout.told("status") == ""
+    os.utime(source, (built.stat().st_mtime + 10,) * 2)
+    assert "scripts/setup" in checkout.told("status")
+    assert checkout.run("status")  # and nothing is said where nobody reads
+    assert not checkout.set_up
+    built.unlink()
+    assert checkout.told("status") == ""
 
 
 def test_the_scripts_are_valid_shell() -> None:

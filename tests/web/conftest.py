@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,26 +12,34 @@ import pytest
 from playwright import sync_api
 
 from executor.surfaces.web.files import Files
+from tests.api import identities
 from tests.api.serving import Daemon, running_daemon, running_upstream
 from tests.web import hostile as hostile_api
+from tests.web.views import View, settled
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = ("--no-sandbox", "--disable-background-networking", "--disable-component-update", "--no-first-run")
 Open = Callable[..., Any]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Not for longer than a module: while it is open, an event loop of its own runs in this thread."""
+@contextmanager
+def chromium(**options: Any) -> Iterator[Any]:
     program = next(filter(None, map(shutil.which, NAMES)), None)
     if program is None:
         pytest.skip("there is no chromium: `apt-get install chromium`")
     if not Files().is_built:
         pytest.skip("the web UI is not built: `scripts/setup`")
     with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=list(ARGUMENTS))
+        started = playwright.chromium.launch(executable_path=program, args=list(ARGUMENTS), **options)
         yield started
         started.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Not for longer than a module: while it is open, an event loop of its own runs in this thread."""
+    with chromium() as started:
+        yield started
 
 
 @pytest.fixture(scope="package")
@@ -76,10 +85,7 @@ def visit(browser: Any, daemon: Daemon, also_asked: tuple[str, ...]) -> Iterator
             context.set_default_timeout(15_000)
             if signed_in:
                 sign_in(context, daemon)
-        page = context.new_page()
-        page.on("console", lambda message: note(message, complaints))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: check_request(request, (daemon.url, *also_asked), complaints))
+        page = watched(context.new_page(), (daemon.url, *also_asked), complaints)
         page.goto(path)
         return page
 
@@ -89,12 +95,17 @@ def visit(browser: Any, daemon: Daemon, also_asked: tuple[str, ...]) -> Iterator
     assert complaints == []
 
 
+def watched(page: Any, asked: tuple[str, ...], complaints: list[str]) -> Any:
+    page.on("console", lambda message: note(message, complaints))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: check_request(request, asked, complaints))
+    return page
+
+
 def sign_in(context: Any, daemon: Daemon) -> None:
-    link = daemon.post("/v1/auth/links").json["url"]
-    page = context.new_page()
-    page.goto(link)
-    page.wait_for_url(lambda url: "sign-in" not in url)
-    page.close()
+    """Without a page: that a page can do it is tried in test_sign_in.py. Each context has a session of its own."""
+    name, _, value = identities.signed_in(daemon).cookie.partition("=")
+    context.add_cookies([{"name": name, "value": value, "url": daemon.url, "httpOnly": True, "sameSite": "Strict"}])
 
 
 def note(message: Any, complaints: list[str]) -> None:
@@ -111,6 +122,43 @@ def check_request(request: Any, asked: tuple[str, ...], complaints: list[str]) -
     """No host but the daemon's own is ever asked."""
     if not request.url.startswith((*asked, "data:", "blob:")):
         complaints.append(f"a request to another host: {request.url}")
+
+
+class Audience:
+    """Whoever looks at views, one context for each kind of place, kept open: a new one for each would cost seconds."""
+
+    def __init__(self, browser: Any, daemon: Daemon, names: dict[str, str]) -> None:
+        self._browser, self._daemon, self._names = browser, daemon, names
+        self._pages: dict[str, Any] = {}
+        self.complaints: list[str] = []
+
+    def open(self, view: View) -> Any:
+        """The view as it is once everything has come and the person has done what belongs to it."""
+        self.complaints.clear()
+        page = self._pages.get(view.place) or self._enter(view.place)
+        page.set_viewport_size({"width": 1200, "height": 720})
+        page.emulate_media(color_scheme="light", reduced_motion="reduce")
+        page.goto(view.path.format(**self._names))
+        settled(page)
+        if view.act:
+            view.act(page, self._names)
+            settled(page)
+        return page
+
+    def leave(self) -> None:
+        for page in self._pages.values():
+            page.context.close()
+
+    def _enter(self, place: str) -> Any:
+        context = self._browser.new_context(base_url=self._daemon.url)
+        context.set_default_timeout(15_000)
+        if place != "outside":
+            sign_in(context, self._daemon)
+        if place == "empty":
+            chosen = f"localStorage.setItem('executor.workspace', '{self._names['empty']}')"
+            context.add_init_script(chosen)
+        self._pages[place] = watched(context.new_page(), (self._daemon.url,), self.complaints)
+        return self._pages[place]
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,8 @@ from types import ModuleType
 
 import pytest
 
+from executor.surfaces.web.files import Files
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -75,3 +77,22 @@ def test_it_is_left_out_when_asked_and_where_its_sources_are_not(
     assert not module.WebBuild(tmp_path / "elsewhere").is_stale()
     monkeypatch.setenv("EXECUTOR_SKIP_WEB", "1")
     assert not module.WebBuild(checkout).is_stale()
+
+
+def packed(target: str) -> set[str]:
+    """What a distribution of this checkout would hold; nothing is built or written."""
+    builders = pytest.importorskip(f"hatchling.builders.{target}")
+    builder = getattr(builders, f"{target.title()}Builder")(str(ROOT))
+    return {file.distribution_path for file in builder.recurse_included_files()}
+
+
+def test_a_wheel_holds_the_built_ui_and_a_source_distribution_what_it_is_built_from_too() -> None:
+    if not Files().is_built:
+        pytest.skip("the web UI is not built: `scripts/setup`")
+    wheel, source = packed("wheel"), packed("sdist")
+    built = {f"executor/surfaces/web/static/{name}" for name in ("index.html", "theme.js", "favicon.svg")}
+    assert built <= wheel
+    assert any(name.startswith("executor/surfaces/web/static/assets/") for name in wheel)
+    assert {f"src/{name}" for name in built} <= source
+    assert {"web/package.json", "web/package-lock.json", "web/src/main.tsx", "hatch_web.py"} <= source
+    assert not any("node_modules" in name for name in wheel | source)

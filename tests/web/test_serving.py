@@ -16,7 +16,8 @@ from tests.api.serving import Daemon
 
 WANTED = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
-    "font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+    "font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
 )
 
 
@@ -42,6 +43,9 @@ def test_every_address_of_the_ui_gets_its_page_and_nothing_keeps_it(daemon: Daem
         assert answer.headers["x-frame-options"] == "DENY"
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["cross-origin-opener-policy"] == "same-origin"
+        assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+        assert {"camera=()", "geolocation=()", "payment=()"} <= set(answer.headers["permissions-policy"].split(", "))
         assert "script-src 'self'" in answer.headers["content-security-policy"]
 
 

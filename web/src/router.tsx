@@ -68,7 +68,7 @@ const routes = [
     ...under,
     path: "/sources/$id",
     component: lazyRouteComponent(() => import("@/pages/sources/source"), "SourcePage"),
-    validateSearch: texts("tool", "q", "tab", "view", "at"),
+    validateSearch: texts("tool", "q", "tab", "view", "at", "args"),
   }),
   createRoute({
     ...under,

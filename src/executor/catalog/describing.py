@@ -138,7 +138,9 @@ def read(
     arguments = None if wish.types or wish.part else example(tool, strict, given, accepts, fits_pattern)
     shown = None if arguments is None else call(tool.path, arguments, wish.language)
     told = description(tool, source, known, shown, wish)
-    return {**told, **schemas(c, workspace_id, tool)} if wish.schemas else told
+    if not wish.schemas:
+        return told
+    return {**told, **schemas(c, workspace_id, tool), "exampleArguments": arguments}
 
 
 def schemas(c: Connection, workspace_id: str, tool: Tool) -> dict[str, Any]:
@@ -156,7 +158,10 @@ def of_builtin(tool: Tool, validator: Validator, source: str, wish: Wish) -> dic
     arguments = example(tool, tool.input_schema, {}, accepts, fits_pattern)
     shown = None if arguments is None else call(tool.path, arguments, wish.language)
     told = description(tool, source, {}, shown, wish)
-    return {**told, "inputSchema": tool.input_schema, "outputSchema": tool.output_schema} if wish.schemas else told
+    if not wish.schemas:
+        return told
+    own = {"inputSchema": tool.input_schema, "outputSchema": tool.output_schema}
+    return {**told, **own, "exampleArguments": arguments}
 
 
 @lru_cache(2_000)

@@ -48,9 +48,10 @@ def examine(environ: Mapping[str, str] = os.environ) -> list[Check]:
         return [*checks, Check("configuration", "failure", error.message, error.hint)]
     from executor.daemon.probe import check_sandbox, check_wasm
     from executor.daemon.survey import check_runtimes
+    from executor.daemon.webui import check_web
 
     sandbox = [check_wasm(), *check_sandbox(), *check_runtimes(settings)]
-    return [*checks, *examine_place(settings), *sandbox, *check_checkers()]
+    return [*checks, *examine_place(settings), *sandbox, *check_checkers(), check_web()]
 
 
 def examine_place(settings: Settings) -> list[Check]:
@@ -64,14 +65,16 @@ async def daemon_checks(executor: Executor) -> list[dict[str, str]]:
 
     from executor.daemon.probe import check_sandbox, check_wasm
     from executor.daemon.survey import check_runtimes
+    from executor.daemon.webui import check_web
 
-    place, sandbox, runtimes, checkers = await asyncio.gather(
+    place, sandbox, runtimes, checkers, web = await asyncio.gather(
         asyncio.to_thread(examine_place, executor.settings),
         asyncio.to_thread(check_sandbox),
         asyncio.to_thread(check_runtimes, executor.settings),
         asyncio.to_thread(check_checkers),
+        asyncio.to_thread(check_web),
     )
-    checks = [check_python(), check_variables(os.environ), *place, check_wasm(), *sandbox, *runtimes, *checkers]
+    checks = [check_python(), check_variables(os.environ), *place, check_wasm(), *sandbox, *runtimes, *checkers, web]
     return [check.to_dict() for check in checks]
 
 

@@ -13,7 +13,7 @@ from executor.model.execution import Call
 from executor.model.ids import now_ms
 from executor.storage.prepared import Prepared
 from executor.storage.rows import dump, load
-from executor.storage.tables import calls
+from executor.storage.tables import artifacts, calls
 
 PREVIEW = 160
 _insert = Prepared(sa.insert(calls), columns=[column.name for column in calls.c])
@@ -98,8 +98,10 @@ def one(c: Connection, workspace_id: str, execution_id: str, seq: int) -> Call |
 def heads(c: Connection, workspace_id: str, execution_id: str) -> list[Head]:
     """Every call without what was sent and answered: of that only the beginning and the size are read."""
     columns = [column for column in calls.c if column.name not in ("arguments", "result")]
-    begin, size = sa.func.substr(calls.c.arguments, 1, PREVIEW), sa.func.length(calls.c.result)
+    begin = sa.func.substr(calls.c.arguments, 1, PREVIEW)
+    size = sa.func.coalesce(sa.func.length(calls.c.result), artifacts.c.size)
     query = sa.select(*columns, begin.label("arguments"), sa.null().label("result"), size.label("size"))
+    query = query.outerjoin(artifacts, artifacts.c.id == calls.c.artifact_id)
     mine = (calls.c.execution_id == execution_id, calls.c.workspace_id == workspace_id)
     return [Head(_call(row), row.size) for row in c.execute(query.where(*mine).order_by(calls.c.seq))]
 

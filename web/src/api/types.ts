@@ -48,6 +48,7 @@ export type Tool = {
   signature: string;
   deprecated: boolean;
   inputSchema?: unknown;
+  exampleArguments?: object | null;
   outputSchema?: unknown;
 };
 

@@ -6,7 +6,21 @@ const LONG = 400;
 const MANY = 50;
 
 /** A JSON value that people can read. Everything in it may come from a stranger, so all of it is text. */
-export function Tree({ value, label = "value" }: { value: unknown; label?: string }) {
+export function Tree({
+  value,
+  label = "value",
+  bounded = false,
+}: {
+  value: unknown;
+  label?: string;
+  bounded?: boolean;
+}) {
+  if (bounded)
+    return (
+      <section aria-label="Scrollable value" tabIndex={0} className="max-h-96 overflow-y-auto rounded-lg">
+        <Tree value={value} label={label} />
+      </section>
+    );
   return (
     <div className="group relative min-w-0 overflow-x-auto rounded-lg border border-line bg-raised/60 px-3 py-2 font-mono text-xs leading-5">
       <div className="absolute top-1 right-1">

@@ -14,7 +14,7 @@ from executor.daemon.executor import Executor
 from executor.errors import Forbidden
 from executor.model.tenancy import Actor, Permission
 from executor.surfaces.api.guard import ACTOR
-from executor.surfaces.api.parameters import known_names, refuse_unknown
+from executor.surfaces.api.parameters import names_of, refuse_unknown
 from executor.surfaces.body import StrictRequest
 from executor.surfaces.waiting import Held
 
@@ -74,7 +74,7 @@ class EdgeRoute(APIRoute):
         if not hasattr(self.endpoint, "needs"):
             raise TypeError(f"{self.path} does not say what it needs")
         any_of = self.needs
-        known = set(known_names(self.dependant.query_params))
+        known = frozenset(names_of(self.dependant.query_params))
         # What is not in the document is called by other services, which may add what they like.
         strict = self.include_in_schema
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
-from typing import Any
 
+from fastapi._compat import ModelField
 from pydantic import BaseModel
 from starlette.requests import Request
 
 from executor.errors import InvalidRequest
 
 
-def known_names(fields: Iterable[Any]) -> Iterator[str]:
-    """A route may take its parameters one by one, or all of them as one model."""
+def names_of(fields: Iterable[ModelField]) -> Iterator[str]:
+    """The names that a route takes; those of a model stand for it."""
     for field in fields:
-        annotation = field.field_info.annotation
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            yield from (one.alias or name for name, one in annotation.model_fields.items())
+        shape = field.field_info.annotation
+        if isinstance(shape, type) and issubclass(shape, BaseModel):
+            yield from (one.alias or name for name, one in shape.model_fields.items())
         else:
             yield field.alias
 

@@ -36,7 +36,7 @@ executor approvals approve ID</pre>
 
 
 def policy(*, styles: str = "'self'") -> str:
-    """No inline script or style, and no other host, for anything."""
+    """No inline script or style, no other host, for anything; and nothing that makes markup or code of a text works."""
     return "; ".join(
         (
             "default-src 'none'",
@@ -48,13 +48,22 @@ def policy(*, styles: str = "'self'") -> str:
             "frame-ancestors 'none'",
             "base-uri 'none'",
             "form-action 'self'",
+            "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
         )
     )
 
 
 POLICY = policy()
 UNBUILT_POLICY = policy(styles=f"'sha256-{base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()}'")
-PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
+PERMISSIONS = ", ".join(
+    f"{name}=()"
+    for name in (
+        *("accelerometer", "autoplay", "camera", "display-capture", "encrypted-media", "fullscreen", "geolocation"),
+        *("gyroscope", "hid", "magnetometer", "microphone", "midi", "payment", "picture-in-picture"),
+        *("publickey-credentials-get", "screen-wake-lock", "serial", "usb", "xr-spatial-tracking"),
+    )
+)
 
 
 class Pages:

@@ -63,7 +63,7 @@ function Value({ kept }: { kept: Artifact }) {
 }
 
 function Shown({ value }: { value: unknown }) {
-  if (typeof value !== "string") return <Tree value={value ?? null} label="preview" />;
+  if (typeof value !== "string") return <Tree value={value ?? null} label="preview" bounded />;
   return (
     <section
       aria-label="Text"

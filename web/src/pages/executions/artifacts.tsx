@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { Download, Trash2 } from "lucide-react";
+import { ChevronRight, Download, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { remove } from "@/api/client";
 import type { Artifact, Execution } from "@/api/types";
@@ -59,11 +59,12 @@ function Row({ kept, only }: { kept: Artifact; only: boolean }) {
   const [open, setOpen] = useState(only);
   return (
     <li>
-      <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <details className="group" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary className="flex flex-wrap items-center gap-2 py-2 text-sm">
+          <ChevronRight size={14} aria-hidden="true" className="shrink-0 text-dim group-open:rotate-90" />
           <code className="min-w-0 break-words font-mono text-xs">{visible(kept.name)}</code>
           <Badge>{visible(kept.mediaType)}</Badge>
-          <span className="text-dim text-xs">{kept.call === null ? "the result" : `of call ${kept.call}`}</span>
+          <span className="text-dim text-xs">{place(kept)}</span>
           <span className="ml-auto text-dim text-xs tabular-nums">{size(kept.size)}</span>
         </summary>
         {open && (
@@ -75,6 +76,12 @@ function Row({ kept, only }: { kept: Artifact; only: boolean }) {
       </details>
     </li>
   );
+}
+
+function place(kept: Artifact): string {
+  const file = kept.mediaType !== "application/json" && kept.mediaType !== "text/plain";
+  if (kept.call === null) return file ? "a file in the result" : "the result";
+  return file ? `a file in the result of call ${kept.call}` : `the result of call ${kept.call}`;
 }
 
 function Acts({ kept }: { kept: Artifact }) {
@@ -121,8 +128,7 @@ function Delete({ kept }: { kept: Artifact }) {
 }
 
 /** Beside a result that is only a preview: how large the whole is, and where. */
-export function Kept({ execution }: { execution: Execution }) {
-  const kept = execution.artifact;
+export function Kept({ kept }: { kept: Artifact | null | undefined }) {
   if (!kept) return null;
   if (kept.deletedAt) return <p className="mb-1.5 text-dim text-sm">The result was kept, and has been deleted.</p>;
   const first = kept.cut[0];
@@ -135,7 +141,7 @@ export function Kept({ execution }: { execution: Execution }) {
       </span>
       <Link
         to="/executions/$id"
-        params={{ id: execution.executionId }}
+        params={{ id: kept.executionId }}
         search={{ tab: "artifacts" }}
         className="text-accent underline"
       >

@@ -12,6 +12,7 @@ import { Command } from "@/ui/copy";
 import { type Fact, Facts } from "@/ui/facts";
 import { Loaded } from "@/ui/states";
 import { Tree } from "@/ui/tree";
+import { Kept } from "./artifacts";
 import { namedIn } from "./lines";
 import { type CallHead, type Decided, questions, whole } from "./queries";
 import { Settled } from "./settled";
@@ -103,7 +104,10 @@ function Exchange({ call }: { call: Call }) {
       ) : (
         <Part title="Result">
           {call.state === "succeeded" ? (
-            <Tree value={call.result ?? null} label="result" />
+            <>
+              <Kept kept={call.artifact} />
+              <Tree value={call.result ?? null} label="result" bounded={Boolean(call.artifact)} />
+            </>
           ) : (
             <p className="text-dim text-sm">There is none yet.</p>
           )}

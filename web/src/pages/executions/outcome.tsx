@@ -22,8 +22,8 @@ export function Result({ execution }: { execution: Execution }) {
   return (
     <section aria-label="Result">
       <h2 className="mb-1.5 font-medium text-sm">Result</h2>
-      <Kept execution={execution} />
-      <Tree value={execution.result} label="result" />
+      <Kept kept={execution.artifact} />
+      <Tree value={execution.result} label="result" bounded={Boolean(execution.artifact)} />
     </section>
   );
 }

@@ -28,13 +28,14 @@ export const listed = (filters: Filters, minute: number) =>
 export const shown = (id: string) =>
   queryOptions({
     queryKey: ["execution", id, "page"],
-    queryFn: ({ signal }) => get<Execution>(`${of(id)}${query({ include: "code,heads" })}`, signal),
+    queryFn: ({ signal }) => get<Execution>(`${of(id)}${query({ include: "code,heads", result: "preview" })}`, signal),
   });
 
 export const whole = (id: string, seq: number) =>
   queryOptions({
     queryKey: ["execution", id, "call", seq],
-    queryFn: async ({ signal }) => (await get<{ items: Call[] }>(`${of(id)}/calls${query({ seq })}`, signal)).items[0],
+    queryFn: async ({ signal }) =>
+      (await get<{ items: Call[] }>(`${of(id)}/calls${query({ seq, result: "preview" })}`, signal)).items[0],
     placeholderData: undefined,
   });
 

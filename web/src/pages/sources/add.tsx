@@ -4,6 +4,7 @@ import { useState } from "react";
 import { post } from "@/api/client";
 import { source } from "@/api/queries";
 import type { Probe } from "@/api/types";
+import { quoted } from "@/text/code";
 import { Page, Section } from "@/ui/page";
 import { Loaded } from "@/ui/states";
 import { Failed } from "./failed";
@@ -37,7 +38,10 @@ function Find() {
   const given = useSearch({ from: "/shell/sources/add" });
   const navigate = useNavigate({ from: "/sources/add" });
   const [wish, setWish] = useState<Wish | null>(null);
-  const probe = useMutation({ mutationFn: (wanted: Wish) => post<Probe>("/v1/sources/probe", wanted) });
+  const probe = useMutation({
+    mutationFn: async (wanted: Wish) =>
+      wanted.command ? ofCommand(wanted.command) : await post<Probe>("/v1/sources/probe", wanted),
+  });
   const look = (wanted: Wish) => {
     setWish(wanted);
     probe.mutate(wanted);
@@ -53,6 +57,12 @@ function Find() {
       {!probe.data && <Templates onChoose={(template) => look({ location: template.id })} />}
     </>
   );
+}
+
+/** Nothing can be found out about a command without running it, and nobody has agreed to that yet. */
+function ofCommand(command: string[]): Probe {
+  const unknown = { name: null, namespace: null, baseUrl: null, note: null, auth: [] };
+  return { ...unknown, kind: "mcp", location: command.map(quoted).join(" "), transport: "stdio" };
 }
 
 function Connected({ id }: { id: string }) {

@@ -9,6 +9,7 @@ import { Command } from "@/ui/copy";
 import { Choice } from "@/ui/field";
 import { Empty, Loaded } from "@/ui/states";
 import { Ago } from "@/ui/time";
+import { firstLine } from "./description";
 import { type Changes, changes, type ToolChange } from "./queries";
 
 const SIGNS: Record<ToolChange["change"], [Tone, string]> = {
@@ -121,7 +122,7 @@ function Item({ item }: { item: ToolChange }) {
         <EffectBadge effect={item.effect} />
       </div>
       {item.differences.length === 0 && item.description && (
-        <p className="mt-1 line-clamp-2 text-dim text-xs">{visible(item.description)}</p>
+        <p className="mt-1 line-clamp-2 text-dim text-xs">{visible(firstLine(item.description))}</p>
       )}
       {item.differences.length > 0 && <Differences item={item} />}
     </li>

@@ -71,6 +71,10 @@ function Known({ connection }: { connection: Connection }) {
   );
 }
 
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 function Give({ source, ways }: { source: Source; ways: Way[] }) {
   const [at, setAt] = useState(0);
   const client = useQueryClient();
@@ -116,7 +120,7 @@ function Give({ source, ways }: { source: Source; ways: Way[] }) {
         <TextField
           key={input.name}
           name={input.name}
-          label={visible(input.label)}
+          label={capital(visible(input.label))}
           type={input.secret ? "password" : "text"}
           autoComplete={input.secret ? "new-password" : "off"}
           required

@@ -23,6 +23,11 @@ export function Description({ text }: { text: string }) {
   );
 }
 
+/** For where there is room for one line only. */
+export function firstLine(text: string): string {
+  return text.trimStart().split("\n", 1)[0]?.slice(0, 200) ?? "";
+}
+
 const ITEM = /^\s*(?:[-*•]|\d+[.)])\s+/;
 
 function blocks(text: string): string[][] {

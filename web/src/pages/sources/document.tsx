@@ -4,6 +4,7 @@ import { Download } from "lucide-react";
 import { useEffect, useMemo, useRef } from "react";
 import type { Source } from "@/api/types";
 import { command } from "@/text/code";
+import { size } from "@/text/size";
 import { visible } from "@/text/visible";
 import { Button } from "@/ui/button";
 import { Command } from "@/ui/copy";
@@ -42,7 +43,7 @@ export function RawDocument({ source }: { source: Source }) {
     <section aria-label="Document" className="card min-w-0 p-4">
       <div className="mb-3 flex flex-wrap items-center gap-x-3 gap-y-2 text-dim text-sm">
         <span>
-          {first.mediaType} · {bytes(first.size)} · read <Ago at={first.readAt} />
+          {first.mediaType} · {size(first.size)} · read <Ago at={first.readAt} />
         </span>
         <span className="ml-auto">
           <Save source={source} mediaType={first.mediaType} />
@@ -100,7 +101,7 @@ function Lines({ pages, more }: { pages: Part[]; more: (() => unknown) | undefin
       </section>
       <p role="status" className="mt-1.5 text-dim text-xs">
         {formatted ? "Laid out for reading; the download is as it came." : ""}
-        {read < whole ? `${bytes(read)} of ${bytes(whole)} are here; more comes as you scroll.` : ""}
+        {read < whole ? `${size(read)} of ${size(whole)} are here; more comes as you scroll.` : ""}
       </p>
     </>
   );
@@ -124,9 +125,4 @@ function Save({ source, mediaType }: { source: Source; mediaType: string }) {
       <Download size={13} aria-hidden="true" /> Download
     </Button>
   );
-}
-
-export function bytes(count: number): string {
-  if (count < 1000) return `${count} bytes`;
-  return count < 1_000_000 ? `${(count / 1000).toFixed(0)} kB` : `${(count / 1_000_000).toFixed(1)} MB`;
 }

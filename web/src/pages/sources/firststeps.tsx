@@ -5,16 +5,18 @@ import { executions, interactions } from "@/api/queries";
 import type { Source } from "@/api/types";
 import { looks } from "@/ui/button";
 
+const REFUND = { id: "inv_1001", amount: 5, reason: "Late delivery" };
+
 /** From an empty page to a first call, and to one that asks. It goes when something else is connected. */
 export function FirstSteps({ source }: { source: Source }) {
   const ran = (useQuery(executions(undefined, undefined)).data?.items.length ?? 0) > 0;
   const asked = (useQuery(interactions()).data?.items.length ?? 0) > 0;
   const name = source.namespace;
-  const link = (tool: string, text: string, first: boolean) => (
+  const link = (tool: string, text: string, first: boolean, args?: object) => (
     <Link
       to="/sources/$id"
       params={{ id: name }}
-      search={{ tool: `${name}.${tool}`, tab: "try" }}
+      search={{ tool: `${name}.${tool}`, tab: "try", args: args && JSON.stringify(args) }}
       className={looks(first ? "primary" : "plain", "small")}
     >
       {text}
@@ -36,7 +38,7 @@ export function FirstSteps({ source }: { source: Source }) {
           done={asked}
           number={2}
           title="Make one that asks"
-          act={link("refunds.createRefund", "Refund an invoice", ran && !asked)}
+          act={link("refunds.createRefund", "Refund an invoice", ran && !asked, REFUND)}
         >
           A write: it waits until you have seen exactly what it would do.
         </Step>

@@ -3,6 +3,7 @@ import { visible } from "@/text/visible";
 import { EffectBadge } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { Skeleton, Trouble } from "@/ui/states";
+import { firstLine } from "./description";
 import { follow, useProgress } from "./follow";
 import type { Preview } from "./queries";
 import { Working } from "./working";
@@ -79,7 +80,7 @@ function Shown({ preview }: { preview: Preview }) {
           {preview.tools.map((tool) => (
             <li key={tool.path} className="flex min-w-0 items-baseline gap-2 px-3 py-1 text-xs odd:bg-raised/50">
               <code className="max-w-[60%] shrink-0 truncate font-mono">{visible(tool.path)}</code>
-              <span className="min-w-0 flex-1 truncate text-dim">{visible(tool.description).slice(0, 200)}</span>
+              <span className="min-w-0 flex-1 truncate text-dim">{visible(firstLine(tool.description))}</span>
               {tool.effect !== "read" && <EffectBadge effect={tool.effect} />}
             </li>
           ))}

@@ -33,14 +33,15 @@ export function Review({ probe, wish }: { probe: Probe; wish: Wish }) {
     value: chosen[name],
     onChange: (event: { target: { value: string } }) => setChosen({ ...chosen, [name]: event.target.value }),
   });
-  const asked = { ...wish, location: wish.location ?? "", kind: probe.kind };
+  const asked = requestOf(wish, probe);
+  const own = { placeholder: runs ? "As the server calls itself" : undefined };
   return (
     <Section title="2. Is this it?">
       <form onSubmit={submit} className="space-y-4">
         <Found probe={probe} />
         <div className="grid gap-3 sm:grid-cols-2">
-          <TextField label="Namespace" {...field("namespace")} hint="The first part of every tool's path" />
-          <TextField label="Name" {...field("name")} hint="For people" />
+          <TextField label="Namespace" {...field("namespace")} hint="The first part of every tool's path" {...own} />
+          <TextField label="Name" {...field("name")} hint="For people" {...own} />
           {probe.kind !== "mcp" && probe.kind !== "python" && (
             <TextField label="Where calls are sent" {...field("baseUrl")} />
           )}
@@ -68,7 +69,7 @@ function useConnect(wish: Wish, probe: Probe, consent: boolean, say: (text: stri
   const navigate = useNavigate();
   return useMutation({
     mutationFn: (chosen: Chosen) => {
-      const body = { ...wish, location: wish.location ?? "", kind: probe.kind, consent, ...trimmed(chosen) };
+      const body = { ...requestOf(wish, probe), consent, ...trimmed(chosen) };
       return follow<Source>("/v1/sources", body, say);
     },
     onSuccess: (source) => {
@@ -79,11 +80,16 @@ function useConnect(wish: Wish, probe: Probe, consent: boolean, say: (text: stri
   });
 }
 
+/** Exactly what was found: the address that was given may only have led to it. */
+function requestOf(wish: Wish, probe: Probe) {
+  const given = wish.document !== undefined || wish.command;
+  return { ...wish, location: (given ? wish.location : probe.location) ?? "", kind: probe.kind };
+}
+
 function chosenOf(probe: Probe): Chosen {
   return { namespace: probe.namespace ?? "", name: probe.name ?? "", baseUrl: probe.baseUrl ?? "" };
 }
 
-/** Only what differs from what the source says of itself is fixed. A GraphQL endpoint is its own address. */
 function trimmed({ namespace, name, baseUrl }: Chosen): Chosen {
   return { namespace: namespace.trim(), name: name.trim(), baseUrl: baseUrl.trim() };
 }
@@ -131,7 +137,8 @@ function Found({ probe }: { probe: Probe }) {
         ["Transport", visible(probe.transport ?? "")],
         [
           "Credential",
-          probe.auth.map((one) => `${visible(one.name)} (${visible(one.type)})`).join(", ") || "none is asked for",
+          probe.auth.map((one) => `${visible(one.name)} (${visible(one.type)})`).join(", ") ||
+            (probe.transport === "stdio" ? "" : "none is asked for"),
         ],
         ["Note", visible(probe.note ?? "")],
       ]}

@@ -1,3 +1,4 @@
+import { ChevronRight } from "lucide-react";
 import { useState } from "react";
 import { visible } from "@/text/visible";
 import { Badge } from "@/ui/badge";
@@ -33,7 +34,7 @@ export function SchemaTree({ schema, label }: { schema: unknown; label: string }
 function Fields({ below, root, depth }: { below: Child[]; root: Schema; depth: number }) {
   const [shown, setShown] = useState(MANY);
   return (
-    <ul className={depth > 0 ? "ml-1.5 border-line border-l pl-3" : ""}>
+    <ul className={depth > 0 ? "border-line border-l pl-2" : ""}>
       {below.slice(0, shown).map((child) => (
         <Field key={child.name} child={child} root={root} depth={depth} />
       ))}
@@ -49,18 +50,32 @@ function Fields({ below, root, depth }: { below: Child[]; root: Schema; depth: n
 }
 
 function Field({ child, root, depth }: { child: Child; root: Schema; depth: number }) {
-  const [open, setOpen] = useState(depth < 1);
-  const has = childrenOf(child.schema, root).length > 0;
-  const head = <Head child={child} root={root} />;
-  if (!has) return <li className="py-1 pl-4">{head}</li>;
+  const [open, setOpen] = useState(depth < 1 && child.required);
+  const below = childrenOf(child.schema, root);
+  const name = visible(child.name);
   return (
     <li className="py-1">
-      <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
-        <summary className="list-outside pl-0 marker:text-dim">
-          <div className="-mt-5 pl-4">{head}</div>
-        </summary>
-        {open && <Fields below={childrenOf(child.schema, root)} root={root} depth={depth + 1} />}
-      </details>
+      <div className="flex items-start gap-1">
+        {below.length > 0 ? (
+          <button
+            type="button"
+            aria-expanded={open}
+            aria-label={`Fields of ${name}`}
+            onClick={() => setOpen(!open)}
+            className="mt-px flex size-4 shrink-0 items-center justify-center rounded text-dim hover:bg-raised"
+          >
+            <ChevronRight size={12} aria-hidden="true" className={open ? "rotate-90" : ""} />
+          </button>
+        ) : (
+          <span className="w-4 shrink-0" />
+        )}
+        <Head child={child} root={root} />
+      </div>
+      {open && below.length > 0 && (
+        <div className="mt-1 pl-2">
+          <Fields below={below} root={root} depth={depth + 1} />
+        </div>
+      )}
     </li>
   );
 }

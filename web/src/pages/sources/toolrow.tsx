@@ -2,6 +2,7 @@ import { ChevronRight } from "lucide-react";
 import type { KeyboardEvent } from "react";
 import { visible } from "@/text/visible";
 import { EffectBadge } from "@/ui/badge";
+import { firstLine } from "./description";
 import type { Row } from "./rows";
 
 type Props = {
@@ -59,7 +60,7 @@ export function ToolRow({ row, at, current, found, tabbable, onOpen, onTurn, onK
         <span className={`block truncate font-mono text-xs ${tool.deprecated ? "line-through" : ""}`}>
           {visible(row.label)}
         </span>
-        {found && <span className="block truncate text-dim text-xs">{visible(tool.description).slice(0, 200)}</span>}
+        {found && <span className="block truncate text-dim text-xs">{visible(firstLine(tool.description))}</span>}
       </span>
       {tool.effect !== "read" && <EffectBadge effect={tool.effect} />}
     </button>

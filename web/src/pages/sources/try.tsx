@@ -1,4 +1,5 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
+import { useSearch } from "@tanstack/react-router";
 import { type FormEvent, useRef, useState } from "react";
 import { post } from "@/api/client";
 import { execution } from "@/api/queries";
@@ -16,9 +17,12 @@ import { asSchema, resolved } from "./schema";
 
 /** A call through the normal road: rules, approvals, credentials and journal are those of any other. */
 export function TryIt({ tool }: { tool: Tool }) {
+  const { args } = useSearch({ from: "/shell/sources/$id" });
   const root = asSchema(tool.inputSchema);
   const fields = fieldsOf(resolved(root, root));
-  const [drafts, setDrafts] = useState<{ [name: string]: Draft }>(() => initialFields(fields, root));
+  const [drafts, setDrafts] = useState<{ [name: string]: Draft }>(() =>
+    initialFields(fields, root, given(args) ?? tool.exampleArguments ?? {}, Boolean(args)),
+  );
   const [json, setJson] = useState<string | null>(null);
   const [problems, setProblems] = useState<Problems>({});
   const [sent, setSent] = useState("");
@@ -79,6 +83,12 @@ export function TryIt({ tool }: { tool: Tool }) {
       {sent && <Command text={command("call", sent)} />}
     </div>
   );
+}
+
+/** Arguments that the address brings along. */
+function given(args: string | undefined): object | null {
+  const { value } = args ? written(args) : { value: null };
+  return typeof value === "object" && !Array.isArray(value) ? value : null;
 }
 
 function written(text: string): { value: unknown; problems: Problems } {

@@ -61,18 +61,48 @@ export function fieldsOf(schema: Schema): Field[] {
 export function initial(given: Schema, root: Schema, required: boolean, name = "", depth = 0): Draft {
   if (!required) return undefined;
   const shape = shapeOf(given, root, name, depth);
-  if (shape.kind === "object") return initialFields(shape.fields, root, depth + 1);
+  if (shape.kind === "object") return initialFields(shape.fields, root, {}, true, depth + 1);
+  if (shape.kind === "list") return [];
   const example = exampleOf(shape.schema);
-  if (shape.kind === "list") return Array.isArray(example) ? undefined : [];
   if (example === undefined) return shape.kind === "choice" && shape.options.length === 1 ? "0" : "";
-  if (shape.kind === "choice") return String(Math.max(0, shape.options.indexOf(example)));
-  if (shape.kind === "json") return JSON.stringify(example, null, 2);
-  return shape.kind === "text" && shape.input === "datetime-local" ? String(example).slice(0, 16) : String(example);
+  return draftOf(example, shape, root, true, depth);
 }
 
-export function initialFields(fields: Field[], root: Schema, depth = 0): { [name: string]: Draft } {
-  const made = fields.map(
-    ({ name, schema, required }) => [name, initial(schema, root, required, name, depth)] as const,
-  );
+/** `example` are arguments that are accepted, if not `meant`, with the names of fields where nothing better is known. */
+export function initialFields(
+  fields: Field[],
+  root: Schema,
+  example: object,
+  meant = true,
+  depth = 0,
+): { [name: string]: Draft } {
+  const known = example as Record<string, unknown>;
+  const made = fields.map(({ name, schema, required }) => {
+    const has = known[name] !== undefined && (meant || (required && known[name] !== name));
+    const draft = has
+      ? draftOf(known[name], shapeOf(schema, root, name, depth), root, meant, depth)
+      : initial(schema, root, required, name, depth);
+    return [name, draft] as const;
+  });
   return Object.fromEntries(made.filter(([, draft]) => draft !== undefined));
+}
+
+/** A value as it would have been typed. */
+function draftOf(value: unknown, shape: Shape, root: Schema, meant: boolean, depth: number): Draft {
+  switch (shape.kind) {
+    case "choice":
+      return String(Math.max(0, shape.options.indexOf(value)));
+    case "list": {
+      const item = shapeOf(shape.item, root, "", depth + 1);
+      return Array.isArray(value) ? value.map((one) => draftOf(one, item, root, meant, depth + 1)) : [];
+    }
+    case "object":
+      return initialFields(shape.fields, root, typeof value === "object" && value ? value : {}, meant, depth + 1);
+    case "json":
+      return JSON.stringify(value, null, 2);
+    case "text":
+      return shape.input === "datetime-local" ? String(value).slice(0, 16) : String(value);
+    default:
+      return String(value);
+  }
 }

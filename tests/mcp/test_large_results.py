@@ -1,0 +1,73 @@
+"""What an agent is told of a large result: little, and how to get at the rest. In tokens of o200k, measured."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.api.serving import Daemon
+from tests.mcp.conftest import connected, text_of
+from tests.mcp.test_budget import tokens
+
+ROWS = "Array.from({length: 31000}, (_, i) => ({id: i, name: `customer ${i}`, note: 'lorem ipsum '.repeat(10)}))"
+BUDGET = 5_000
+
+
+def seen(result: Any) -> str:
+    """Everything of an answer that a client may put before its model, whichever part it takes."""
+    return text_of(result) + json.dumps(result.structured_content, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_five_megabytes_cost_few_tokens_and_stay_within_reach(daemon: Daemon, mode: str) -> None:
+    async with connected(daemon, mode=mode) as client:
+        result = await client.call_tool("execute", {"code": f"return {ROWS}"})
+        kept = result.structured_content["artifact"]
+        assert kept["size"] > 5_000_000
+        assert tokens(seen(result)) < BUDGET
+        assert "of 31000 items" in text_of(result)
+        assert result.structured_content["result"][0]["name"] == "customer 0"
+        assert not result.is_error
+        code = f'const {{value}} = await tools.executor.artifacts.read({{id: "{kept["id"]}"}})'
+        assert code in text_of(result)
+        again = await client.call_tool("execute", {"code": f"{code}; return value.at(-1).name"})
+        assert text_of(again) == "customer 30999"
+        resumed = await client.call_tool("resume", {"executionId": result.structured_content["executionId"]})
+    assert resumed.structured_content == result.structured_content
+
+
+async def test_python_is_told_in_python_how_to_read_on(daemon: Daemon) -> None:
+    code = 'return [{"id": n, "text": "x" * 100} for n in range(1000)]'
+    async with connected(daemon) as client:
+        result = await client.call_tool("execute", {"code": code, "language": "python"})
+        kept = result.structured_content["artifact"]["id"]
+        line = f'value = (await tools.executor.artifacts.read(id="{kept}"))["value"]'
+        assert line in text_of(result)
+        again = await client.call_tool("execute", {"code": f"{line}\nreturn len(value)", "language": "python"})
+    assert text_of(again) == "1000"
+
+
+async def test_a_file_is_told_by_its_handle_instead_of_its_bytes(daemon: Daemon) -> None:
+    code = "return {contentType: 'application/pdf', base64: btoa('%PDF-1.7 '.repeat(2000))}"
+    async with connected(daemon) as client:
+        result = await client.call_tool("execute", {"code": code})
+    assert tokens(seen(result)) < 1_000
+    assert "18000 bytes of application/pdf, kept as art_" in text_of(result)
+
+
+async def test_a_flood_of_logs_is_cut_everywhere_and_says_so(daemon: Daemon) -> None:
+    code = "for (let i = 0; i < 900; i++) console.log('line ' + i + ' ' + 'y'.repeat(900)); return 1"
+    async with connected(daemon) as client:
+        result = await client.call_tool("execute", {"code": code})
+    assert len(seen(result)) < 25_000
+    assert "more lines: `executor executions logs exec_" in result.structured_content["logs"][-1]["text"]
+
+
+async def test_what_was_deleted_is_told_as_such(daemon: Daemon) -> None:
+    async with connected(daemon) as client:
+        result = await client.call_tool("execute", {"code": "return 'x'.repeat(60000)"})
+        daemon.request("DELETE", f"/v1/artifacts/{result.structured_content['artifact']['id']}")
+        resumed = await client.call_tool("resume", {"executionId": result.structured_content["executionId"]})
+    assert "has been deleted" in text_of(resumed) and resumed.structured_content["result"] is None
