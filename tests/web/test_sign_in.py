@@ -80,7 +80,7 @@ def test_whoever_accepts_an_invitation_sees_only_what_their_role_allows(visit: O
     assert (who["name"], who["role"]) == ("Vera", "viewer")
     page.keyboard.press("Control+k")
     page.get_by_role("combobox").fill("rule")
-    expect(page.get_by_role("option").filter(has_text="New rule")).to_have_count(0)
+    expect(page.get_by_role("option").filter(has_text="Add or change a rule")).to_have_count(0)
     page.keyboard.press("Escape")
     again = visit(address, signed_in=False)
     again.get_by_role("button", name="Accept the invitation").click()
