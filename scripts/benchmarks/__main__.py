@@ -17,6 +17,7 @@ from benchmarks import (
     describe,
     direct,
     languages,
+    large,
     mcp_sources,
     overhead,
     processes,
@@ -34,10 +35,11 @@ from benchmarks.subject import Subject
 
 DIRECT, OVERHEAD, MCP, INDEX, DESCRIBE, LANGUAGES = "direct", "overhead", "mcp", "index", "describe", "languages"
 CHECKING = "checking"
+LARGE = "large"
 SEARCH = "search"
 WEB = "web"
 # These are not taken of a subject alone.
-APART = (DIRECT, OVERHEAD, MCP, INDEX, DESCRIBE, LANGUAGES, CHECKING, SEARCH, WEB)
+APART = (DIRECT, OVERHEAD, MCP, INDEX, DESCRIBE, LANGUAGES, LARGE, CHECKING, SEARCH, WEB)
 
 
 def arguments() -> argparse.Namespace:
@@ -117,6 +119,9 @@ def run(options: argparse.Namespace, folder: Path) -> report.Results:
             collect(results, Ours.name, languages.measure(subjects[0], 40 if options.quick else 200))
             say("languages: the other runtimes by turns")
             collect(results, Ours.name, runtimes.measure(folder / "runtimes", 4 if options.quick else 20))
+        if LARGE in wanted:
+            say("large: a result of 5 MB")
+            collect(results, Ours.name, large.measure(subjects[0], 3 if options.quick else 10))
         if MCP in wanted:
             say("mcp: pooled sources, and the SDK's client")
             collect(results, Ours.name, asyncio.run(mcp_sources.measure(100, 1 if options.quick else 3)))

@@ -16,8 +16,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from benchmarks.measures import Rows
 from benchmarks.series import Series
 
@@ -111,6 +109,8 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
 
 
 def main(size: int, amount: int) -> None:
+    import psutil  # of the development packages, which the other measurements do without
+
     from executor.catalog.search.index import Index
     from executor.catalog.search.keeping import Keeping
     from executor.catalog.search.ranking import search

@@ -14,8 +14,9 @@ import pytest
 from executor.surfaces.web.files import Files
 from executor.surfaces.web.pages import Pages
 from tests.api.serving import Daemon
-from tests.web.conftest import Open, browser, hostile, visit  # noqa: F401 - fixtures
+from tests.web.conftest import Open, also_asked, browser, hostile, visit  # noqa: F401 - fixtures
 from tests.web.hostile import MARKUP
+from tests.web.views import routes
 
 # Each is a way by which a text of others would come alive, had it got into a page; what became of it.
 PLANT = {
@@ -78,7 +79,7 @@ def test_49_a_page_of_another_site_frames_the_approvals(browser: Any, daemon: Da
 
 def test_49_every_page_forbids_framing_and_foreign_code(daemon: Daemon) -> None:
     """surfaces/web/pages.policy: without any one of these directives the attack has a way in."""
-    for path in ("/", "/approvals/int_a", "/connect/int_a", "/sign-in"):
+    for path in (route.replace(":", "") for route in routes()):
         answer = daemon.get(path, role=None)
         policy = answer.headers["content-security-policy"]
         for wanted in (
@@ -88,6 +89,9 @@ def test_49_every_page_forbids_framing_and_foreign_code(daemon: Daemon) -> None:
             assert wanted in policy.split("; "), (path, wanted)
         assert "unsafe" not in policy and "http" not in policy and "*" not in policy
         assert answer.headers["x-frame-options"] == "DENY"
+        assert answer.headers["cross-origin-opener-policy"] == "same-origin"
+        assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+        assert answer.headers["referrer-policy"] == "no-referrer"
 
 
 def test_50_markup_of_a_tool_runs_in_the_page_of_whoever_looks(visit: Open, daemon: Daemon, hostile: str) -> None:  # noqa: F811

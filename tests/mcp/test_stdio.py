@@ -131,3 +131,11 @@ async def test_the_bridge_holds_only_the_agents_token(environment: dict[str, str
     finally:
         (data / "hidden.token").rename(data / "operator.token")
     assert result.structured_content["result"] == 3
+
+
+async def test_a_large_result_is_a_preview_here_too(environment: dict[str, str]) -> None:
+    async with connected(environment) as client:
+        result = await client.call_tool("execute", {"code": "return Array.from({length: 90000}, (_, i) => i)"})
+        again = await client.call_tool("resume", {"executionId": result.structured_content["executionId"]})
+    assert "of 90000 items" in text_of(result) and len(text_of(result)) < 8_000
+    assert again.structured_content == result.structured_content

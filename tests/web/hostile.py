@@ -153,7 +153,7 @@ def set_up(daemon: Daemon) -> Iterator[dict[str, str]]:
             "changed": "evil",
             "locked": "shut",
             "address": f"{address}/locked.json",
-            "outcome": "Error",
+            "outcome": "Result",
             "empty": empty["id"],
             "invitation": invited(daemon),
         }
@@ -162,7 +162,13 @@ def set_up(daemon: Daemon) -> Iterator[dict[str, str]]:
 def named(daemon: Daemon) -> None:
     """What people call things."""
     whole = [{"path": "/note", "test": "equals", "value": MARKUP}]
-    rule = {"pattern": "evil.**", "action": "require_approval", "note": f"{MARKUP} {TURNED}", "conditions": whole}
+    rule: dict[str, Any] = {
+        "pattern": "evil.**",
+        "action": "require_approval",
+        "note": f"{MARKUP} {TURNED}",
+        "conditions": whole,
+    }
+    rule["effect"] = "write"
     made(daemon, "/v1/policies", rule)
     for path in ("/v1/keys", "/v1/agents"):
         made(daemon, path, {"name": MARKUP})
@@ -177,6 +183,7 @@ def ran(daemon: Daemon) -> dict[str, str]:
     denied, paused = daemon.execute(WRITES), daemon.execute(WRITES)
     lacking = daemon.execute("return await tools.shut.hostile.look({})")
     huge, kept = daemon.execute(HUGE), daemon.execute(f"return Array(3000).fill({MARKUP!r})")
+    assert (failed["status"], done["status"]) == ("failed", "completed")
     question = denied["interactions"][0]["id"]
     assert daemon.post(f"/v1/interactions/{question}/deny", {"reason": f"{MARKUP} {TURNED}"}).status == 200
     return {

@@ -82,7 +82,11 @@ def test_a_command_runs_only_after_consent_and_shows_its_tools_first(visit: Open
     page.wait_for_url("**/sources/local", timeout=60_000)
     page.goto("/sources/local?tool=local.peek&tab=try")
     page.get_by_role("button", name="Call it").click()
-    expect(page.get_by_role("region", name="Result")).to_contain_text("seen")
+    expect(page.get_by_role("link", name="Look and decide")).to_be_visible()
+    asked = daemon.get("/v1/interactions?status=pending").json["items"]
+    [question] = [one for one in asked if one["tool"] == "local.peek"]
+    daemon.post(f"/v1/interactions/{question['id']}/approve")
+    expect(page.get_by_role("region", name="Result")).to_contain_text("seen", timeout=30_000)
     daemon.request("DELETE", "/v1/sources/local")
 
 

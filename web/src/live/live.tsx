@@ -1,4 +1,5 @@
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
+import { useRouter } from "@tanstack/react-router";
 import { createContext, type ReactNode, useContext, useEffect, useState } from "react";
 import { whoami } from "@/api/queries";
 import type { LiveEvent } from "@/api/types";
@@ -42,7 +43,8 @@ export function renewal(client: QueryClient) {
   };
   return (event: LiveEvent) => {
     const noun = event.type.split(".")[0] ?? "";
-    for (const key of STALE[noun] ?? []) stale.add(key);
+    // A log line changes nothing that a list shows, and there may be thousands.
+    if (event.type !== "execution.log") for (const key of STALE[noun] ?? []) stale.add(key);
     if (event.executionId) stale.add(`execution ${event.executionId}`).add(`logs ${event.executionId}`);
     const asked = noun === "interaction" ? event.data.id : undefined;
     if (typeof asked === "string") stale.add(`interaction ${asked}`);
@@ -53,6 +55,7 @@ export function renewal(client: QueryClient) {
 
 export function Live({ children }: { children: ReactNode }) {
   const client = useQueryClient();
+  const router = useRouter();
   const [held, setHeld] = useState<Held>(() => ({ connection: "connecting", since: Date.now() }));
   useEffect(() => {
     const ending = new AbortController();
@@ -66,10 +69,10 @@ export function Live({ children }: { children: ReactNode }) {
     };
     const happened = (event: LiveEvent) => {
       renew(event);
-      notifyOf(event);
+      notifyOf(event, (href) => void router.navigate({ href }));
     };
     void follow({ event: happened, connection: told }, ending.signal);
     return () => ending.abort();
-  }, [client]);
+  }, [client, router]);
   return <State.Provider value={held}>{children}</State.Provider>;
 }

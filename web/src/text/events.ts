@@ -1,4 +1,5 @@
 // What happened, as a person would say it. An unknown kind of event is still told, by its type and plain facts.
+import { size } from "./size";
 import { duration } from "./time";
 
 type Data = Record<string, unknown>;
@@ -21,13 +22,8 @@ function failure(data: Data): string {
 }
 
 function took(data: Data): string {
-  const size = typeof data.bytes === "number" ? `, ${sized(data.bytes)}` : "";
-  return typeof data.durationMs === "number" ? ` after ${duration(data.durationMs)}${size}` : size;
-}
-
-function sized(bytes: number): string {
-  if (bytes < 1000) return `${bytes} bytes`;
-  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+  const much = typeof data.bytes === "number" ? `, ${size(data.bytes)}` : "";
+  return typeof data.durationMs === "number" ? ` after ${duration(data.durationMs)}${much}` : much;
 }
 
 const TELLINGS: Record<string, Tell> = {
@@ -39,7 +35,7 @@ const TELLINGS: Record<string, Tell> = {
   },
   "execution.resumed": () => "A decision lets it go on",
   "execution.recovered": () => "Taken up again after the daemon had stopped",
-  "execution.log": ({ level, text: line }) => `Logged ${text(level)}: ${text(line)}`,
+  "execution.log": ({ level, text: line }) => `Logged${level === "log" ? "" : ` ${text(level)}`}: ${text(line)}`,
   "execution.checked": ({ diagnostics }) =>
     `The type check has ${Array.isArray(diagnostics) ? diagnostics.length : "some"} doubts`,
   "execution.completed": () => "Completed",

@@ -15,6 +15,7 @@ export function AuditPage() {
   const filters: Filters = useSearch({ from: "/shell/audit" });
   const navigate = useNavigate({ from: "/audit" });
   const [looked, setLooked] = useState(Date.now);
+  const [checking, setChecking] = useState(false);
   const asked = useQuery(acts(filters, looked));
   const may = useQuery(whoami).data?.permissions.includes("administer");
   const change = (made: Filters) => {
@@ -26,12 +27,19 @@ export function AuditPage() {
       title="Audit"
       about="Who did what, when and from where. Each entry is sealed to the one before it."
       actions={
-        <Button busy={asked.isFetching} onClick={() => asked.refetch()}>
-          Read again
-        </Button>
+        <>
+          <Button busy={asked.isFetching} onClick={() => asked.refetch()}>
+            Read again
+          </Button>
+          {may && (
+            <Button aria-expanded={checking} onClick={() => setChecking(!checking)}>
+              Is it whole?
+            </Button>
+          )}
+        </>
       }
     >
-      {may && <Verify />}
+      {may && checking && <Verify />}
       <AuditFilters filters={filters} onChange={change} seen={asked.data?.items ?? []} />
       <Loaded asked={asked} rows={10}>
         {({ items, next }) => (

@@ -1,7 +1,7 @@
 import { useId } from "react";
 import { AGES } from "@/pages/executions/filters";
-import { Typed } from "@/pages/executions/toolbar";
 import { Choice, TextField } from "@/ui/field";
+import { Typed } from "@/ui/typed";
 import type { AuditEvent, Filters } from "./queries";
 
 const KINDS: [type: string, title: string][] = [

@@ -28,9 +28,7 @@ function Act({ event }: { event: AuditEvent }) {
         <span className="order-3 truncate text-dim text-xs leading-5 md:order-none">
           {event.actor ? visible(event.actor) : event.actorId ? visible(event.actorId) : "Executor itself"}
         </span>
-        <span className="min-w-0 break-words [overflow-wrap:anywhere] md:truncate">
-          {visible(sentence(event.type, event.data))}
-        </span>
+        <span className="min-w-0 break-words [overflow-wrap:anywhere] md:truncate">{visible(told(event))}</span>
         <code className="order-4 truncate text-right font-mono text-dim text-xs leading-5 md:order-none md:text-left">
           {visible(event.type)}
         </code>
@@ -41,6 +39,12 @@ function Act({ event }: { event: AuditEvent }) {
       {open && <Details event={event} />}
     </details>
   );
+}
+
+/** Among other things one must be told that it is an execution that has completed. */
+function told(event: AuditEvent): string {
+  const said = sentence(event.type, event.data);
+  return event.type.startsWith("execution.") ? `Execution ${said.charAt(0).toLowerCase()}${said.slice(1)}` : said;
 }
 
 function Details({ event }: { event: AuditEvent }) {

@@ -87,7 +87,9 @@ function Row({ head, open, onOpen }: { head: CallHead; open: boolean; onOpen: ()
       className={`flex h-full w-full items-center gap-2 rounded-lg px-2 text-left text-sm outline-offset-[-2px] hover:bg-raised ${open ? "bg-accent-soft" : ""}`}
     >
       <span className="w-7 shrink-0 text-right text-dim text-xs tabular-nums">{head.seq}</span>
-      <span className={`mark mark-${seen} inline-flex shrink-0 items-center gap-1 rounded px-1 text-xs`}>
+      <span
+        className={`mark mark-${seen} inline-flex shrink-0 items-center justify-center gap-1 overflow-hidden rounded px-1 text-xs sm:w-28`}
+      >
         <span aria-hidden="true">{SIGNS[seen]}</span>
         <span className="sr-only sm:not-sr-only">{LOOKS[seen]}</span>
       </span>

@@ -11,7 +11,7 @@ import { Acts } from "./acts";
 import { artifactsTab } from "./artifacts";
 import { Calls } from "./calls";
 import { Events } from "./events";
-import { Announced, Head } from "./head";
+import { Announced, Head, toolCalls } from "./head";
 import { Listing } from "./listing";
 import { Log } from "./log";
 import { Result } from "./outcome";
@@ -72,7 +72,7 @@ function Parts({ execution }: { execution: Execution }) {
   const turn = (id: string) =>
     void navigate({ search: (before) => ({ ...before, tab: id }), replace: true, resetScroll: false });
   const tabs = [
-    { id: "calls", title: `Calls (${execution.heads?.length ?? 0})`, content: <Calls execution={execution} /> },
+    { id: "calls", title: `Calls (${toolCalls(execution).length})`, content: <Calls execution={execution} /> },
     { id: "log", title: `Log (${execution.logs.length})`, content: <Log lines={execution.logs} /> },
     { id: "events", title: "Events", content: <Events execution={execution} /> },
     artifactsTab(execution),

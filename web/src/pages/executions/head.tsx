@@ -7,10 +7,14 @@ import { Ago, useNow } from "@/ui/time";
 import type { CallHead } from "./queries";
 import { THROUGH } from "./rows";
 
+export function toolCalls(execution: Execution): CallHead[] {
+  return ((execution.heads ?? []) as CallHead[]).filter((one) => one.kind === "tool");
+}
+
 export function Head({ execution }: { execution: Execution }) {
   const now = useNow();
   const { actor, through, language, runtime } = execution;
-  const calls = ((execution.heads ?? []) as CallHead[]).filter((one) => one.kind === "tool").length;
+  const calls = toolCalls(execution).length;
   return (
     <div className="flex flex-wrap items-center gap-x-4 gap-y-1 text-dim text-sm">
       <StatusBadge status={execution.status} />

@@ -11,19 +11,23 @@ export function Listing({ execution, path }: { execution: Execution; path: strin
   const code = execution.code ?? "";
   const notes = notesOf(execution);
   const named = path ? namedIn(code, path) : [];
-  const marked = useRef<HTMLDivElement>(null);
+  const box = useRef<HTMLElement>(null);
   const first = [...notes.keys()].sort((one, other) => one - other)[0] ?? named[0];
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what is marked moves into sight when that changes
-  useEffect(() => marked.current?.scrollIntoView({ block: "nearest" }), [named.join(), notes.size]);
+  useEffect(() => {
+    // Within the code alone: the page stays where its reader is.
+    const line = box.current?.querySelector<HTMLElement>(`[data-line="${first}"]`);
+    if (box.current && line) box.current.scrollTop = line.offsetTop - box.current.clientHeight / 3;
+  }, [first]);
   return (
     <div className="relative min-w-0 rounded-lg border border-line bg-raised/60">
       <div className="absolute top-1 right-1 z-10 rounded-lg bg-raised">
         <CopyButton text={code} label="Copy the code" />
       </div>
       <section
+        ref={box}
         tabIndex={0}
         aria-label="code"
-        className="max-h-[36rem] overflow-auto whitespace-pre-wrap py-2 pr-9 font-mono text-xs leading-5"
+        className="relative max-h-[36rem] overflow-auto whitespace-pre-wrap py-2 font-mono text-xs leading-5"
       >
         {code.split("\n").map((line, index) => {
           const number = index + 1;
@@ -38,7 +42,7 @@ export function Listing({ execution, path }: { execution: Execution; path: strin
                 : "";
           return (
             // biome-ignore lint/suspicious/noArrayIndexKey: a line is its number
-            <div key={index} ref={number === first ? marked : undefined} data-line={number} className={tone}>
+            <div key={index} data-line={number} className={tone}>
               <div className="flex">
                 <span aria-hidden="true" className="w-10 shrink-0 select-none pr-1 text-right text-dim">
                   {number}
@@ -46,7 +50,7 @@ export function Listing({ execution, path }: { execution: Execution; path: strin
                 <span aria-hidden="true" className="w-4 shrink-0 select-none text-center">
                   {at.length ? (at.some((one) => one.bad) ? "✕" : "!") : calls ? "›" : ""}
                 </span>
-                <code className="min-w-0 break-words">{visible(line, "\t") || " "}</code>
+                <code className="min-w-0 break-words pr-9">{visible(line, "\t") || " "}</code>
               </div>
               {at.map((one) => (
                 <p key={one.text} className={`pr-2 pb-1 pl-14 font-sans ${one.bad ? "text-bad" : "text-warn"}`}>
@@ -71,9 +75,9 @@ function notesOf(execution: Execution): Map<number, Note[]> {
   };
   const error = execution.error as { line?: number; message: string; diagnostics?: Diagnostic[] } | null;
   for (const one of error?.diagnostics ?? execution.diagnostics ?? [])
-    add(one.line, one.message, one.severity === "error");
+    add(one.line, one.hint ? `${one.message} (${one.hint})` : one.message, one.severity === "error");
   if (error && !error.diagnostics?.length) add(error.line, error.message, true);
   return notes;
 }
 
-type Diagnostic = { line: number; message: string; severity: string };
+type Diagnostic = { line: number; message: string; severity: string; hint?: string | null };

@@ -22,6 +22,8 @@ export const listed = (filters: Filters, minute: number) =>
     queryFn: ({ signal }) =>
       get<ExecutionPage>(`/v1/executions${query({ ...asked(filters, minute), limit: READ })}`, signal),
     placeholderData: keepPreviousData,
+    // The calls of those that run are counted anew now and then; everything else comes with the live stream.
+    refetchInterval: ({ state }) => (state.data?.items.some((one) => one.status === "running") ? 2000 : false),
   });
 
 /** Without arguments and results: those of 500 calls would be read anew with every one of them. */
@@ -36,7 +38,6 @@ export const whole = (id: string, seq: number) =>
     queryKey: ["execution", id, "call", seq],
     queryFn: async ({ signal }) =>
       (await get<{ items: Call[] }>(`${of(id)}/calls${query({ seq, result: "preview" })}`, signal)).items[0],
-    placeholderData: undefined,
   });
 
 export const questions = (id: string) =>

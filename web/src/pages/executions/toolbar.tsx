@@ -1,8 +1,9 @@
 import { SlidersHorizontal, X } from "lucide-react";
-import { useEffect, useId, useRef, useState } from "react";
+import { useId, useState } from "react";
 import type { ExecutionSummary } from "@/api/types";
 import { Button } from "@/ui/button";
 import { Choice, TextField } from "@/ui/field";
+import { Typed } from "@/ui/typed";
 import { AGES, count, type Filters, STATES, statuses } from "./filters";
 
 type Props = { filters: Filters; onChange: (made: Filters) => void; seen: ExecutionSummary[] };
@@ -152,46 +153,5 @@ function More({ filters, onChange, seen }: Props) {
         onChange={(event) => onChange({ until: event.target.value || undefined })}
       />
     </div>
-  );
-}
-
-type TypedProps = {
-  label: string;
-  placeholder: string;
-  value: string | undefined;
-  list?: string;
-  onTyped: (text: string | undefined) => void;
-  "data-search"?: boolean;
-};
-
-/** Asks when one stops typing, not with every letter. Escape clears it. */
-export function Typed({ value, onTyped, ...rest }: TypedProps) {
-  const [text, setText] = useState(value ?? "");
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  const told = useRef(value);
-  useEffect(() => {
-    // What comes back from the address is what was typed a moment ago: it must not undo what was typed since.
-    if (value !== told.current) setText(value ?? "");
-    told.current = value;
-  }, [value]);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  const type = (typed: string, pause = 250) => {
-    setText(typed);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => {
-      told.current = typed.trim() || undefined;
-      onTyped(told.current);
-    }, pause);
-  };
-  return (
-    <TextField
-      {...rest}
-      hideLabel={rest["data-search"]}
-      type="search"
-      autoComplete="off"
-      value={text}
-      onChange={(event) => type(event.target.value)}
-      onKeyDown={(event) => event.key === "Escape" && type("", 0)}
-    />
   );
 }

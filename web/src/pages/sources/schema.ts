@@ -121,13 +121,17 @@ function others(schema: Schema): Child {
 /** What else it says about a value, each in a few characters. */
 export function limits(schema: Schema): string[] {
   const found: string[] = [];
-  const say = (text: string, value: unknown) => value !== undefined && found.push(`${text} ${String(value)}`);
+  const say = (text: string, value: unknown, what = "") => {
+    if (value !== undefined) found.push(`${text} ${String(value)}${what}`);
+  };
   say("≥", schema.minimum);
   say(">", schema.exclusiveMinimum);
   say("≤", schema.maximum);
   say("<", schema.exclusiveMaximum);
-  say("at least", schema.minLength ?? schema.minItems);
-  say("at most", schema.maxLength ?? schema.maxItems);
+  say("at least", schema.minLength, " characters");
+  say("at most", schema.maxLength, " characters");
+  say("at least", schema.minItems, " items");
+  say("at most", schema.maxItems, " items");
   say("pattern", schema.pattern);
   return found;
 }

@@ -63,7 +63,9 @@ function parts(call: CallHead, asked: Decided[], from: number, to: number): Part
   let at = from;
   const add = (until: number, kind: Kind) => {
     const end = Math.min(Math.max(until, at), to);
-    if (end > at) made.push({ from: at, to: end, kind });
+    const last = made.at(-1);
+    if (end > at && last?.kind === kind) last.to = end;
+    else if (end > at) made.push({ from: at, to: end, kind });
     at = end;
   };
   const rest: Kind = call.startedAt ? "running" : "waiting";

@@ -1,9 +1,8 @@
-import { type KeyboardEvent, useLayoutEffect, useRef, useState } from "react";
-import { duration } from "@/text/time";
+import { type KeyboardEvent, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { visible } from "@/text/visible";
-import type { Bar } from "./bars";
-import { describe } from "./bars";
-import { place, type Scale, ticks } from "./scale";
+import { Axis } from "./axis";
+import { type Bar, describe } from "./bars";
+import { place, type Scale } from "./scale";
 import { Shape } from "./shape";
 import { useWindow } from "./window";
 
@@ -30,7 +29,7 @@ export function Chart({ bars, scale, zoom, current, onPoint, onOpen }: Props) {
   const lanes = Math.max(...bars.map((bar) => bar.lane)) + 1;
   const room = Math.max(200, seen.width - 8);
   const width = Math.min(WIDEST, Math.max(room, Math.max(room, fullest(bars, lanes) * EACH) * zoom));
-  const drawn = bars.map((bar) => draw(bar, scale, width));
+  const drawn = useMemo(() => bars.map((bar) => draw(bar, scale, width)), [bars, scale, width]);
   const [at, setAt] = useState<number>();
   const held = at ?? current ?? bars[0]?.call.seq;
   const moved = useRef(false);
@@ -126,38 +125,4 @@ function bringIntoSight(box: HTMLElement, target: Drawn): void {
   if (target.top - AXIS < scrollTop || target.top + LANE > scrollTop + clientHeight) {
     box.scrollTop = Math.max(0, target.top - clientHeight / 2);
   }
-}
-
-type AxisProps = { scale: Scale; width: number; from: number; to: number };
-
-function Axis({ scale, width, from, to }: AxisProps) {
-  const at = (time: number) => place(scale, time) * (width - 8);
-  const inSight = (left: number) => left >= from && left <= to;
-  let last = -100;
-  const marks = ticks(scale, width).filter((tick) => {
-    const left = at(tick.at);
-    if (left - last < 56 || left > width - 30) return false;
-    last = left;
-    return inSight(left);
-  });
-  return (
-    <div aria-hidden="true" className="absolute inset-0 text-[0.68rem] text-dim tabular-nums">
-      {marks.map((tick) => (
-        <span key={tick.at} className="absolute inset-y-0 border-line border-l pl-1" style={{ left: at(tick.at) }}>
-          {tick.label}
-        </span>
-      ))}
-      {scale.stretches
-        .filter((one) => one.short)
-        .map((one) => (
-          <span
-            key={one.from}
-            className="absolute inset-y-0 overflow-hidden whitespace-nowrap border-strong border-x border-dashed bg-surface pt-px text-center text-ink"
-            style={{ left: at(one.from), width: Math.max(2, at(one.to) - at(one.from)) }}
-          >
-            ⫽ {duration(one.to - one.from)}
-          </span>
-        ))}
-    </div>
-  );
 }

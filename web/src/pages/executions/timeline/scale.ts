@@ -3,12 +3,11 @@ export type Span = { from: number; to: number };
 export type Stretch = Span & { start: number; size: number; short: boolean };
 export type Scale = { stretches: Stretch[]; size: number; begin: number; end: number };
 
-const LONG = 1000;
+export const LONG = 1000;
 
 export function makeScale(busy: Span[], begin: number, end: number): Scale {
   const merged = merge(busy, begin, end);
-  const worked = merged.reduce((sum, one) => sum + one.to - one.from, 0);
-  const room = Math.max(worked * 0.3, 150);
+  const room = Math.max(drawnWhole(merged, begin, end) * 0.25, 20);
   const stretches: Stretch[] = [];
   let at = begin;
   let size = 0;
@@ -26,6 +25,17 @@ export function makeScale(busy: Span[], begin: number, end: number): Scale {
   }
   add(end, true);
   return { stretches, size: Math.max(size, 1), begin, end };
+}
+
+/** How much time is surely drawn as long as it was: when something ran, and pauses that are no wait. */
+function drawnWhole(busy: Span[], begin: number, end: number): number {
+  let at = begin;
+  let whole = 0;
+  for (const { from, to } of [...busy, { from: end, to: end }]) {
+    whole += to - from + (from - at > LONG ? 0 : from - at);
+    at = to;
+  }
+  return whole;
 }
 
 function merge(spans: Span[], begin: number, end: number): Span[] {

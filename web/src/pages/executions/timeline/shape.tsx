@@ -20,6 +20,7 @@ type Props = {
 export function Shape({ drawn, label, scale, width, held, open, onPoint, onOpen }: Props) {
   const { bar } = drawn;
   const { call } = bar;
+  const waited = bar.parts.some((part) => part.kind === "waiting");
   const at = (time: number) => place(scale, time) * (width - 8) - drawn.left;
   return (
     <button
@@ -53,7 +54,10 @@ export function Shape({ drawn, label, scale, width, held, open, onPoint, onOpen 
         </span>
       )}
       {drawn.width >= 64 && (
-        <span aria-hidden="true" className="mark-text relative min-w-0 truncate rounded-sm px-0.5 font-mono text-ink">
+        <span
+          aria-hidden="true"
+          className={`mark-text relative min-w-0 truncate rounded-sm px-0.5 font-mono text-ink ${waited ? "max-w-3/5" : ""}`}
+        >
           {visible(short(call.path || call.kind))} <span className="font-sans">{duration(bar.to - bar.from)}</span>
         </span>
       )}

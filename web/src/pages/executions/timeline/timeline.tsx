@@ -8,9 +8,9 @@ import { visible } from "@/text/visible";
 import { IconButton } from "@/ui/button";
 import { useNow } from "@/ui/time";
 import { type CallHead, questions, recoveries } from "../queries";
-import { type Bar, describe, LOOKS, type Look, makeBars } from "./bars";
+import { type Bar, describe, LOOKS, type Look, makeBars, type Part } from "./bars";
 import { Chart } from "./chart";
-import { makeScale, type Scale } from "./scale";
+import { LONG, makeScale, type Scale } from "./scale";
 import { SIGNS } from "./sign";
 
 /** The calls of an execution over time; those that ran together lie in lanes of their own. */
@@ -32,11 +32,16 @@ export function Timeline({ execution }: { execution: Execution }) {
       (latest, bar) => Math.max(latest, bar.to),
       Math.max(end, Date.parse(execution.createdAt) + 1),
     );
-    const busy = made.flatMap((bar) => bar.parts.filter((part) => part.kind === "running"));
+    const busy = made.flatMap((bar) => bar.parts.filter(isBusy));
     return { bars: made, scale: makeScale(busy, Date.parse(execution.createdAt), last) };
   }, [calls, asked, events, end, execution.createdAt]);
   if (bars.length === 0) return null;
   return <Drawn key={id} bars={bars} scale={scale} />;
+}
+
+/** What is drawn as long as it was: a short timer too, or it would vanish in what is shortened. */
+function isBusy(part: Part): boolean {
+  return part.kind === "running" || (part.kind === "sleeping" && part.to - part.from <= LONG);
 }
 
 function Drawn({ bars, scale }: { bars: Bar[]; scale: Scale }) {
@@ -91,8 +96,14 @@ function Drawn({ bars, scale }: { bars: Bar[]; scale: Scale }) {
 function summary(bars: Bar[], scale: Scale): string {
   const lanes = Math.max(...bars.map((bar) => bar.lane)) + 1;
   const together = lanes > 1 ? `up to ${lanes} at a time` : "one at a time";
-  const calls = bars.length === 1 ? "One call" : `${bars.length} calls, ${together},`;
-  return `${calls} in ${duration(scale.end - scale.begin)}.`;
+  const timers = bars.filter((bar) => bar.call.kind === "timer").length;
+  const calls = bars.length - timers;
+  const said = [
+    calls === 1 ? "One call" : `${calls} calls`,
+    timers > 0 && (timers === 1 ? "one timer" : `${timers} timers`),
+  ];
+  const many = said.filter(Boolean).join(" and ");
+  return `${many}${bars.length > 1 ? `, ${together},` : ""} in ${duration(scale.end - scale.begin)}.`;
 }
 
 function Legend({ bars }: { bars: Bar[] }) {
@@ -103,7 +114,10 @@ function Legend({ bars }: { bars: Bar[] }) {
     <ul aria-label="What the marks mean" className="flex flex-wrap gap-x-4 gap-y-1 text-dim text-xs">
       {[...counted].map(([look, count]) => (
         <li key={look} className="flex items-center gap-1">
-          <span aria-hidden="true" className={`mark mark-${look} inline-grid size-4 place-items-center rounded`}>
+          <span
+            aria-hidden="true"
+            className={`mark mark-${look} inline-grid h-4 min-w-4 place-items-center rounded px-0.5 leading-none`}
+          >
             {SIGNS[look]}
           </span>
           {count} {LOOKS[look]}
