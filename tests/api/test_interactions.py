@@ -114,3 +114,49 @@ def test_the_approvals_page_is_the_same_for_ids_that_do_not_exist(daemon: Daemon
     unknown = "int_" + "a" * (len(asked(paused)) - 4)
     real, made_up = (daemon.get(f"/approvals/{name}", role=None) for name in (asked(paused), unknown))
     assert real.body.replace(asked(paused).encode(), b"") == made_up.body.replace(unknown.encode(), b"")
+
+
+def test_a_question_names_the_rule_that_asked_and_where_the_code_came_from(daemon: Daemon, shop: list[Any]) -> None:
+    rule = daemon.post("/v1/policies", {"pattern": "shop.**", "action": "require_approval", "effect": "write"}).json
+    view = daemon.execute('await tools.shop.things.createThing({name: "lamp"})')
+    question = daemon.get(f"/v1/interactions/{asked(view)}").json
+    assert (question["policyId"], question["callSeq"]) == (rule["id"], 1)
+    assert question["origin"].startswith("agent_token") and question["origin"].endswith("127.0.0.1")
+    daemon.request("DELETE", f"/v1/policies/{rule['id']}")
+    again = daemon.execute('await tools.shop.things.createThing({name: "lamp"})')
+    assert again["interactions"][0]["policyId"] is None
+
+
+def test_questions_are_counted_and_narrowed_by_actor_and_source(daemon: Daemon, paused: Any) -> None:
+    def page(**wanted: str) -> Any:
+        query = "&".join(f"{name}={value}" for name, value in {"status": "pending", "limit": "1", **wanted}.items())
+        return daemon.get(f"/v1/interactions?{query}").json
+
+    daemon.execute('await tools.shop.things.createThing({name: "rug"})')
+    every = page()
+    assert len(every["items"]) == 1 and every["total"] >= 2
+    assert page(actor="agent", source="shop")["total"] == every["total"]
+    assert page(actor="operator")["total"] == 0
+    assert daemon.get("/v1/interactions?actor=nobody").status == 400
+    one = daemon.get(f"/v1/interactions?executionId={paused['executionId']}").json
+    assert (len(one["items"]), one["total"]) == (1, 1)
+
+
+def test_always_covers_the_very_call_the_tool_or_its_source(daemon: Daemon, paused: Any) -> None:
+    def drafted(covers: str) -> Any:
+        return daemon.get(f"/v1/interactions/{asked(paused)}/rule?covers={covers}").json
+
+    call = drafted("call")["rule"]
+    assert call["conditions"] == [{"path": "", "test": "equals", "value": {"name": "lamp"}}]
+    assert 'when arguments={"name":"lamp"}' in call["text"]
+    source = drafted("source")
+    assert (source["rule"]["pattern"], source["rule"]["effect"]) == ("shop.**", "write")
+    assert drafted("everything")["code"] == "invalid_request"
+    names = ("pattern", "action", "conditions", "note", "level", "effect")
+    given = {"actor": source["rule"]["actorId"], "source": source["rule"]["sourceId"]}
+    body = {"scope": "always", "rule": {**{name: source["rule"][name] for name in names}, **given}}
+    path = f"/v1/interactions/{asked(paused)}/approve"
+    assert daemon.post(path, body).json["code"] == "invalid_request"
+    assert daemon.post(path, {**body, "broader": True}).status == 200
+    [made] = daemon.get("/v1/policies").json["items"]
+    assert daemon.request("DELETE", f"/v1/policies/{made['id']}").status == 204

@@ -150,3 +150,32 @@ def test_whoever_may_not_administer_can_not_touch_a_rule(daemon: Daemon, role: s
     ):
         assert daemon.request(method, path, body, role=role).json["code"] == "forbidden"
     assert daemon.get(f"/v1/policies/{rule['id']}").json["action"] == "deny"
+
+
+def test_the_list_tells_what_each_rule_is_about_and_which_can_never_decide(daemon: Daemon, shop: list[Any]) -> None:
+    wide, dead = add(daemon, "shop.**", "deny"), add(daemon, TOOL, "allow")
+    plain = daemon.get("/v1/policies").json["items"]
+    assert not any("matches" in one for one in plain)
+    first, second = daemon.get("/v1/policies?reach=true").json["items"]
+    assert (first["matches"], first["shadowedBy"]) == (2, None)
+    assert (second["id"], second["matches"], second["shadowedBy"]) == (dead["id"], 1, wide["id"])
+
+
+def test_a_test_tells_what_became_of_every_rule(daemon: Daemon, shop: list[Any]) -> None:
+    add(daemon, "shop.**", "deny", actor="agent")
+    allow = add(daemon, "shop.things.*", "allow", conditions=[NAMED])
+    found = decision(daemon, arguments={"name": "lamp"})
+    assert [(one["verdict"], one["policy"]["id"]) for one in found["rules"]][1] == ("decides", allow["id"])
+    assert found["rules"][0]["why"] == "it is about another actor"
+    other = decision(daemon, arguments={"name": "rug"})
+    assert other["rules"][1]["why"] == '/name="lamp" does not hold'
+
+
+def test_a_simulation_may_leave_rules_out(daemon: Daemon, shop: list[Any]) -> None:
+    only = add(daemon, "shop.**", "allow", level="organization")
+    daemon.execute("await tools.shop.things.createThing({name: 'rug'})")
+    found = daemon.post("/v1/policies/simulate", {"without": [only["id"]], "limit": 1}).json
+    assert [(one["before"]["action"], one["after"]["action"]) for one in found["changed"]] == [
+        ("allow", "require_approval")
+    ]
+    assert daemon.post("/v1/policies/simulate", {"without": ["pol_none"]}).status == 400

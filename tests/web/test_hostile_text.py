@@ -92,7 +92,7 @@ def test_a_hostile_address_is_only_text(visit: Open) -> None:
         f"/executions/{image}?tab={image}&call={image}",
         f"/approvals/{image}?show={image}",
         f"/connect/{image}?error={image}&message={image}",
-        f"/policies?path={image}&edit={image}",
+        f"/policies?path={image}&rule={image}",
         f"/playground?from={image}&language={image}&tool={image}",
         f"/settings?tab={image}",
         f"/sources/add?location=javascript:window.hacked=1&kind={image}",

@@ -14,7 +14,6 @@ from tests.api.serving import Daemon, running_daemon, wait_for
 from tests.sources.openapi.documents import answers, document, json_body
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving
 from tests.web.conftest import Open
-from tests.web.test_accessibility import faults, settled
 
 KEY = "canary-71be-key"
 ADDRESS = {
@@ -329,20 +328,6 @@ def test_an_agent_is_connected_with_the_exact_text_of_its_client(visit: Open, da
     page.get_by_role("link", name="Make a token").click()
     page.wait_for_url("**/settings?tab=keys")
     assert json.dumps(KEY) not in page.content()
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious_in_the_views_of_a_source(
-    visit: Open, store: Upstream, axe_script: Path, scheme: str
-) -> None:
-    page = visit("/", color_scheme=scheme)
-    for path in ("?view=changes", "?view=document", "?q=order", "?tool=store.orders.createOrder&tab=try"):
-        page.goto(f"/sources/store{path}")
-        settled(page)
-        if "try" in path:
-            page.get_by_role("button", name="Give tags").click()
-            page.get_by_role("button", name="Call it").click()
-        assert faults(page, axe_script) == [], path
 
 
 def test_on_a_narrow_screen_tools_detail_and_views_fit(visit: Open, store: Upstream) -> None:

@@ -34,12 +34,13 @@ const invitation = createRoute({
   component: lazyRouteComponent(() => import("@/pages/signin/invitation"), "InvitationPage"),
 });
 const shell = createRoute({ getParentRoute: () => root, id: "shell", component: Shell });
+const questions = texts("show", "actor", "source");
 const under = { getParentRoute: () => shell } as const;
 
 const routes = [
   createRoute({ ...under, path: "/", component: SourcesPage }),
-  createRoute({ ...under, path: "/approvals", component: ApprovalsPage, validateSearch: texts("show") }),
-  createRoute({ ...under, path: "/approvals/$id", component: ApprovalsPage, validateSearch: texts("show") }),
+  createRoute({ ...under, path: "/approvals", component: ApprovalsPage, validateSearch: questions }),
+  createRoute({ ...under, path: "/approvals/$id", component: ApprovalsPage, validateSearch: questions }),
   createRoute({
     ...under,
     path: "/connect/$id",
@@ -79,7 +80,7 @@ const routes = [
     ...under,
     path: "/policies",
     component: lazyRouteComponent(() => import("@/pages/policies/policies"), "PoliciesPage"),
-    validateSearch: texts("path", "edit"),
+    validateSearch: texts("path", "rule"),
   }),
   createRoute({
     ...under,

@@ -13,7 +13,7 @@ from executor.model.interaction import Interaction
 from executor.model.policy import Decision, Level, Policy
 from executor.model.tenancy import Actor, Permission
 from executor.policy.decide import Subject, applies, decide
-from executor.policy.drafts import is_broader, narrowest, text, with_rule
+from executor.policy.drafts import Covers, is_broader, narrowest, text, with_rule
 
 NEEDED: dict[Level, Permission] = {"organization": "manage", "workspace": "administer", "toolkit": "administer"}
 
@@ -32,7 +32,13 @@ class Always:
 
 
 async def draft_rule(
-    door: Door, asked: Interaction, call: Call, pins: Sequence[str] = (), *, given: Policy | None = None
+    door: Door,
+    asked: Interaction,
+    call: Call,
+    pins: Sequence[str] = (),
+    *,
+    covers: Covers = "tool",
+    given: Policy | None = None,
 ) -> Always:
     """The narrowest rule, or the `given` one in its place."""
     tool = await door.find(asked.workspace_id, asked.binding.path)
@@ -45,7 +51,9 @@ async def draft_rule(
     decided = decide(subject, rules.policies)
     asking = next((policy for policy in rules.policies if policy.id == decided.policy_id), None)
     level, owner = (asking.level, asking.owner_id) if asking else ("workspace", asked.workspace_id)
-    rule = given or narrowest(subject, pins, level=level, owner_id=owner)
+    if covers == "source" and tool.source_id == builtins.SOURCE:
+        raise InvalidRequest(f"{tool.path} is of no source", hint="let the rule cover the tool")
+    rule = given or narrowest(subject, pins, level=level, owner_id=owner, covers=covers)
     position = asking.position if asking and asking.level == rule.level else None
     if not applies(rule, subject) or rule.action != "allow":
         raise InvalidRequest(f"the rule {text(rule)} does not allow this call", hint="start from the draft")

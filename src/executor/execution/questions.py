@@ -10,7 +10,7 @@ from typing import Any
 from executor.connections.resolving import Missing
 from executor.errors import ToolError
 from executor.execution import failures
-from executor.execution.door import Admission, Door
+from executor.execution.door import Admission, Door, parse_arguments
 from executor.execution.prompt import ask
 from executor.model.execution import Call, Execution
 from executor.model.ids import now_ms
@@ -66,6 +66,9 @@ class Questions:
         question = ask(kind, call, binding, tool, source, reason, self._ttl_ms)
         if missing is not None:
             question = replace(question, prompt={**question.prompt, "credential": missing.view()})
+        elif kind == "approval":
+            decided = await self._door.decide(self._execution, tool, parse_arguments(call.arguments))
+            question = replace(question, prompt={**question.prompt, "policyId": decided.policy_id})
         self.asked[call.seq] = question
         return question
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import orjson
 
@@ -15,6 +15,8 @@ from executor.policy.conditions import MAX_CONDITIONS, MISSING, parse_condition,
 from executor.policy.decide import Subject, decide, parse_action
 from executor.policy.pattern import parse_pattern
 
+Covers = Literal["call", "tool", "source"]
+WHOLE = ""  # the pointer to all arguments at once
 SIGNS = {"equals": "=", "one_of": " in ", "matches": "~", "at_most": "<=", "at_least": ">="}
 
 
@@ -53,16 +55,22 @@ def draft(
     return Policy("", level, owner_id, 0, pattern, parse_action(action), parsed, actor_id, source_id, effect, note)
 
 
-def narrowest(subject: Subject, pins: Iterable[str] = (), *, level: Level, owner_id: str) -> Policy:
-    """The rule that allows the call and as little else as possible; each pinned argument must stay as it is."""
+def narrowest(
+    subject: Subject, pins: Iterable[str] = (), *, level: Level, owner_id: str, covers: Covers = "tool"
+) -> Policy:
+    """The rule that allows the call and as little else as possible; each pinned argument must stay as it is.
+
+    It `covers` the tool unless said otherwise: only this very `call`, with nothing but these arguments, or all tools
+    of the `source` that have the same effect.
+    """
     conditions = []
-    for pointer in dict.fromkeys(pins):
+    for pointer in dict.fromkeys([WHOLE, *pins] if covers == "call" else pins):
         found = resolve(subject.arguments or {}, pointer)
         if found is MISSING:
             raise InvalidRequest(f"the call has no argument at {pointer!r}", hint="pin one of the arguments shown")
         conditions.append({"path": pointer, "test": "equals", "value": found})
     return draft(
-        subject.path,
+        f"{subject.path.split('.')[0]}.**" if covers == "source" else subject.path,
         "allow",
         conditions,
         level=level,
@@ -91,13 +99,24 @@ def with_rule(policies: Sequence[Policy], rule: Policy, position: int | None) ->
 
 def in_order(policies: Sequence[Policy], ids: Sequence[str]) -> list[Policy]:
     """The rules as they would be with those of one level in this order; a rule of it that is left out is gone."""
+    check_known(policies, ids)
     by_id = {policy.id: policy for policy in policies}
-    if unknown := [one for one in ids if one not in by_id]:
-        raise InvalidRequest(f"there is no policy {unknown[0]!r}", hint="`executor policies list` shows what there is")
     if len(set(ids)) != len(ids) or len({by_id[one].level for one in ids}) > 1:
         raise InvalidRequest("an order names each rule of one level once", hint="give the ids of one level")
     level = by_id[ids[0]].level if ids else "workspace"
     return [*(policy for policy in policies if policy.level != level), *(by_id[one] for one in ids)]
+
+
+def remaining(policies: Sequence[Policy], without: Sequence[str]) -> list[Policy]:
+    """The rules as they would be without some of them."""
+    check_known(policies, without)
+    return [policy for policy in policies if policy.id not in without]
+
+
+def check_known(policies: Sequence[Policy], ids: Sequence[str]) -> None:
+    known = {policy.id for policy in policies}
+    if unknown := [one for one in ids if one not in known]:
+        raise InvalidRequest(f"there is no policy {unknown[0]!r}", hint="`executor policies list` shows what there is")
 
 
 def changes(past: Iterable[Subject], before: Sequence[Policy], after: Sequence[Policy]) -> list[Change]:
@@ -120,4 +139,4 @@ def text(policy: Policy, *, actor: str = "", source: str = "") -> str:
 
 def condition_text(condition: Condition) -> str:
     value = condition.value if condition.test == "matches" else orjson.dumps(condition.value).decode()
-    return f"{condition.path}{SIGNS[condition.test]}{value}"
+    return f"{condition.path or 'arguments'}{SIGNS[condition.test]}{value}"

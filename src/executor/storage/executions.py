@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import asdict, replace
 from functools import lru_cache
 from typing import Any
@@ -129,6 +130,13 @@ def cancel(c: Connection, execution_id: str, failure: Failure) -> bool:
 def get(c: Connection, workspace_id: str, execution_id: str) -> Execution | None:
     row = _get(c, {"key": execution_id, "workspace": workspace_id}).first()
     return from_row(row) if row else None
+
+
+def origins(c: Connection, workspace_id: str, ids: Collection[str]) -> dict[str, str]:
+    """By which credential each was submitted, and from where."""
+    mine = (executions.c.workspace_id == workspace_id, executions.c.id.in_(ids))
+    query = sa.select(executions.c.id, executions.c.origin).where(*mine)
+    return {row.id: row.origin for row in c.execute(query)}
 
 
 def counts(c: Connection, workspace_id: str) -> dict[str, int]:

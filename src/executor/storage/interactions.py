@@ -12,7 +12,7 @@ from executor.model.ids import now_ms
 from executor.model.interaction import Binding, Interaction, InteractionStatus
 from executor.storage.prepared import Prepared
 from executor.storage.rows import dump, load
-from executor.storage.tables import executions, interactions
+from executor.storage.tables import calls, executions, interactions
 
 _id = interactions.c.id == sa.bindparam("key")
 _insert = Prepared(
@@ -131,22 +131,39 @@ def of_execution(c: Connection, execution_id: str) -> list[Interaction]:
 
 
 def page(
-    c: Connection,
-    workspace_id: str,
-    *,
-    status: str | None = None,
-    execution_id: str | None = None,
-    limit: int = 50,
-    before: str | None = None,
+    c: Connection, workspace_id: str, *, limit: int = 50, before: str | None = None, **wanted: str | None
 ) -> list[Interaction]:
-    query = sa.select(interactions).where(interactions.c.workspace_id == workspace_id)
-    if status:
-        query = query.where(interactions.c.status == status)
-    if execution_id:
-        query = query.where(interactions.c.execution_id == execution_id)
+    """Newest first. `wanted` are a `status`, `execution_id`, `actor_id` or `source_id`."""
+    query = sa.select(interactions).where(interactions.c.workspace_id == workspace_id, *_fitting(**wanted))
     if before:
         query = query.where(interactions.c.id < before)
     return [_interaction(row) for row in c.execute(query.order_by(interactions.c.id.desc()).limit(limit))]
+
+
+def count(c: Connection, workspace_id: str, **wanted: str | None) -> int:
+    mine = (interactions.c.workspace_id == workspace_id, *_fitting(**wanted))
+    return int(c.execute(sa.select(sa.func.count()).select_from(interactions).where(*mine)).scalar_one())
+
+
+def _fitting(
+    status: str | None = None,
+    execution_id: str | None = None,
+    actor_id: str | None = None,
+    source_id: str | None = None,
+) -> list[sa.ColumnElement[bool]]:
+    """An interaction itself knows neither its actor nor its source: its execution and its call do."""
+    found: list[sa.ColumnElement[bool]] = []
+    for column, value in ((interactions.c.status, status), (interactions.c.execution_id, execution_id)):
+        found += [column == value] if value else []
+    if actor_id:
+        here = executions.c.workspace_id == interactions.c.workspace_id
+        mine = (executions.c.id == interactions.c.execution_id, executions.c.actor_id == actor_id)
+        found.append(sa.exists().where(here, *mine))
+    if source_id:
+        here = calls.c.workspace_id == interactions.c.workspace_id
+        asked = (calls.c.execution_id == interactions.c.execution_id, calls.c.seq == interactions.c.call_seq)
+        found.append(sa.exists().where(here, *asked, calls.c.source_id == source_id))
+    return found
 
 
 def _interaction(row: Any) -> Interaction:

@@ -152,6 +152,7 @@ def interaction_view(interaction: Interaction, base_url: str) -> View:
     return {
         "id": interaction.id,
         "executionId": interaction.execution_id,
+        "callSeq": interaction.call_seq,
         "kind": interaction.kind,
         "status": interaction.status,
         "tool": interaction.binding.path,
@@ -160,6 +161,7 @@ def interaction_view(interaction: Interaction, base_url: str) -> View:
         "effect": prompt.get("effect"),
         "host": prompt.get("host"),
         "reason": prompt.get("reason", ""),
+        "policyId": prompt.get("policyId") or None,
         "decisionReason": interaction.reason,
         "scope": interaction.scope or None,
         "settledBy": interaction.settled_by or None,

@@ -34,6 +34,12 @@ export const interactions = (status?: string) =>
     queryFn: ({ signal }) => get<InteractionPage>(`/v1/interactions${query({ status, limit: 200 })}`, signal),
   });
 
+/** How much waits for a decision: `total` counts all of it. */
+export const waiting = queryOptions({
+  queryKey: ["interactions", "count"],
+  queryFn: ({ signal }) => get<InteractionPage>("/v1/interactions?status=pending&limit=1", signal),
+});
+
 export const interaction = (id: string) =>
   queryOptions({
     queryKey: ["interaction", id],

@@ -1,4 +1,5 @@
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
+import { useRouter } from "@tanstack/react-router";
 import { createContext, type ReactNode, useContext, useEffect, useState } from "react";
 import { whoami } from "@/api/queries";
 import type { LiveEvent } from "@/api/types";
@@ -54,6 +55,7 @@ export function renewal(client: QueryClient) {
 
 export function Live({ children }: { children: ReactNode }) {
   const client = useQueryClient();
+  const router = useRouter();
   const [held, setHeld] = useState<Held>(() => ({ connection: "connecting", since: Date.now() }));
   useEffect(() => {
     const ending = new AbortController();
@@ -67,10 +69,10 @@ export function Live({ children }: { children: ReactNode }) {
     };
     const happened = (event: LiveEvent) => {
       renew(event);
-      notifyOf(event);
+      notifyOf(event, (href) => void router.navigate({ href }));
     };
     void follow({ event: happened, connection: told }, ending.signal);
     return () => ending.abort();
-  }, [client]);
+  }, [client, router]);
   return <State.Provider value={held}>{children}</State.Provider>;
 }

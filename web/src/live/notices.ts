@@ -3,6 +3,15 @@ import type { LiveEvent } from "@/api/types";
 
 const WANTED = "executor.notices";
 
+export type Notices = "on" | "off" | "blocked" | "missing";
+
+/** `blocked`: the browser was told never to show any of this site. */
+export function noticesState(): Notices {
+  if (!("Notification" in window)) return "missing";
+  if (Notification.permission === "denied") return "blocked";
+  return noticesAreOn() ? "on" : "off";
+}
+
 export function noticesAreOn(): boolean {
   return "Notification" in window && Notification.permission === "granted" && localStorage.getItem(WANTED) === "on";
 }
@@ -13,14 +22,19 @@ export async function switchNotices(on: boolean): Promise<boolean> {
   return noticesAreOn();
 }
 
-export function notifyOf(event: LiveEvent): void {
+/** One for each question, however many tabs are open: the same tag is the same notice. */
+export function notifyOf(event: LiveEvent, open: (address: string) => void): void {
   if (event.type !== "interaction.requested" || document.visibilityState === "visible" || !noticesAreOn()) return;
-  const notice = new Notification("A decision is needed", {
-    body: "An execution waits for you.",
-    tag: String(event.data.id ?? "interaction"),
-  });
+  const id = String(event.data.id ?? "");
+  const notice = new Notification("A decision is needed", { body: "An execution waits for you.", tag: id });
   notice.onclick = () => {
     window.focus();
-    window.location.assign("/approvals");
+    notice.close();
+    open(addressOf(id, String(event.data.kind ?? "")));
   };
+}
+
+function addressOf(id: string, kind: string): string {
+  const page = kind === "credential" || kind === "oauth" ? "connect" : "approvals";
+  return `/${page}/${encodeURIComponent(id)}`;
 }

@@ -16,7 +16,7 @@ export function useActs(onHelp: () => void): Entry[] {
     acts.push({ id: `act ${title}`, group: "Acts", title, about, to, icon, act });
   if (may.includes("administer")) {
     add("Add a source", "connect", Plus, "/sources/add");
-    add("New rule", "policy", ScrollText, "/policies?edit=new");
+    add("Add or change a rule", "policies", ScrollText, "/policies");
   }
   if (may.includes("manage")) add("Invite somebody", "members", UserPlus, "/settings?tab=people");
   add("Make an API key", "keys", Plus, "/settings?tab=keys");

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { CircleHelp, Search } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
-import { interactions } from "@/api/queries";
+import { waiting } from "@/api/queries";
 import { Button, IconButton } from "@/ui/button";
 import { Kbd } from "@/ui/kbd";
 import { Skeleton } from "@/ui/states";
@@ -23,7 +23,7 @@ type Opened = "" | "palette" | "help";
 
 /** What stays while pages come and go. */
 export function Frame({ children }: { children: ReactNode }) {
-  const pending = useQuery(interactions("pending")).data?.items.length ?? 0;
+  const pending = useQuery(waiting).data?.total ?? 0;
   const [open, setOpen] = useState<Opened>("");
   useEffect(() => setPending(pending), [pending]);
   useFrameKeys(setOpen);

@@ -13,6 +13,7 @@ const OWN = {
     ArrowDown: "Next question",
     k: "Previous question",
     ArrowUp: "Previous question",
+    o: "Open the question, as Enter does",
     a: "Allow once: asks for a second key",
     y: "… and this is it",
     n: "Don't allow after all",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import orjson
 
@@ -74,7 +74,14 @@ def refused(url: str, error: EgressRefused) -> OAuthFailed:
         f"the authorization server {shown(url)} is on a private network: {error.message}",
         hint="if that is right, an operator repeats the login with --allow-server and its address",
         unreachable=True,
+        server=origin_of(url),
     )
+
+
+def origin_of(url: str) -> str:
+    """What an administrator would have to allow."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
 def body_of(answer: Answer) -> dict[str, Any] | None:

@@ -3,36 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from sqlalchemy.engine import Connection
 
 from executor.model.interaction import Interaction
-from executor.storage import connections, reach
+from executor.storage import connections, executions, reach
 from executor.surfaces import views
 from executor.surfaces.api.context import Context
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """By id: names of actors and connections, and where executions came from."""
+
+    actors: dict[str, str] = field(default_factory=dict)
+    connections: dict[str, str] = field(default_factory=dict)
+    origins: dict[str, str] = field(default_factory=dict)
 
 
 async def told(here: Context, asked: Sequence[Interaction]) -> list[views.View]:
     """Names are looked up as they are now; the ids that the decision is bound to stay beside them."""
 
-    def names(c: Connection) -> tuple[dict[str, str], dict[str, str]]:
-        known = {one.id: one.name for one in connections.listing(c, here.workspace_id)}
-        return reach.actor_names(c, here.workspace_id), known
+    def look(c: Connection) -> Known:
+        return Known(
+            reach.actor_names(c, here.workspace_id),
+            {one.id: one.name for one in connections.listing(c, here.workspace_id)},
+            executions.origins(c, here.workspace_id, {one.execution_id for one in asked}),
+        )
 
-    actors, credentials = await here.executor.database.read(names) if asked else ({}, {})
-    return [_told(one, here.executor.settings.address, actors, credentials) for one in asked]
+    known = await here.executor.database.read(look) if asked else Known()
+    return [_told(one, here.executor.settings.address, known) for one in asked]
 
 
-def _told(asked: Interaction, base_url: str, actors: dict[str, str], credentials: dict[str, str]) -> views.View:
+def _told(asked: Interaction, base_url: str, known: Known) -> views.View:
     connection_id = asked.binding.connection.partition("@")[0]
     return {
         **views.interaction_view(asked, base_url),
-        "callSeq": asked.call_seq,
         "actorId": asked.binding.actor_id,
-        "actor": actors.get(asked.binding.actor_id),
+        "actor": known.actors.get(asked.binding.actor_id),
+        "origin": known.origins.get(asked.execution_id) or None,
         "source": asked.prompt.get("source"),
         "question": asked.prompt.get("question"),
         "description": asked.prompt.get("description"),
-        "connection": credentials.get(connection_id),
-        "settledByName": actors.get(asked.settled_by),
+        "connection": known.connections.get(connection_id),
+        "settledByName": known.actors.get(asked.settled_by),
     }

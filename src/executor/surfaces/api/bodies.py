@@ -130,7 +130,8 @@ class PolicyTest(Body):
 
 
 class Simulation(Body):
-    """Rules as they might be: those of one level in another `order`, one more `rule` at `position`, or both."""
+    """Rules as they might be: those of one level in another `order`, some gone (`without`), one more `rule` at
+    `position`, or all of these."""
 
     path: Annotated[str, Field(max_length=500)] = ""
     arguments: dict[str, Any] | None = None
@@ -138,6 +139,7 @@ class Simulation(Body):
     rule: Rule | None = None
     position: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
     order: Annotated[list[str], Field(max_length=1000)] | None = None
+    without: Annotated[list[str], Field(max_length=1000)] = []
     limit: Annotated[int, Field(ge=1, le=1000)] = 200
     before: Annotated[str, Field(max_length=200)] | None = None
 

@@ -12,6 +12,7 @@ from executor.errors import Forbidden, InvalidRequest, NotFound
 from executor.execution import builtins
 from executor.execution.always import NEEDED
 from executor.model.policy import Level, Policy
+from executor.policy.counting import counts
 from executor.policy.drafts import draft, text
 from executor.policy.pattern import matches
 from executor.storage import policies, reach
@@ -105,6 +106,16 @@ async def matched(here: Context, rule: Policy) -> dict[str, Any]:
 
     paths = await here.executor.database.read(job)
     return {"count": len(paths), "tools": paths[:SHOWN]}
+
+
+async def counted(here: Context, rules: Sequence[Policy]) -> dict[str, int]:
+    """How many of the tools there are now each rule is about."""
+
+    def job(c: Connection) -> dict[str, int]:
+        own = [(tool.path, tool.effect, tool.source_id) for tool in builtins.BUILTINS.values()]
+        return counts(rules, [*own, *reach.tool_heads(c, here.workspace_id)])
+
+    return await here.executor.database.read(job)
 
 
 def about(rule: Policy, path: str, effect: str, source_id: str) -> bool:

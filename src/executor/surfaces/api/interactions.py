@@ -16,6 +16,7 @@ from executor.execution.engine import check_open
 from executor.execution.providing import provide
 from executor.model.execution import Call
 from executor.model.interaction import Interaction
+from executor.policy.drafts import Covers
 from executor.storage import calls, interactions
 from executor.surfaces import views
 from executor.surfaces.api.answers import PROBLEMS, answer
@@ -23,7 +24,7 @@ from executor.surfaces.api.asking import told
 from executor.surfaces.api.bodies import Approve, Deny, Provided
 from executor.surfaces.api.connections import offer_of
 from executor.surfaces.api.context import Context, EdgeRoute, context, needs
-from executor.surfaces.api.drafts import matched, names, read_rule, view
+from executor.surfaces.api.drafts import identified, matched, names, read_rule, view
 from executor.surfaces.api.shapes.executions import InteractionPage, InteractionStatus, InteractionView
 from executor.surfaces.api.shapes.policies import AlwaysView
 
@@ -37,17 +38,28 @@ async def page(
     request: Request,
     status: InteractionStatus | None = None,
     execution_id: Annotated[str | None, Query(alias="executionId")] = None,
+    actor: Annotated[str, Query(max_length=200)] = "",
+    source: Annotated[str, Query(max_length=200)] = "",
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     before: str | None = None,
 ) -> Response:
-    """Newest first. `next` is the `before` of the following page."""
+    """Newest first. `next` is the `before` of the following page, `total` counts those of all pages."""
     here = context(request)
-    found = await here.executor.database.read(
-        lambda c: interactions.page(
-            c, here.workspace_id, status=status, execution_id=execution_id, limit=limit, before=before
-        )
-    )
-    return answer({"items": await told(here, found), "next": found[-1].id if len(found) == limit else None})
+    known = await names(here)
+    wanted = {
+        "status": status,
+        "execution_id": execution_id,
+        "actor_id": identified("actor", actor, known.actors),
+        "source_id": identified("source", source, known.sources),
+    }
+
+    def job(c: Connection) -> tuple[list[Interaction], int]:
+        found = interactions.page(c, here.workspace_id, limit=limit, before=before, **wanted)
+        return found, interactions.count(c, here.workspace_id, **wanted)
+
+    found, total = await here.executor.database.read(job)
+    following = found[-1].id if len(found) == limit else None
+    return answer({"items": await told(here, found), "next": following, "total": total})
 
 
 @router.get("/{interaction_id}", response_model=InteractionView)
@@ -62,11 +74,16 @@ async def show(request: Request, interaction_id: str) -> Response:
 
 @router.get("/{interaction_id}/rule", response_model=AlwaysView)
 @needs("decide")
-async def rule(request: Request, interaction_id: str, pin: Pins = []) -> Response:  # noqa: B006 - FastAPI copies it
+async def rule(
+    request: Request,
+    interaction_id: str,
+    covers: Covers = "tool",
+    pin: Pins = [],  # noqa: B006 - FastAPI copies it
+) -> Response:
     """The rule that `always` would make, and the tools it is about. Each `pin` is an argument that must stay so."""
     here = context(request)
     asked, call = await _asked(here, interaction_id)
-    always = await draft_rule(here.executor.door, asked, call, pin)
+    always = await draft_rule(here.executor.door, asked, call, pin, covers=covers)
     return answer(
         {
             "rule": view(always.rule, await names(here)),

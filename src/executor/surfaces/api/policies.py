@@ -14,9 +14,10 @@ from executor.errors import InvalidRequest, NotFound
 from executor.model.policy import Policy
 from executor.model.tool import Tool
 from executor.policy.decide import Subject, decide
-from executor.policy.drafts import Change, changes, in_order, with_rule
-from executor.storage import policies, reach
-from executor.storage.reach import PastCall
+from executor.policy.drafts import Change, changes, in_order, remaining, with_rule
+from executor.policy.standing import shadowed, standings
+from executor.storage import policies
+from executor.storage.reach import PastCall, past_calls
 from executor.surfaces import views
 from executor.surfaces.api import drafts
 from executor.surfaces.api.answers import PROBLEMS, answer
@@ -30,12 +31,19 @@ router = APIRouter(prefix="/v1/policies", route_class=EdgeRoute, tags=["policies
 
 @router.get("", response_model=PolicyPage)
 @needs("read")
-async def listing(request: Request) -> Response:
-    """Those of the organization, then those of the workspace, in the order in which each level's are tried."""
+async def listing(request: Request, reach: bool = False) -> Response:
+    """Those of the organization, then those of the workspace, in the order in which each level's are tried.
+
+    With `reach`, also how many tools each is about, and which rule above it leaves nothing to it.
+    """
     here = context(request)
     in_force = await here.executor.database.read(lambda c: policies.in_force(c, here.workspace_id))
     known = await names(here)
-    return answer({"items": [view(policy, known) for policy in in_force]})
+    items = [view(policy, known) for policy in in_force]
+    if reach and items:
+        counted, above = await drafts.counted(here, in_force), shadowed(in_force)
+        items = [{**one, "matches": counted[one["id"]], "shadowedBy": above.get(one["id"])} for one in items]
+    return answer({"items": items})
 
 
 @router.post("", status_code=201, response_model=PolicyView)
@@ -53,11 +61,16 @@ async def add(request: Request, body: NewPolicy) -> Response:
 @router.post("/test", response_model=DecisionView)
 @needs("read")
 async def test(request: Request, body: PolicyTest) -> Response:
-    """What would happen to a call of this tool. Nothing is called."""
+    """What would happen to a call of this tool, and what became of every rule. Nothing is called."""
     here = context(request)
     subject, effect = await judged(here, body.path, body.arguments, body.actor)
     rules = (await here.executor.rules.of(here.workspace_id)).policies
-    return answer({**decision_view(decide(subject, rules), rules, await names(here)), "effect": effect})
+    known = await names(here)
+    decided = decision_view(decide(subject, rules), rules, known)
+    told = [
+        {"policy": view(one.policy, known), "verdict": one.verdict, "why": one.why} for one in standings(subject, rules)
+    ]
+    return answer({**decided, "effect": effect, "rules": told})
 
 
 @router.post("/matches", response_model=MatchesView)
@@ -84,7 +97,7 @@ async def simulate(request: Request, body: Simulation) -> Response:
             "after": decision_view(decide(subject, then), then, known),
         }
     past = await here.executor.database.read(
-        lambda c: reach.past_calls(c, here.workspace_id, limit=body.limit, before=cursor(body.before))
+        lambda c: past_calls(c, here.workspace_id, limit=body.limit, before=cursor(body.before))
     )
     judgements = changes(map(subject_of, past), now, then)
     changed = [(call, one) for call, one in zip(past, judgements, strict=True) if one.differs]
@@ -171,7 +184,7 @@ async def existing(here: Context, path: str) -> Tool:
 
 
 async def proposed(here: Context, body: Simulation, now: list[Policy]) -> list[Policy]:
-    then = now if body.order is None else in_order(now, body.order)
+    then = remaining(now if body.order is None else in_order(now, body.order), body.without)
     return then if body.rule is None else with_rule(then, await read_rule(here, body.rule), body.position)
 
 

@@ -6,12 +6,14 @@ import base64
 import hashlib
 import re
 from html import escape
+from urllib.parse import quote
 
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from executor.connections.oauth.flow import Callback
+from executor.connections.oauth.saving import Connected
 from executor.daemon.executor import Executor
 from executor.errors import ExecutorError, NotFound, OAuthFailed
 from executor.surfaces.api.answers import answer
@@ -93,11 +95,11 @@ async def callback(request: Request) -> Response:
         if len(query) != len(pairs) or any(len(value) > MAX_VALUE for value in query.values()):
             raise OAuthFailed("this is not the answer of an authorization server", hint="start the login again")
         header = request.headers.get("cookie", "")
-        await executor.logins.finish(Callback(query, lambda name: cookie(header, name), client_address(request)))
+        done = await executor.logins.finish(Callback(query, lambda name: cookie(header, name), client_address(request)))
     except ExecutorError as error:
         return failed(error)
     content = "<p>It is connected, and what waited for it goes on. You can close this page.</p>"
-    return page("Connected", f'{content}<p><a href="/">Back to Executor</a></p>')
+    return page("Connected", f'{content}<p><a href="{escape(back(done))}">Back to Executor</a></p>')
 
 
 @router.get("/client.json")
@@ -108,6 +110,13 @@ async def client(request: Request) -> Response:
     if not executor.logins.clients.document_url:
         raise NotFound("there is nothing at this address", hint="it is served when `public_url` begins with https://")
     return answer(executor.logins.clients.document(), headers={"Cache-Control": "public, max-age=3600"})
+
+
+def back(done: Connected) -> str:
+    """To the question that the login was begun for, which tells how its execution goes on."""
+    if done.interaction_id:
+        return f"/connect/{quote(done.interaction_id, safe='')}"
+    return f"/sources/{quote(done.source.namespace, safe='')}/edit"
 
 
 def check_ticket(ticket: str) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from executor.model.connection import Connection
 from executor.model.secret import Secret
 from executor.surfaces import views
 from executor.surfaces.api.answers import PROBLEMS, answer
 from executor.surfaces.api.bodies import NewSecret, RotatedSecret
 from executor.surfaces.api.context import EdgeRoute, context, needs
+from executor.surfaces.api.drafts import Names, names
 from executor.surfaces.api.shapes.credentials import KeyRotated, SecretPage, SecretView
 
 router = APIRouter(prefix="/v1/secrets", route_class=EdgeRoute, tags=["secrets"], responses=PROBLEMS)
@@ -21,10 +24,13 @@ router = APIRouter(prefix="/v1/secrets", route_class=EdgeRoute, tags=["secrets"]
 @router.get("", response_model=SecretPage)
 @needs("administer")
 async def listing(request: Request) -> Response:
-    """Names, and where their values are kept; no route answers a value."""
+    """Names, where their values are kept, and which connections use them; no route answers a value."""
     here = context(request)
     found = await here.executor.secrets.listing(here.workspace_id)
-    return answer({"items": [secret_view(secret) for secret in found]})
+    wired = await here.executor.connections.listing(here.actor)
+    known = await names(here)
+    items = [{**secret_view(secret), "usedBy": used_by(secret, wired, known)} for secret in found]
+    return answer({"items": items})
 
 
 @router.post("", status_code=201, response_model=SecretView)
@@ -70,6 +76,20 @@ async def remove(request: Request, name: str, force: Annotated[bool, Query()] = 
     """Refused while a connection uses it, unless `force`."""
     here = context(request)
     return answer(secret_view(await here.executor.secrets.remove(here.workspace_id, name, by=here.actor, force=force)))
+
+
+def used_by(secret: Secret, wired: Sequence[tuple[Connection, str]], known: Names) -> list[views.View]:
+    return [
+        {
+            "connectionId": one.id,
+            "connection": one.name,
+            "source": namespace,
+            "actor": known.actors.get(one.actor_id, one.actor_id) or None,
+            "status": one.status,
+        }
+        for one, namespace in wired
+        if secret.id in one.inputs.values()
+    ]
 
 
 def secret_view(secret: Secret) -> views.View:

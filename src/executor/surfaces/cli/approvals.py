@@ -18,6 +18,7 @@ from executor.surfaces.cli.output import clean, emit, emit_json, facts, interact
 from executor.surfaces.cli.rules import counted
 
 SCOPES = ("once", "execution", "always")
+COVERS = ("call", "tool", "source")
 STATUSES = ("pending", "approved", "denied", "expired", "cancelled", "superseded", "all")
 
 
@@ -28,18 +29,26 @@ def command() -> None: ...
 @command.command("list")
 @click.option("--status", type=click.Choice(STATUSES), default="pending", show_default=True, help="Only these.")
 @click.option("--execution-id", metavar="ID", help="Only of this execution.")
+@click.option("--actor", metavar="NAME", help="Only what this actor's code asks, by name or id.")
+@click.option("--source", metavar="NAMESPACE", help="Only calls of this source.")
 @limit_option(50)
 @json_option
-def listing(status: str, execution_id: str | None, limit: int, as_json: bool) -> None:
+def listing(
+    status: str, execution_id: str | None, actor: str | None, source: str | None, limit: int, as_json: bool
+) -> None:
     """List what waits for a person."""
     client = connect(Settings.load())
     wanted = None if status == "all" else status
-    page = client.get("/v1/interactions", status=wanted, executionId=execution_id, limit=limit)
+    page = client.get(
+        "/v1/interactions", status=wanted, executionId=execution_id, actor=actor, source=source, limit=limit
+    )
     if as_json:
         emit_json(page)
     elif page["items"]:
         columns = {"id": "ID", "kind": "KIND", "status": "STATUS", "tool": "TOOL", "effect": "EFFECT"}
-        emit(table(page["items"], columns))
+        emit(table(page["items"], {**columns, "actor": "ACTOR"}))
+        if page["total"] > len(page["items"]):
+            say(f"{page['total']} in all; --limit shows more")
     else:
         say("nothing waits for a decision" if status == "pending" else "none")
 
@@ -74,19 +83,32 @@ def show(interaction_id: str, as_json: bool) -> None:
 @click.option(
     "--pin", multiple=True, metavar="POINTER", help="With always: this argument must stay as it is, e.g. /owner."
 )
+@click.option(
+    "--covers",
+    type=click.Choice(COVERS),
+    help="With always: only calls with exactly these arguments, the tool (unless given), or its source's tools "
+    "of the same effect.",
+)
 @click.option("--yes", is_flag=True, help="With always: make the rule without being asked.")
 @click.option("--result", metavar="JSON", help="For an unknown outcome: the result the call really had.")
 @json_option
 def approve(
-    interaction_id: str, scope: str, pin: tuple[str, ...], yes: bool, result: str | None, as_json: bool
+    interaction_id: str,
+    scope: str,
+    pin: tuple[str, ...],
+    covers: str | None,
+    yes: bool,
+    result: str | None,
+    as_json: bool,
 ) -> None:
     """Approve this call: once, or for more."""
     client = connect(Settings.load())
     details: dict[str, Any] = {} if result is None else {"result": _parsed(result)}
     if scope == "always":
-        details["rule"] = confirmed_rule(client, interaction_id, pin, yes=yes)
-    elif pin:
-        raise click.UsageError("--pin is only for --for always")
+        details["rule"] = confirmed_rule(client, interaction_id, pin, covers or "tool", yes=yes)
+        details |= {"broader": True} if covers == "source" else {}
+    elif pin or covers:
+        raise click.UsageError("--pin and --covers are only for --for always")
     if scope != "once":
         details["scope"] = scope
     _decided(settle(client, interaction_id, "approve", **details), as_json)
@@ -116,10 +138,12 @@ def deny(interaction_id: str, reason: str, as_json: bool) -> None:
     _decided(settle(connect(Settings.load()), interaction_id, "deny", reason=reason), as_json)
 
 
-def confirmed_rule(client: Client, interaction_id: str, pins: tuple[str, ...], *, yes: bool) -> dict[str, Any]:
+def confirmed_rule(
+    client: Client, interaction_id: str, pins: tuple[str, ...], covers: str, *, yes: bool
+) -> dict[str, Any]:
     """The rule exactly as it is shown; whatever is not clearly a yes is no yes."""
-    query = urlencode([("pin", pin) for pin in pins])
-    drafted = client.get(f"/v1/interactions/{segment(interaction_id)}/rule{'?' + query if query else ''}")
+    query = urlencode([("covers", covers), *(("pin", pin) for pin in pins)])
+    drafted = client.get(f"/v1/interactions/{segment(interaction_id)}/rule?{query}")
     rule = drafted["rule"]
     say(f"this rule is made:\n  {clean(rule['text'])}\n{counted(drafted['matches'])}")
     if not yes and not (interactive() and click.confirm("make it, and approve the call?", err=True)):

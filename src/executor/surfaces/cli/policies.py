@@ -24,8 +24,8 @@ def command() -> None: ...
 @command.command("list")
 @json_option
 def listing(as_json: bool) -> None:
-    """List the rules in their order."""
-    page = connect(Settings.load()).get("/v1/policies")
+    """List the rules in their order, with the number of tools each is about."""
+    page = connect(Settings.load()).get("/v1/policies", reach="true")
     if as_json:
         emit_json(page)
     elif page["items"]:
@@ -100,8 +100,9 @@ def remove(policy_id: str, as_json: bool) -> None:
 @click.argument("path")
 @click.option("--arguments", metavar="JSON", help="The arguments of the call.")
 @click.option("--actor", default="", metavar="NAME", help="Whose call; yours unless given.")
+@click.option("--why", is_flag=True, help="Also what became of every other rule.")
 @json_option
-def test(path: str, arguments: str | None, actor: str, as_json: bool) -> None:
+def test(path: str, arguments: str | None, actor: str, why: bool, as_json: bool) -> None:
     """Show which rule decides about a call; nothing is called."""
     body: dict[str, Any] = {"path": path, **({"actor": actor} if actor else {})}
     if arguments is not None:
@@ -109,8 +110,11 @@ def test(path: str, arguments: str | None, actor: str, as_json: bool) -> None:
     decision = connect(Settings.load()).post("/v1/policies/test", body)
     if as_json:
         emit_json(decision)
-    else:
-        emit(_told(decision))
+        return
+    emit(_told(decision))
+    if why and decision["rules"]:
+        rows = [{**one, "id": one["policy"]["id"], "rule": one["policy"]["text"]} for one in decision["rules"]]
+        emit(table(rows, {"id": "ID", "rule": "RULE", "verdict": "VERDICT", "why": "WHY"}))
 
 
 @command.command("simulate")
@@ -119,13 +123,21 @@ def test(path: str, arguments: str | None, actor: str, as_json: bool) -> None:
 @rule_options
 @position_option
 @click.option("--order", metavar="ID,ID", help="The rules of one level in another order; one left out is gone.")
+@click.option("--without", multiple=True, metavar="ID", help="As if this rule were gone. Repeat it.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=200, show_default=True, help="Past calls to judge.")
 @json_option
 def simulate(
-    pattern: str | None, action: str | None, position: int | None, order: str, limit: int, as_json: bool, **rule: Any
+    pattern: str | None,
+    action: str | None,
+    position: int | None,
+    order: str,
+    without: tuple[str, ...],
+    limit: int,
+    as_json: bool,
+    **rule: Any,
 ) -> None:
     """Show what a rule, or another order, would have changed in past executions."""
-    body: dict[str, Any] = {"limit": limit}
+    body: dict[str, Any] = {"limit": limit, "without": list(without)}
     if pattern is not None:
         if action is None:
             raise click.UsageError("a rule needs a PATTERN and an ACTION")

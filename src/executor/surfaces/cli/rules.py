@@ -15,7 +15,7 @@ from executor.surfaces.cli.output import clean, table
 ACTIONS = ("allow", "require_approval", "deny")
 EFFECTS = ("read", "write", "destructive")
 TESTS = {"=": "equals", "<=": "at_most", ">=": "at_least", "~": "matches", "in": "one_of"}
-_WHEN = re.compile(r"(?P<path>/(?:[^\s=<>~]|~[01])*)\s*(?P<sign><=|>=|=|~|\bin\b)\s*(?P<value>.*)", re.DOTALL)
+_WHEN = re.compile(r"(?P<path>(?:/(?:[^\s=<>~]|~[01])*)?)\s*(?P<sign><=|>=|=|~|\bin\b)\s*(?P<value>.*)", re.DOTALL)
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -66,8 +66,13 @@ def _value(text: str) -> Any:
 
 
 def rule_table(rules: Sequence[dict[str, Any]]) -> str:
-    rows = [{**rule, "rule": rule["text"]} for rule in rules]
-    return table(rows, {"level": "LEVEL", "position": "POSITION", "id": "ID", "rule": "RULE"})
+    """`TOOLS` is how many tools there are now that it is about, or which rule above it leaves nothing to it."""
+    rows = [{**rule, "rule": rule["text"], "tools": reach(rule)} for rule in rules]
+    return table(rows, {"level": "LEVEL", "position": "POSITION", "id": "ID", "tools": "TOOLS", "rule": "RULE"})
+
+
+def reach(rule: dict[str, Any]) -> str:
+    return f"none: {rule['shadowedBy']} comes first" if rule.get("shadowedBy") else str(rule.get("matches", ""))
 
 
 def counted(matches: dict[str, Any]) -> str:

@@ -40,13 +40,14 @@ def set_(name: str, provider: str, reference: str, as_json: bool) -> None:
 @command.command("list")
 @json_option
 def listing(as_json: bool) -> None:
-    """List the names. Nothing shows a value."""
+    """List the names, and the sources that use them. Nothing shows a value."""
     page = connect(Settings.load()).get("/v1/secrets")
     if as_json:
         emit_json(page)
     elif page["items"]:
         columns = {"name": "NAME", "provider": "PROVIDER", "reference": "REFERENCE", "rotatedAt": "ROTATED"}
-        emit(table(page["items"], {**columns, "lastUsedAt": "LAST USED"}))
+        rows = [{**one, "users": ", ".join(user["source"] for user in one["usedBy"])} for one in page["items"]]
+        emit(table(rows, {**columns, "lastUsedAt": "LAST USED", "users": "USED BY"}))
     else:
         say("no secrets yet")
 

@@ -1,50 +1,61 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { get, query } from "@/api/client";
-import type { Always, Interaction, Policy } from "@/api/types";
-import { visible } from "@/text/visible";
+import type { Always, Interaction } from "@/api/types";
 import { Button } from "@/ui/button";
 import { Tick } from "@/ui/field";
 import { Loaded } from "@/ui/states";
+import { type Answer, ruleOf } from "./answer";
+import { type Breadth, Breadths, Pins } from "./breadth";
+import { RuleDiff } from "./rulediff";
 
-export type Rule = Pick<Policy, "pattern" | "action" | "conditions" | "note"> & {
-  actor: string;
-  source: string;
-  effect: Policy["effect"];
-  level: string;
-};
+type Props = { asked: Interaction; busy: boolean; onSave: (answer: Answer) => void };
 
-/** The rule as it would be saved, before it is. Every argument can be made part of it. */
-export function AlwaysRule({
-  asked,
-  busy,
-  onSave,
-}: {
-  asked: Interaction;
-  busy: boolean;
-  onSave: (rule: Rule) => void;
-}) {
+/** The rule as it would be saved, before it is: how wide it is can be chosen, the narrowest stands first. */
+export function AlwaysRule({ asked, busy, onSave }: Props) {
+  const [covers, setCovers] = useState<Breadth>("tool");
   const [pins, setPins] = useState<string[]>([]);
+  const [meant, setMeant] = useState(false);
+  const panel = useRef<HTMLElement>(null);
+  useEffect(() => {
+    panel.current?.scrollIntoView({ block: "start" });
+  }, []);
+  const pinned = covers === "tool" ? pins : [];
   const draft = useQuery({
-    queryKey: ["interaction", asked.id, "rule", ...pins],
-    queryFn: ({ signal }) => get<Always>(`/v1/interactions/${asked.id}/rule${query({ pin: pins })}`, signal),
+    queryKey: ["interaction", asked.id, "rule", covers, ...pinned],
+    queryFn: ({ signal }) => get<Always>(`/v1/interactions/${asked.id}/rule${query({ covers, pin: pinned })}`, signal),
     placeholderData: keepPreviousData,
     retry: false,
   });
   const turn = (pin: string) => setPins(pins.includes(pin) ? pins.filter((one) => one !== pin) : [...pins, pin]);
+  const choose = (wanted: Breadth) => {
+    setMeant(false);
+    setCovers(wanted);
+  };
+  const broad = covers === "source";
+  const unsettled = busy || draft.isPlaceholderData || draft.isError || (broad && !meant);
+  const save = ({ rule }: Always) => onSave({ act: "approve", scope: "always", rule: ruleOf(rule), broader: broad });
   return (
-    <section aria-label="Always allow" className="rounded-xl border border-line bg-surface p-4">
-      <h3 className="font-medium text-sm">This rule would be added</h3>
-      <Loaded asked={draft} rows={2}>
+    <section
+      aria-label="Always allow"
+      data-tall
+      ref={panel}
+      className="scroll-mt-4 rounded-xl border border-line bg-canvas p-4"
+    >
+      <Breadths asked={asked} chosen={covers} onChoose={choose} />
+      {covers === "tool" && <Pins asked={asked} pins={pins} onTurn={turn} />}
+      <Loaded asked={draft.isError ? { ...draft, data: undefined } : draft} rows={3}>
         {(always) => (
-          <div className="mt-2 space-y-4">
-            <Draft always={always} />
-            <Pins asked={asked} pins={pins} onTurn={turn} />
-            <Button
-              look="primary"
-              disabled={busy || draft.isPlaceholderData}
-              onClick={() => onSave(ruleOf(always.rule))}
-            >
+          <div className="mt-4 space-y-3">
+            <RuleDiff always={always} />
+            {broad && (
+              <Tick
+                checked={meant}
+                onChange={(event) => setMeant(event.target.checked)}
+                label={`I mean all ${always.matches.count} tools, also those that the source adds later`}
+              />
+            )}
+            <Button look="primary" disabled={unsettled} onClick={() => save(always)}>
               Save the rule and allow
             </Button>
           </div>
@@ -52,65 +63,4 @@ export function AlwaysRule({
       </Loaded>
     </section>
   );
-}
-
-function Draft({ always }: { always: Always }) {
-  const { count, tools } = always.matches;
-  const place = always.position === null ? "after all others" : `as number ${always.position + 1}`;
-  return (
-    <>
-      <pre className="overflow-x-auto whitespace-pre-wrap rounded-lg bg-ok-soft px-3 py-2 font-mono text-ok text-xs">
-        + {visible(always.rule.text)}
-      </pre>
-      <p className="text-dim text-xs">
-        It goes into the rules of the {always.rule.level}, {place}. It is about {count} {count === 1 ? "tool" : "tools"}
-        :{" "}
-        {tools
-          .slice(0, 5)
-          .map((path) => visible(path))
-          .join(", ")}
-        {count > 5 && " …"} From then on such a call is made without asking.
-      </p>
-    </>
-  );
-}
-
-function Pins({ asked, pins, onTurn }: { asked: Interaction; pins: string[]; onTurn: (pin: string) => void }) {
-  const given = asked.arguments;
-  if (typeof given !== "object" || given === null || Array.isArray(given)) return null;
-  const names = Object.entries(given).filter(([, value]) => typeof value !== "object");
-  if (names.length === 0) return null;
-  return (
-    <fieldset>
-      <legend className="mb-1.5 text-sm">Only with exactly these arguments:</legend>
-      <div className="space-y-1.5">
-        {names.map(([name, value]) => {
-          const pin = `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
-          const label = `${visible(name)} = ${visible(JSON.stringify(value)).slice(0, 120)}`;
-          return (
-            <Tick
-              key={pin}
-              checked={pins.includes(pin)}
-              onChange={() => onTurn(pin)}
-              label={<code className="font-mono text-xs">{label}</code>}
-            />
-          );
-        })}
-      </div>
-    </fieldset>
-  );
-}
-
-function ruleOf(policy: Policy): Rule {
-  const { pattern, action, conditions, effect, note, level } = policy;
-  return {
-    pattern,
-    action,
-    conditions,
-    effect,
-    note,
-    level,
-    actor: policy.actorId ?? "",
-    source: policy.sourceId ?? "",
-  };
 }

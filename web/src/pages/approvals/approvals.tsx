@@ -1,63 +1,109 @@
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { ArrowLeft } from "lucide-react";
-import { interaction, interactions } from "@/api/queries";
+import { useMemo } from "react";
+import { interaction } from "@/api/queries";
 import type { Interaction } from "@/api/types";
 import { useHotkeys } from "@/shell/hotkeys";
 import { command } from "@/text/code";
-import { looks } from "@/ui/button";
+import { Button, looks } from "@/ui/button";
 import { Command } from "@/ui/copy";
 import { Page } from "@/ui/page";
 import { Empty, Loaded } from "@/ui/states";
+import { Filter } from "./filter";
+import { grouped } from "./gist";
 import { List } from "./list";
+import { NoticesSwitch } from "./notices";
+import { inbox, type Wanted } from "./queries";
 import { Question } from "./question";
 
 /** The inbox, and beside it (on a narrow screen instead of it) the question that was opened. */
 export function ApprovalsPage() {
   const { id } = useParams({ strict: false });
-  const { show } = useSearch({ strict: false });
-  const all = show === "all";
-  const found = useQuery(interactions(all ? undefined : "pending"));
-  const navigate = useNavigate();
-  const items = found.data?.items ?? [];
-  const go = (step: number) => {
-    const at = items.findIndex((one) => one.id === id);
-    const next = items[Math.min(items.length - 1, Math.max(0, at + step))];
-    if (next) void navigate({ to: "/approvals/$id", params: { id: next.id }, search: { show } });
-  };
-  useHotkeys({ j: () => go(1), k: () => go(-1), ArrowDown: () => go(1), ArrowUp: () => go(-1) });
+  const wanted: Wanted = useSearch({ strict: false });
+  const found = useInfiniteQuery(inbox(wanted));
+  const pages = found.data?.pages;
+  const items = useMemo(
+    () => grouped(pages?.flatMap((page) => page.items) ?? []).flatMap((group) => group.items),
+    [pages],
+  );
+  useMoving(items, id, wanted);
   const about = id ? undefined : "What agents may do only after somebody has looked at exactly that.";
   return (
-    <Page title="Approvals" about={about} wide actions={<Filter all={all} id={id} />}>
-      <div className="grid min-w-0 gap-5 lg:grid-cols-[22rem_minmax(0,1fr)]">
+    <Page title="Approvals" about={about} wide actions={<NoticesSwitch />}>
+      <div className="grid min-w-0 gap-5 lg:grid-cols-[23rem_minmax(0,1fr)]">
         <div className={id ? "hidden lg:block" : ""}>
+          <Filter wanted={wanted} />
           <Loaded asked={found}>
-            {({ items }) =>
-              items.length ? <List items={items} current={id} show={show} /> : <NothingWaits all={all} />
-            }
+            {() => (items.length ? <List {...{ items, wanted }} current={id} /> : <Nothing wanted={wanted} />)}
           </Loaded>
+          <More found={found} count={items.length} total={pages?.[0]?.total ?? 0} />
         </div>
         <div className="min-w-0">
-          {id ? <Opened key={id} id={id} show={show} items={items} /> : items.length > 0 && <Hint />}
+          {id ? <Opened key={id} id={id} wanted={wanted} items={items} /> : items.length > 0 && <Hint />}
         </div>
       </div>
     </Page>
   );
 }
 
-function Filter({ all, id }: { all: boolean; id: string | undefined }) {
-  const to = id ? "/approvals/$id" : "/approvals";
+/** With nothing open the keys move the focus through the list; with a question open, from one to the next. */
+function useMoving(items: Interaction[], id: string | undefined, wanted: Wanted) {
+  const navigate = useNavigate();
+  const focused = () => (document.activeElement as HTMLElement | null)?.dataset.question;
+  const go = (step: number) => {
+    const at = items.findIndex((one) => one.id === (id ?? focused()));
+    const next = items[at < 0 ? 0 : Math.min(items.length - 1, Math.max(0, at + step))];
+    if (!next) return;
+    if (id) void navigate({ to: "/approvals/$id", params: { id: next.id }, search: wanted });
+    else document.querySelector<HTMLElement>(`[data-question="${CSS.escape(next.id)}"]`)?.focus();
+  };
+  const open = () => {
+    const chosen = focused() ?? items[0]?.id;
+    if (chosen && !id) void navigate({ to: "/approvals/$id", params: { id: chosen }, search: wanted });
+  };
+  useHotkeys({ j: () => go(1), k: () => go(-1), ArrowDown: () => go(1), ArrowUp: () => go(-1), o: open });
+}
+
+function More({
+  found,
+  count,
+  total,
+}: {
+  found: { hasNextPage: boolean; isFetchingNextPage: boolean; fetchNextPage: () => unknown };
+  count: number;
+  total: number;
+}) {
+  if (count === 0) return null;
   return (
-    <Link to={to} params={id ? { id } : {}} search={{ show: all ? undefined : "all" }} className={looks("plain")}>
-      {all ? "Only what waits" : "Show decided ones too"}
-    </Link>
+    <p className="mt-3 flex items-center justify-between gap-2 text-dim text-xs">
+      <span>{count < total ? `${count} of ${total.toLocaleString("en")}` : `${total} in all`}</span>
+      {found.hasNextPage && (
+        <Button size="small" busy={found.isFetchingNextPage} onClick={() => found.fetchNextPage()}>
+          Show more
+        </Button>
+      )}
+    </p>
   );
 }
 
-function NothingWaits({ all }: { all: boolean }) {
+function Nothing({ wanted }: { wanted: Wanted }) {
+  if (wanted.show || wanted.actor || wanted.source) {
+    return (
+      <Empty title="Nothing fits this filter">
+        <Link to="/approvals" className="text-accent underline">
+          Show everything that waits
+        </Link>
+      </Empty>
+    );
+  }
   return (
-    <Empty title={all ? "Nothing was asked yet" : "Nothing waits for you"}>
-      When an agent wants to do something that needs a decision, it appears here at once.
+    <Empty title="Nothing waits for you">
+      When an agent wants to do something that needs a decision, it appears here at once.{" "}
+      <Link to="/policies" className="text-accent underline">
+        Rules
+      </Link>{" "}
+      say what is asked.
     </Empty>
   );
 }
@@ -66,29 +112,30 @@ function Hint() {
   return (
     <div className="hidden lg:block">
       <Empty title="Choose what to decide">
-        <kbd className="font-mono">j</kbd> and <kbd className="font-mono">k</kbd> move through the list.
+        <kbd className="font-mono">j</kbd> and <kbd className="font-mono">k</kbd> move through the list,{" "}
+        <kbd className="font-mono">Enter</kbd> opens.
       </Empty>
     </div>
   );
 }
 
-function Opened({ id, show, items }: { id: string; show: string | undefined; items: Interaction[] }) {
+function Opened({ id, wanted, items }: { id: string; wanted: Wanted; items: Interaction[] }) {
   const asked = useQuery(interaction(id));
-  const next = items.find((one) => one.id !== id && one.status === "pending");
   return (
     <div>
-      <Link to="/approvals" search={{ show }} className={`${looks("ghost", "small")} mb-3 lg:hidden`}>
+      <Link to="/approvals" search={wanted} className={`${looks("ghost", "small")} mb-3 lg:hidden`}>
         <ArrowLeft size={14} aria-hidden="true" /> All approvals
       </Link>
       <Loaded asked={asked} rows={8}>
-        {(found) => <Question asked={found} next={next} />}
+        {(found) => <Question asked={found} items={items} wanted={wanted} />}
       </Loaded>
       <details className="mt-4 text-sm">
         <summary className="text-dim">The same in a terminal</summary>
         <div className="mt-2 space-y-2">
           <Command text={command("approvals", "show", id)} />
           <Command text={command("approvals", "approve", id)} />
-          <Command text={command("approvals", "deny", id)} />
+          <Command text={command("approvals", "approve", id, "--for", "always", "--covers", "call")} />
+          <Command text={command("approvals", "deny", id, "--reason", "…")} />
         </div>
       </details>
     </div>

@@ -1,115 +1,107 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useEffect, useRef, useState } from "react";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { useRef, useState } from "react";
 import { post } from "@/api/client";
 import { whoami } from "@/api/queries";
 import type { Interaction } from "@/api/types";
 import { useHotkeys } from "@/shell/hotkeys";
-import { Button } from "@/ui/button";
-import { TextField } from "@/ui/field";
+import { looks } from "@/ui/button";
+import { Tick } from "@/ui/field";
 import { Trouble } from "@/ui/states";
 import { tell } from "@/ui/toast";
-import { AlwaysRule, type Rule } from "./always";
+import { Allow, type Panel } from "./allow";
+import type { Answer } from "./answer";
+import { useCalm } from "./calm";
+import { useExpired } from "./context";
+import { DenyForm } from "./deny";
+import { useGoingOn } from "./next";
+import type { Wanted } from "./queries";
 
-type Answer = { act: "approve"; scope: "once" | "execution" | "always"; rule?: Rule } | { act: "deny"; reason: string };
+type Props = { asked: Interaction; next: Interaction | undefined; wanted: Wanted };
 
-const CALM = 500; // what has just appeared can't be answered by a click or a key that was meant for something else
-
-export function Decide({ asked, next }: { asked: Interaction; next: Interaction | undefined }) {
-  const client = useQueryClient();
+export function Decide({ asked, next, wanted }: Props) {
   const may = useQuery(whoami).data?.permissions ?? [];
-  const settle = useMutation({
-    mutationFn: ({ act, ...body }: Answer) => post<Interaction>(`/v1/interactions/${asked.id}/${act}`, body),
-    onSuccess: (settled) => {
-      client.setQueryData(["interaction", asked.id], { ...asked, ...settled });
-      client.invalidateQueries({ queryKey: ["interactions"] });
-      tell(settled.status === "approved" ? "Allowed" : "Denied");
-    },
-    onError: () => client.invalidateQueries({ queryKey: ["interaction", asked.id] }),
-  });
+  const expired = useExpired(asked.expiresAt);
+  if (expired) return <p role="status">Its time is over: nobody can decide it any more.</p>;
   if (!may.includes("decide")) return <p className="text-dim text-sm">You may look at this, but not decide it.</p>;
+  return <Deciding {...{ asked, next, wanted }} mayRule={may.includes("administer")} />;
+}
+
+function Deciding({ asked, next, wanted, mayRule }: Props & { mayRule: boolean }) {
+  const [panel, setPanel] = useState<Panel>("");
+  const [armed, setArmed] = useState(false);
+  const [goesOn, setGoesOn] = useGoingOn();
+  const navigate = useNavigate();
+  const settle = useSettling(asked, () => {
+    if (goesOn && next) void navigate({ to: "/approvals/$id", params: { id: next.id }, search: wanted });
+  });
+  const calm = useCalm();
+  const blocked = !calm || settle.isPending || settle.isSuccess;
+  const gives = asked.kind === "credential" || asked.kind === "oauth";
+  // What is being sent is known at once; what is shown follows a moment later, and a second click may come between.
+  const sent = useRef(false);
+  const answer = (given: Answer) => {
+    if (blocked || sent.current) return;
+    sent.current = true;
+    settle.mutate(given, {
+      onError: () => {
+        sent.current = false;
+      },
+    });
+  };
+  const leave = () => (armed ? setArmed(false) : void navigate({ to: "/approvals", search: wanted }));
+  useHotkeys({ Escape: leave });
+  useHotkeys(
+    {
+      a: () => !gives && setArmed(true),
+      y: () => armed && answer({ act: "approve", scope: "once" }),
+      n: () => setArmed(false),
+      d: () => setPanel("deny"),
+    },
+    !blocked,
+  );
   return (
     <div className="space-y-3">
       {settle.error ? <Trouble error={settle.error} /> : null}
-      <Buttons asked={asked} busy={settle.isPending} onAnswer={settle.mutate} mayRule={may.includes("administer")} />
-      {next && <p className="text-dim text-xs">More wait after this one.</p>}
+      {panel === "deny" ? (
+        <DenyForm blocked={blocked} onDeny={(reason) => answer({ act: "deny", reason })} onLeave={() => setPanel("")} />
+      ) : gives ? (
+        <Give asked={asked} blocked={blocked} onDeny={() => setPanel("deny")} />
+      ) : (
+        <Allow {...{ asked, blocked, mayRule, panel, armed }} onPanel={setPanel} onAnswer={answer} />
+      )}
+      {next && panel === "" && (
+        <Tick checked={goesOn} onChange={(event) => setGoesOn(event.target.checked)} label="Then open the next one" />
+      )}
     </div>
   );
 }
 
-type Props = { asked: Interaction; busy: boolean; onAnswer: (answer: Answer) => void; mayRule: boolean };
-
-function Buttons({ asked, busy, onAnswer, mayRule }: Props) {
-  const [armed, setArmed] = useState(false);
-  const [always, setAlways] = useState(false);
-  const calm = useCalm();
-  const reason = useRef<HTMLInputElement>(null);
-  const once = () => onAnswer({ act: "approve", scope: "once" });
-  useHotkeys(
-    {
-      a: () => setArmed(true),
-      y: () => armed && once(),
-      n: () => setArmed(false),
-      Escape: () => setArmed(false),
-      d: () => reason.current?.focus(),
+/** One decision, sent once. Whoever else was faster is told, and the question as it stands now is shown. */
+function useSettling(asked: Interaction, done: () => void) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ act, ...body }: Answer) => post<Interaction>(`/v1/interactions/${asked.id}/${act}`, body),
+    onSuccess: (settled) => {
+      client.setQueryData(["interaction", asked.id], { ...asked, ...settled });
+      client.invalidateQueries({ queryKey: ["interactions"] });
+      client.invalidateQueries({ queryKey: ["interaction", asked.id] });
+      tell(settled.status === "approved" ? "Allowed" : "Denied");
+      done();
     },
-    calm && !busy,
-  );
-  const deny = (event: FormEvent) => {
-    event.preventDefault();
-    onAnswer({ act: "deny", reason: reason.current?.value ?? "" });
-  };
-  const blocked = !calm || busy;
-  const resend = asked.kind === "unknown_outcome";
-  return (
-    <>
-      <form onSubmit={deny} className="flex flex-wrap items-end gap-2">
-        <div className="min-w-0 flex-1 basis-52">
-          <TextField
-            ref={reason}
-            label="Reason (the code gets to see it)"
-            maxLength={2000}
-            placeholder="optional"
-            autoComplete="off"
-          />
-        </div>
-        <Button type="submit" look="danger" disabled={blocked}>
-          Deny
-        </Button>
-      </form>
-      <div className="flex flex-wrap items-center gap-2 border-line border-t pt-3">
-        <Button look="primary" disabled={blocked} onClick={once}>
-          {resend ? "Send it again" : "Allow once"}
-        </Button>
-        {!resend && (
-          <Button disabled={blocked} onClick={() => onAnswer({ act: "approve", scope: "execution" })}>
-            Allow for this execution
-          </Button>
-        )}
-        {!resend && mayRule && (
-          <Button disabled={blocked} aria-expanded={always} onClick={() => setAlways(!always)}>
-            Always allow…
-          </Button>
-        )}
-        <p role="status" className="basis-full text-dim text-xs">
-          {armed ? "Press y to allow this once, Esc to leave it." : "Keys: a then y allows once, d denies."}
-        </p>
-      </div>
-      {always && (
-        <AlwaysRule
-          asked={asked}
-          busy={blocked}
-          onSave={(rule) => onAnswer({ act: "approve", scope: "always", rule })}
-        />
-      )}
-    </>
-  );
+    onError: () => client.invalidateQueries({ queryKey: ["interaction", asked.id] }),
+  });
 }
 
-function useCalm(): boolean {
-  const [calm, setCalm] = useState(false);
-  useEffect(() => {
-    const timer = setTimeout(() => setCalm(true), CALM);
-    return () => clearTimeout(timer);
-  }, []);
-  return calm;
+function Give({ asked, blocked, onDeny }: { asked: Interaction; blocked: boolean; onDeny: () => void }) {
+  return (
+    <div className="flex flex-wrap gap-2">
+      <Link to="/connect/$id" params={{ id: asked.id }} className={looks("primary")}>
+        {asked.kind === "oauth" ? "Sign in at the service" : "Give the credential"}
+      </Link>
+      <button type="button" className={looks("danger")} disabled={blocked} onClick={onDeny}>
+        Deny…
+      </button>
+    </div>
+  );
 }

@@ -9,6 +9,7 @@ import { Facts } from "@/ui/facts";
 import { Choice } from "@/ui/field";
 import { Page } from "@/ui/page";
 import { Empty, Loaded } from "@/ui/states";
+import { Until } from "../approvals/context";
 import { CredentialForm } from "./form";
 import { Login } from "./login";
 
@@ -43,6 +44,8 @@ function Asked({ asked }: { asked: Interaction }) {
             ["Who asks", visible(asked.actor ?? "")],
             ["Source", visible(asked.source ?? needs.source)],
             ["Why", visible(asked.reason)],
+            ["Expires", <Until key="expires" at={asked.expiresAt} />],
+            ["Execution", <See key="execution" asked={asked} />],
           ]}
         />
         <p className="mt-4 rounded-lg bg-accent-soft px-3 py-2 text-sm">
@@ -89,6 +92,20 @@ function Ways({ asked, needs }: { asked: Interaction; needs: Needs }) {
         <CredentialForm key={at} asked={asked} needs={needs} way={way} />
       )}
     </div>
+  );
+}
+
+function See({ asked }: { asked: Interaction }) {
+  return (
+    <>
+      <Link to="/executions/$id" params={{ id: asked.executionId }} className="text-accent underline">
+        See what it does
+      </Link>{" "}
+      or{" "}
+      <Link to="/approvals/$id" params={{ id: asked.id }} className="text-accent underline">
+        deny the call
+      </Link>
+    </>
   );
 }
 

@@ -5,16 +5,18 @@ import { whoami } from "@/api/queries";
 import type { Interaction, Needs, Way } from "@/api/types";
 import { visible } from "@/text/visible";
 import { Button } from "@/ui/button";
-import { Choice, TextField } from "@/ui/field";
+import { TextField } from "@/ui/field";
 import { Trouble } from "@/ui/states";
+import { Owner, type Scope } from "./owner";
 
 /** Values go out once, in the body of one request; nothing keeps them here, and nothing shows them again. */
 export function CredentialForm({ asked, needs, way }: { asked: Interaction; needs: Needs; way: Way }) {
   const may = useQuery(whoami).data?.permissions ?? [];
   const shared = may.includes("administer");
-  const [scope, setScope] = useState<"workspace" | "actor">("workspace");
+  const [scope, setScope] = useState<Scope>("workspace");
   const client = useQueryClient();
   const give = useMutation({
+    gcTime: 0,
     mutationFn: (values: Record<string, string>) => {
       const placements = way.name ? [] : way.placements;
       return post<Interaction>(`/v1/interactions/${asked.id}/credential`, {
@@ -51,12 +53,7 @@ export function CredentialForm({ asked, needs, way }: { asked: Interaction; need
           required
         />
       ))}
-      {shared && (
-        <Choice label="Who may use it" value={scope} onChange={(event) => setScope(event.target.value as typeof scope)}>
-          <option value="workspace">Everyone in the workspace, and its agents</option>
-          <option value="actor">Only {visible(asked.actor ?? "whoever asks")}</option>
-        </Choice>
-      )}
+      {shared && <Owner asked={asked} scope={scope} onChoose={setScope} />}
       <Button type="submit" look="primary" busy={give.isPending}>
         Save and go on
       </Button>

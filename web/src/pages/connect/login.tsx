@@ -1,51 +1,55 @@
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { ExternalLink } from "lucide-react";
 import { type FormEvent, useState } from "react";
-import { post } from "@/api/client";
+import { Problem, post } from "@/api/client";
+import { whoami } from "@/api/queries";
 import type { Interaction, Needs, Way } from "@/api/types";
 import { visible } from "@/text/visible";
 import { Button } from "@/ui/button";
-import { TextField } from "@/ui/field";
+import { TextField, Tick } from "@/ui/field";
 import { Trouble } from "@/ui/states";
+import { Owner, type Scope } from "./owner";
 
 type Begun = { authorizationUrl: string };
+type Props = { asked?: Interaction; needs: Pick<Needs, "source" | "connection">; way: Pick<Way, "scopes"> };
 
 /** Off to the service's own sign-in page; it sends the browser back when consent is given. */
-export function Login({
-  asked,
-  needs,
-  way,
-}: {
-  asked?: Interaction;
-  needs: Pick<Needs, "source" | "connection">;
-  way: Pick<Way, "scopes">;
-}) {
+export function Login({ asked, needs, way }: Props) {
+  const shared = useQuery(whoami).data?.permissions.includes("administer") ?? false;
   const [own, setOwn] = useState(false);
-  const begin = useMutation({
-    mutationFn: (client: { clientId?: string; clientSecret?: string }) =>
-      post<Begun>("/v1/connections/oauth/start", {
-        source: needs.source,
-        scopes: way.scopes,
-        name: needs.connection,
-        interactionId: asked?.id ?? "",
-        ...client,
-      }),
-    onSuccess: ({ authorizationUrl }) => goTo(authorizationUrl),
+  const [scope, setScope] = useState<Scope>("workspace");
+  const begin = useBeginning({
+    source: needs.source,
+    scopes: way.scopes,
+    name: needs.connection,
+    interactionId: asked?.id ?? "",
+    scope: shared ? scope : "actor",
   });
+  const server = privateServer(begin.error);
+  const [allowed, setAllowed] = useState("");
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const entered = new FormData(event.currentTarget);
     const given = (name: string) => String(entered.get(name) ?? "");
-    begin.mutate(own ? { clientId: given("clientId"), clientSecret: given("clientSecret") } : {});
+    const client = own ? { clientId: given("clientId"), clientSecret: given("clientSecret") } : {};
+    begin.mutate({ ...client, ...(allowed ? { allowServer: allowed } : {}) });
   };
   return (
-    <form onSubmit={submit} className="space-y-4">
+    <form onSubmit={submit} autoComplete="off" className="space-y-4">
       {begin.error ? <Trouble error={begin.error} /> : null}
+      {server && shared && (
+        <Tick
+          checked={allowed === server}
+          onChange={(event) => setAllowed(event.target.checked ? server : "")}
+          label={`I know ${visible(server)}: it is the right server, on our own network`}
+        />
+      )}
       {way.scopes.length > 0 && (
         <p className="text-sm">
           It asks for: <code className="font-mono text-xs">{way.scopes.map((one) => visible(one)).join(", ")}</code>
         </p>
       )}
+      {shared && asked && <Owner asked={asked} scope={scope} onChoose={setScope} />}
       {own && (
         <div className="grid gap-3 sm:grid-cols-2">
           <TextField name="clientId" label="Client id" autoComplete="off" required />
@@ -53,15 +57,33 @@ export function Login({
         </div>
       )}
       <div className="flex flex-wrap gap-2">
-        <Button type="submit" look="primary" busy={begin.isPending}>
+        <Button type="submit" look="primary" busy={begin.isPending || begin.isSuccess}>
           Sign in at the service <ExternalLink size={14} aria-hidden="true" />
         </Button>
-        <Button look="ghost" aria-pressed={own} onClick={() => setOwn(!own)}>
-          With a client of your own
-        </Button>
+        {shared && (
+          <Button look="ghost" aria-pressed={own} onClick={() => setOwn(!own)}>
+            With a client of your own
+          </Button>
+        )}
       </div>
     </form>
   );
+}
+
+type Extra = { clientId?: string; clientSecret?: string; allowServer?: string };
+
+function useBeginning(wish: object) {
+  return useMutation({
+    gcTime: 0,
+    mutationFn: (extra: Extra) => post<Begun>("/v1/connections/oauth/start", { ...wish, ...extra }),
+    onSuccess: ({ authorizationUrl }) => goTo(authorizationUrl),
+  });
+}
+
+/** The address of a server that only an administrator's word makes usable. */
+function privateServer(error: unknown): string {
+  const named = error instanceof Problem ? error.details.server : undefined;
+  return typeof named === "string" ? named : "";
 }
 
 /** Only ever to a web page: an address of another scheme would run here. */

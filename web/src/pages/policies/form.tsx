@@ -1,46 +1,39 @@
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useDeferredValue, useState } from "react";
-import { post, put } from "@/api/client";
-import type { Action, Effect, Matches, Policy, Simulation } from "@/api/types";
-import { command } from "@/text/code";
+import { patch, post } from "@/api/client";
+import type { Matches, Policy } from "@/api/types";
 import { visible } from "@/text/visible";
-import { ActionBadge } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { Command } from "@/ui/copy";
-import { Choice, TextField } from "@/ui/field";
+import { TextField } from "@/ui/field";
 import { Trouble } from "@/ui/states";
-import { Conditions, type Draft } from "./conditions";
+import { Changes } from "./changes";
+import { addCommand, changeCommand, type Draft, draftOf } from "./command";
+import { Conditions } from "./conditions";
+import { About, Place, Then } from "./fields";
+import { simulation } from "./queries";
 
-type Rule = {
-  pattern: string;
-  action: Action;
-  effect: Effect | null;
-  note: string;
-  conditions: Draft[];
-  actor: string;
-  source: string;
+const EMPTY: Draft = {
+  pattern: "",
+  action: "require_approval",
+  conditions: [],
+  actor: "",
+  source: "",
+  effect: null,
+  note: "",
+  level: "workspace",
 };
 
-export function RuleForm({ rule, onDone }: { rule?: Policy; onDone: () => void }) {
-  const [draft, setDraft] = useState<Rule>({
-    pattern: rule?.pattern ?? "",
-    action: rule?.action ?? "require_approval",
-    effect: rule?.effect ?? null,
-    note: rule?.note ?? "",
-    conditions: (rule?.conditions as Draft[] | undefined) ?? [],
-    actor: rule?.actorId ?? "",
-    source: rule?.sourceId ?? "",
-  });
-  const client = useQueryClient();
-  const save = useMutation({
-    mutationFn: () =>
-      rule?.id ? put(`/v1/policies/${encodeURIComponent(rule.id)}`, draft) : post("/v1/policies", draft),
-    onSuccess: () => {
-      client.invalidateQueries({ queryKey: ["policies"] });
-      onDone();
-    },
-  });
-  const set = (change: Partial<Rule>) => setDraft({ ...draft, ...change });
+type Props = { rule?: Policy; items: Policy[]; mayManage: boolean; onDone: () => void };
+
+/** Everything that a rule can ask about; the same as the command line can write. */
+export function RuleForm({ rule, items, mayManage, onDone }: Props) {
+  const [draft, setDraft] = useState<Draft>(() => (rule ? draftOf(rule) : EMPTY));
+  const level = items.filter((one) => one.level === draft.level);
+  const [chosen, setPosition] = useState<number>();
+  const position = chosen === undefined || chosen >= level.length ? undefined : chosen;
+  const set = (change: Partial<Draft>) => setDraft({ ...draft, ...change });
+  const save = useSaving(rule, draft, position, onDone);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     save.mutate();
@@ -52,62 +45,67 @@ export function RuleForm({ rule, onDone }: { rule?: Policy; onDone: () => void }
         value={draft.pattern}
         onChange={(event) => set({ pattern: event.target.value })}
         placeholder="github.issues.*"
-        hint="A path; * stands for one part, ** for any number of them"
+        hint="A path; * stands for one part, ** at the end for everything below"
         required
         spellCheck={false}
+        autoComplete="off"
         className="font-mono"
       />
-      <div className="grid gap-3 sm:grid-cols-2">
-        <Choice label="Then" value={draft.action} onChange={(event) => set({ action: event.target.value as Action })}>
-          <option value="allow">Allow</option>
-          <option value="require_approval">Ask a human</option>
-          <option value="deny">Deny</option>
-        </Choice>
-        <Choice
-          label="Only for"
-          value={draft.effect ?? ""}
-          onChange={(event) => set({ effect: (event.target.value || null) as Effect | null })}
-        >
-          <option value="">Every effect</option>
-          <option value="read">Reads</option>
-          <option value="write">Writes</option>
-          <option value="destructive">Destructive calls</option>
-        </Choice>
-      </div>
+      <Then draft={draft} onSet={set} />
+      <About draft={draft} onSet={set} />
       <Conditions drafts={draft.conditions} onChange={(conditions) => set({ conditions })} />
-      <TextField label="Note (optional)" value={draft.note} onChange={(event) => set({ note: event.target.value })} />
-      <Reach draft={draft} isNew={!rule} />
+      <TextField
+        label="Note (optional)"
+        maxLength={1000}
+        value={draft.note}
+        onChange={(event) => set({ note: event.target.value })}
+      />
+      {!rule && <Place {...{ draft, level, position, mayManage }} onSet={set} onPlace={setPosition} />}
+      <Reach draft={draft} rule={rule} position={position} />
       {save.error ? <Trouble error={save.error} /> : null}
       <Button type="submit" look="primary" busy={save.isPending}>
         {rule ? "Save" : "Add the rule"}
       </Button>
-      {!rule && draft.pattern && <Command text={command("policies", "add", draft.pattern, draft.action)} />}
+      {draft.pattern && <Command text={rule?.id ? changeCommand(rule.id, draft) : addCommand(draft, position)} />}
     </form>
   );
 }
 
+function useSaving(rule: Policy | undefined, draft: Draft, position: number | undefined, onDone: () => void) {
+  const client = useQueryClient();
+  const { level: _, ...changes } = draft;
+  return useMutation({
+    mutationFn: () =>
+      rule?.id
+        ? patch(`/v1/policies/${encodeURIComponent(rule.id)}`, changes)
+        : post("/v1/policies", { ...draft, ...(position === undefined ? {} : { position }) }),
+    onSuccess: () => {
+      client.invalidateQueries({ queryKey: ["policies"] });
+      onDone();
+    },
+  });
+}
+
+type ReachProps = { draft: Draft; rule?: Policy; position: number | undefined };
+
 /** How many tools it is about now, and which calls of the past it would have decided otherwise. */
-function Reach({ draft, isNew }: { draft: Rule; isNew: boolean }) {
+function Reach({ draft, rule, position }: ReachProps) {
   const asked = useDeferredValue(draft);
+  const enabled = asked.pattern.length > 0;
   const matches = useQuery({
     queryKey: ["matches", asked],
     queryFn: () => post<Matches>("/v1/policies/matches", asked),
-    enabled: asked.pattern.length > 0,
+    enabled,
     placeholderData: keepPreviousData,
     retry: false,
   });
-  const past = useQuery({
-    queryKey: ["matches", "past", asked],
-    queryFn: () => post<Simulation>("/v1/policies/simulate", { rule: asked, position: 0 }),
-    enabled: isNew && asked.pattern.length > 0,
-    placeholderData: keepPreviousData,
-    retry: false,
-  });
-  if (!asked.pattern || !matches.data) return <p className="h-5 text-dim text-xs" />;
+  const changed = rule?.id ? { rule: asked, position: rule.position, without: [rule.id] } : { rule: asked, position };
+  const past = useQuery(simulation(changed, enabled));
+  if (!enabled || !matches.data) return <p className="h-5 text-dim text-xs" />;
   const { count, tools } = matches.data;
   return (
-    <div role="status" className="text-dim text-xs">
-      <p>
+    <div className="space-y-2">
+      <p role="status" className="text-dim text-xs">
         Matches <b>{count.toLocaleString("en")}</b> {count === 1 ? "tool" : "tools"}
         {count > 0 &&
           `: ${tools
@@ -115,21 +113,7 @@ function Reach({ draft, isNew }: { draft: Rule; isNew: boolean }) {
             .map((path) => visible(path))
             .join(", ")}${count > 4 ? " …" : ""}`}
       </p>
-      {past.data && past.data.changed.length > 0 && (
-        <ul className="mt-2 space-y-1">
-          {past.data.changed.slice(0, 5).map((one) => (
-            <li key={`${one.executionId} ${one.seq}`} className="flex items-center gap-1.5">
-              <code className="truncate font-mono">{visible(one.path)}</code> <ActionBadge action={one.before.action} />{" "}
-              → <ActionBadge action={one.after.action} />
-            </li>
-          ))}
-        </ul>
-      )}
-      {past.data && (
-        <p className="mt-1">
-          As the first rule it would have changed {past.data.changed.length} of the last {past.data.judged} calls.
-        </p>
-      )}
+      <Changes asked={past} />
     </div>
   );
 }

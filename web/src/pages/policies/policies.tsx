@@ -1,51 +1,71 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { post, remove } from "@/api/client";
-import { policies, whoami } from "@/api/queries";
+import { whoami } from "@/api/queries";
 import type { Policy } from "@/api/types";
 import { Button } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
 import { Page, Section } from "@/ui/page";
 import { Empty, Loaded } from "@/ui/states";
-import { tellProblem } from "@/ui/toast";
 import { RuleForm } from "./form";
-import { RuleRow } from "./row";
+import { rules } from "./queries";
+import { Removal } from "./removal";
+import { Rules } from "./rules";
 import { TestBox } from "./test";
+import { WhatIf } from "./whatif";
+
+export type Act = "change" | "remove" | "what if";
+type Opened = { act: "add" } | { act: Act; rule: Policy } | null;
+
+const TITLES = { add: "A new rule", change: "Change the rule", remove: "Remove the rule?", "what if": "What if…" };
 
 export function PoliciesPage() {
-  const asked = useQuery(policies);
-  const may = useQuery(whoami).data?.permissions.includes("administer") ?? false;
-  const [editing, setEditing] = useState<Policy | "new" | null>(null);
-  const add = may && (
-    <Button look="primary" onClick={() => setEditing("new")}>
+  const asked = useQuery(rules);
+  const may = useQuery(whoami).data?.permissions ?? [];
+  const [opened, setOpened] = useState<Opened>(null);
+  const add = may.includes("administer") && (
+    <Button look="primary" onClick={() => setOpened({ act: "add" })}>
       Add a rule
     </Button>
   );
-  const close = () => setEditing(null);
+  const close = () => setOpened(null);
+  const items = asked.data?.items ?? [];
   return (
     <Page
       title="Policies"
-      about="The first rule that matches a call decides it. Without one, reads are allowed and all else is asked."
+      about="At each level the first rule that holds decides a call. Without one, reads are allowed and all else is asked."
       actions={add}
     >
       <Loaded asked={asked} rows={4}>
-        {({ items }) => <Levels items={items} may={may} onEdit={setEditing} />}
+        {() => <Levels items={items} may={may} onAct={(act, rule) => setOpened({ act, rule })} />}
       </Loaded>
       <TestBox />
-      <Dialog open={editing !== null} onClose={close} title={editing === "new" ? "A new rule" : "Change the rule"} wide>
-        {editing && <RuleForm rule={editing === "new" ? undefined : editing} onDone={close} />}
+      <Dialog open={opened !== null} onClose={close} title={opened ? TITLES[opened.act] : ""} wide>
+        {opened && <Content {...{ opened, items }} mayManage={may.includes("manage")} onDone={close} />}
       </Dialog>
     </Page>
   );
 }
 
-const TITLES = {
-  organization: "Rules of the organization",
-  workspace: "Rules of the workspace",
-  toolkit: "Rules of toolkits",
-};
+type ContentProps = { opened: NonNullable<Opened>; items: Policy[]; mayManage: boolean; onDone: () => void };
 
-function Levels({ items, may, onEdit }: { items: Policy[]; may: boolean; onEdit: (policy: Policy) => void }) {
+function Content({ opened, items, mayManage, onDone }: ContentProps) {
+  if (opened.act === "add") return <RuleForm {...{ items, mayManage, onDone }} />;
+  const { act, rule } = opened;
+  const level = items.filter((one) => one.level === rule.level);
+  if (act === "remove") return <Removal {...{ rule, onDone }} />;
+  if (act === "what if") return <WhatIf {...{ rule, level, onDone }} />;
+  return <RuleForm {...{ rule, items, mayManage, onDone }} />;
+}
+
+const LEVELS = {
+  organization: ["Rules of the organization", "They hold in all its workspaces, which can only tighten them."],
+  workspace: ["Rules of the workspace", ""],
+  toolkit: ["Rules of toolkits", ""],
+} as const;
+
+type LevelsProps = { items: Policy[]; may: string[]; onAct: (act: Act, rule: Policy) => void };
+
+function Levels({ items, may, onAct }: LevelsProps) {
   if (items.length === 0) {
     return (
       <div className="mb-4">
@@ -59,47 +79,12 @@ function Levels({ items, may, onEdit }: { items: Policy[]; may: boolean; onEdit:
     items.some((one) => one.level === level),
   );
   return levels.map((level) => (
-    <Section
-      key={level}
-      title={TITLES[level]}
-      about={level === "organization" ? "A workspace can only tighten them" : undefined}
-    >
-      <Rules rules={items.filter((one) => one.level === level)} may={may} onEdit={onEdit} />
+    <Section key={level} title={LEVELS[level][0]} about={LEVELS[level][1] || undefined}>
+      <Rules
+        rules={items.filter((one) => one.level === level)}
+        may={may.includes(level === "organization" ? "manage" : "administer")}
+        onAct={onAct}
+      />
     </Section>
   ));
-}
-
-function Rules({ rules, may, onEdit }: { rules: Policy[]; may: boolean; onEdit: (policy: Policy) => void }) {
-  const client = useQueryClient();
-  const renew = () => client.invalidateQueries({ queryKey: ["policies"] });
-  const move = useMutation({
-    mutationFn: ({ id, position }: { id: string; position: number }) =>
-      post(`/v1/policies/${encodeURIComponent(id)}/move`, { position }),
-    onSettled: renew,
-    onError: tellProblem,
-  });
-  const gone = useMutation({
-    mutationFn: (id: string) => remove(`/v1/policies/${encodeURIComponent(id)}`),
-    onSettled: renew,
-    onError: tellProblem,
-  });
-  const [dragged, setDragged] = useState<string | null>(null);
-  return (
-    <ol className="-my-2 divide-y divide-line">
-      {rules.map((rule, index) => (
-        <RuleRow
-          key={rule.id}
-          rule={rule}
-          may={may}
-          first={index === 0}
-          last={index === rules.length - 1}
-          onMove={(step) => rule.id && move.mutate({ id: rule.id, position: index + step })}
-          onDrag={() => setDragged(rule.id)}
-          onDrop={() => dragged && dragged !== rule.id && move.mutate({ id: dragged, position: index })}
-          onEdit={() => onEdit(rule)}
-          onRemove={() => rule.id && gone.mutate(rule.id)}
-        />
-      ))}
-    </ol>
-  );
 }

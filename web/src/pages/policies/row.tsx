@@ -1,53 +1,111 @@
-import { ArrowDown, ArrowUp, GripVertical, Pencil, Trash2 } from "lucide-react";
+import { ArrowDown, ArrowUp, FlaskConical, GripVertical, Pencil, Trash2 } from "lucide-react";
+import { type KeyboardEvent, useEffect, useRef } from "react";
 import type { Policy } from "@/api/types";
 import { visible } from "@/text/visible";
-import { ActionBadge } from "@/ui/badge";
+import { ActionBadge, Badge } from "@/ui/badge";
 import { IconButton } from "@/ui/button";
+import { CopyButton } from "@/ui/copy";
+import { addCommand, draftOf } from "./command";
+import type { Act } from "./policies";
 
 type Props = {
   rule: Policy;
   may: boolean;
-  first: boolean;
-  last: boolean;
+  number: number;
+  count: number;
+  above: Policy | undefined;
+  named: boolean;
+  over: boolean;
   onMove: (step: number) => void;
   onDrag: () => void;
+  onOver: () => void;
   onDrop: () => void;
-  onEdit: () => void;
-  onRemove: () => void;
+  onAct: (act: Act) => void;
 };
 
-/** One rule, in words. It is moved by dragging, or with the arrows. */
-export function RuleRow({ rule, may, first, last, onMove, onDrag, onDrop, onEdit, onRemove }: Props) {
+/** One rule, in words. The row itself takes the focus, so that Alt and an arrow can move it again and again. */
+export function RuleRow({ rule, may, number, above, named, over, onMove, onDrag, onOver, onDrop, ...rest }: Props) {
+  const row = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (named) row.current?.scrollIntoView({ block: "center" });
+  }, [named]);
+  const pressed = (event: KeyboardEvent) => {
+    const step = event.key === "ArrowUp" ? -1 : event.key === "ArrowDown" ? 1 : 0;
+    if (!may || !event.altKey || !step) return;
+    event.preventDefault();
+    onMove(step);
+  };
   return (
     <li
+      ref={row}
+      tabIndex={0}
+      aria-label={`Rule ${number}: ${visible(rule.text)}`}
+      aria-keyshortcuts={may ? "Alt+ArrowUp Alt+ArrowDown" : undefined}
       draggable={may}
+      onKeyDown={pressed}
       onDragStart={onDrag}
-      onDragOver={(event) => event.preventDefault()}
+      onDragOver={(event) => {
+        event.preventDefault();
+        onOver();
+      }}
       onDrop={onDrop}
-      className="flex flex-wrap items-center gap-2 py-2"
+      className={`-mx-2 flex flex-wrap items-center gap-x-2 gap-y-1 px-2 py-2 ${named ? "bg-accent-soft" : ""} ${over ? "shadow-[0_-2px_0_var(--accent)]" : ""}`}
     >
       {may && <GripVertical size={14} aria-hidden="true" className="hidden cursor-grab text-dim sm:block" />}
+      <span className="w-5 text-right text-dim text-xs tabular-nums">{number}</span>
       <ActionBadge action={rule.action} />
       <span className="min-w-0 flex-1 basis-56">
-        <code className="break-words font-mono text-xs">{visible(rule.text)}</code>
+        <code className="break-words font-mono text-xs [overflow-wrap:anywhere]">{visible(rule.text)}</code>
         {rule.note && <span className="block text-dim text-xs">{visible(rule.note)}</span>}
+        {above && (
+          <span className="mt-0.5 block text-warn text-xs">
+            <span aria-hidden="true">⚠ </span>It can never decide: <code>{visible(above.text)}</code> above takes all of
+            its calls.
+          </span>
+        )}
       </span>
+      <Reach rule={rule} />
+      <Acts rule={rule} may={may} number={number} onMove={onMove} {...rest} />
+    </li>
+  );
+}
+
+function Reach({ rule }: { rule: Policy }) {
+  if (rule.matches === undefined || rule.matches === null) return null;
+  const text = `matches ${rule.matches.toLocaleString("en")} ${rule.matches === 1 ? "tool" : "tools"}`;
+  return rule.matches === 0 ? (
+    <Badge tone="warn">{text} now</Badge>
+  ) : (
+    <span className="whitespace-nowrap text-dim text-xs">{text}</span>
+  );
+}
+
+type ActsProps = Pick<Props, "rule" | "may" | "number" | "count" | "onMove" | "onAct">;
+
+function Acts({ rule, may, number, count, onMove, onAct }: ActsProps) {
+  const name = visible(rule.pattern);
+  return (
+    <span className="ml-auto flex">
+      <CopyButton text={addCommand(draftOf(rule))} label={`Copy ${name} as a command`} />
       {may && (
-        <span className="flex">
-          <IconButton label={`Move ${visible(rule.pattern)} up`} disabled={first} onClick={() => onMove(-1)}>
+        <>
+          <IconButton label={`Move ${name} up`} disabled={number === 1} onClick={() => onMove(-1)}>
             <ArrowUp size={14} aria-hidden="true" />
           </IconButton>
-          <IconButton label={`Move ${visible(rule.pattern)} down`} disabled={last} onClick={() => onMove(1)}>
+          <IconButton label={`Move ${name} down`} disabled={number === count} onClick={() => onMove(1)}>
             <ArrowDown size={14} aria-hidden="true" />
           </IconButton>
-          <IconButton label={`Change ${visible(rule.pattern)}`} onClick={onEdit}>
+          <IconButton label={`What if ${name} were elsewhere`} onClick={() => onAct("what if")}>
+            <FlaskConical size={14} aria-hidden="true" />
+          </IconButton>
+          <IconButton label={`Change ${name}`} onClick={() => onAct("change")}>
             <Pencil size={14} aria-hidden="true" />
           </IconButton>
-          <IconButton label={`Remove ${visible(rule.pattern)}`} onClick={onRemove}>
+          <IconButton label={`Remove ${name}`} onClick={() => onAct("remove")}>
             <Trash2 size={14} aria-hidden="true" />
           </IconButton>
-        </span>
+        </>
       )}
-    </li>
+    </span>
   );
 }

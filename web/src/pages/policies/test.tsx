@@ -3,33 +3,37 @@ import { useSearch } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { post } from "@/api/client";
 import type { Decision } from "@/api/types";
-import { visible } from "@/text/visible";
-import { ActionBadge, EffectBadge } from "@/ui/badge";
+import { command } from "@/text/code";
 import { Button } from "@/ui/button";
+import { Command } from "@/ui/copy";
 import { TextArea, TextField } from "@/ui/field";
 import { Section } from "@/ui/page";
 import { Trouble } from "@/ui/states";
+import { Verdict } from "./verdict";
+
+type Asked = { path: string; actor?: string; arguments?: object };
 
 /** What would happen to a call, without making it. */
 export function TestBox() {
   const { path } = useSearch({ from: "/shell/policies" });
   const [wrong, setWrong] = useState("");
-  const test = useMutation({ mutationFn: (body: object) => post<Decision>("/v1/policies/test", body) });
+  const test = useMutation({ mutationFn: (body: Asked) => post<Decision>("/v1/policies/test", body) });
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const entered = new FormData(event.currentTarget);
-    const text = String(entered.get("arguments") ?? "").trim();
+    const given = (name: string) => String(entered.get(name) ?? "").trim();
+    const asked: Asked = { path: given("path"), ...(given("actor") ? { actor: given("actor") } : {}) };
     try {
-      const given = text ? { arguments: JSON.parse(text) as object } : {};
+      if (given("arguments")) asked.arguments = JSON.parse(given("arguments")) as object;
       setWrong("");
-      test.mutate({ path: String(entered.get("path")), ...given });
+      test.mutate(asked);
     } catch {
       setWrong("This is not JSON");
     }
   };
   return (
     <Section title="Test" about="Which rule would decide? Nothing is called.">
-      <form onSubmit={submit} className="grid items-start gap-3 sm:grid-cols-2">
+      <form key={path} onSubmit={submit} className="grid items-start gap-3 sm:grid-cols-2">
         <TextField
           name="path"
           label="Tool"
@@ -39,14 +43,18 @@ export function TestBox() {
           spellCheck={false}
           className="font-mono"
         />
-        <TextArea
-          name="arguments"
-          label="Arguments (optional, JSON)"
-          rows={1}
-          error={wrong}
-          spellCheck={false}
-          className="min-h-8.5 font-mono"
-        />
+        <TextField name="actor" label="Whose call (you unless given)" placeholder="agent" autoComplete="off" />
+        <div className="sm:col-span-2">
+          <TextArea
+            name="arguments"
+            label="Arguments (optional, JSON)"
+            placeholder='{"owner": "acme"}'
+            rows={2}
+            error={wrong}
+            spellCheck={false}
+            className="font-mono"
+          />
+        </div>
         <div>
           <Button type="submit" busy={test.isPending}>
             Test
@@ -55,13 +63,14 @@ export function TestBox() {
       </form>
       <div role="status" className="mt-3 min-h-6 text-sm">
         {test.error ? <Trouble error={test.error} /> : null}
-        {test.data && !test.error && (
-          <p className="flex flex-wrap items-center gap-2">
-            <ActionBadge action={test.data.action} /> <EffectBadge effect={test.data.effect} />{" "}
-            {visible(test.data.reason)}
-          </p>
-        )}
+        {test.data && !test.error && <Verdict decision={test.data} />}
       </div>
+      {test.data && test.variables && <Command text={asCommand(test.variables)} />}
     </Section>
   );
+}
+
+function asCommand({ path, actor, arguments: given }: Asked): string {
+  const more = [...(given ? ["--arguments", JSON.stringify(given)] : []), ...(actor ? ["--actor", actor] : [])];
+  return command("policies", "test", path, ...more, "--why");
 }

@@ -9,77 +9,116 @@ import { Choice, TextField } from "@/ui/field";
 import { Trouble } from "@/ui/states";
 import { tell } from "@/ui/toast";
 
-const PROVIDERS: [Secret["provider"], string][] = [
+type Provider = Secret["provider"];
+
+const PROVIDERS: [Provider, string][] = [
   ["store", "Executor's encrypted store"],
   ["keyring", "The keyring of the system"],
   ["environment", "A variable of the daemon's environment"],
   ["vault", "HashiCorp Vault or OpenBao"],
   ["onepassword", "1Password"],
 ];
-const REFERENCES: Partial<Record<Secret["provider"], string>> = {
-  environment: "NAME_OF_THE_VARIABLE",
-  vault: "secret/data/path#field",
-  onepassword: "op://vault/item/field",
+const REFERENCES: Partial<Record<Provider, [string, string]>> = {
+  environment: ["EXECUTOR_SECRET_MAIL", "Only variables that begin with EXECUTOR_SECRET_, or that the settings name"],
+  vault: ["secret/apps/db#password", "MOUNT/PATH#FIELD"],
+  onepassword: ["op://vault/item/field", "As 1Password writes it"],
 };
 
+/** A value goes out once, in the body of one request: nothing here keeps it, and no answer has it. */
 export function SecretForm({ secret, onDone }: { secret?: Secret; onDone: () => void }) {
-  const [provider, setProvider] = useState<Secret["provider"]>(secret?.provider ?? "store");
-  const client = useQueryClient();
+  const [name, setName] = useState(secret?.name ?? "");
+  const [provider, setProvider] = useState<Provider>(secret?.provider ?? "store");
+  const save = useSaving(secret, name, provider, onDone);
   const elsewhere = REFERENCES[provider];
-  const save = useMutation({
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const field = elsewhere ? "reference" : "value";
+    save.mutate({ [field]: String(new FormData(form).get(field) ?? "") });
+    if (!elsewhere) form.reset();
+  };
+  const words = secret ? ["secrets", "rotate", name] : ["secrets", "set", name || "NAME"];
+  const place = elsewhere ? [...(secret ? [] : ["--provider", provider]), "--reference", elsewhere[0]] : [];
+  return (
+    <form onSubmit={submit} autoComplete="off" className="space-y-4">
+      {!secret && (
+        <>
+          <TextField
+            label="Name"
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+            required
+            maxLength={100}
+            spellCheck={false}
+            autoComplete="off"
+            hint="Letters, digits, dots, dashes and underscores"
+            className="font-mono"
+          />
+          <Choice label="Kept in" value={provider} onChange={(event) => setProvider(event.target.value as Provider)}>
+            {PROVIDERS.map(([id, title]) => (
+              <option key={id} value={id}>
+                {title}
+              </option>
+            ))}
+          </Choice>
+        </>
+      )}
+      {elsewhere ? <Where hint={elsewhere} now={secret?.reference ?? ""} /> : <Value />}
+      {save.error ? <Trouble error={save.error} /> : null}
+      <Button type="submit" look="primary" busy={save.isPending}>
+        {secret ? "Rotate" : "Keep it"}
+      </Button>
+      <Command
+        text={command(...words, ...place, ...(provider === "keyring" && !secret ? ["--provider", provider] : []))}
+      />
+    </form>
+  );
+}
+
+function useSaving(secret: Secret | undefined, name: string, provider: Provider, onDone: () => void) {
+  const client = useQueryClient();
+  return useMutation({
+    gcTime: 0,
     mutationFn: (body: Record<string, string>) =>
       secret
         ? post(`/v1/secrets/${encodeURIComponent(secret.name)}/rotate`, body)
-        : post("/v1/secrets", { ...body, provider }),
+        : post("/v1/secrets", { ...body, name, provider }),
     onSuccess: () => {
       client.invalidateQueries({ queryKey: ["secrets"] });
       tell(secret ? "The secret has a new value" : "The secret is kept");
       onDone();
     },
   });
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const entered = new FormData(event.currentTarget);
-    const body = Object.fromEntries(
-      [...entered].filter(([, value]) => value !== "").map(([name, value]) => [name, String(value)]),
-    );
-    save.mutate(body);
-  };
+}
+
+function Value() {
   return (
-    <form onSubmit={submit} autoComplete="off" className="space-y-4">
-      {!secret && (
-        <TextField name="name" label="Name" required maxLength={100} spellCheck={false} className="font-mono" />
-      )}
-      {!secret && (
-        <Choice
-          label="Kept in"
-          value={provider}
-          onChange={(event) => setProvider(event.target.value as Secret["provider"])}
-        >
-          {PROVIDERS.map(([id, title]) => (
-            <option key={id} value={id}>
-              {title}
-            </option>
-          ))}
-        </Choice>
-      )}
-      {elsewhere ? (
-        <TextField name="reference" label="Where it is" placeholder={elsewhere} required className="font-mono" />
-      ) : (
-        <TextField
-          name="value"
-          label="Value"
-          type="password"
-          autoComplete="new-password"
-          required
-          hint="It can't be looked at again"
-        />
-      )}
-      {save.error ? <Trouble error={save.error} /> : null}
-      <Button type="submit" look="primary" busy={save.isPending}>
-        {secret ? "Rotate" : "Keep it"}
-      </Button>
-      <Command text={secret ? command("secrets", "rotate", secret.name) : "executor secrets set NAME"} />
-    </form>
+    <TextField
+      name="value"
+      label="Value"
+      type="password"
+      autoComplete="new-password"
+      data-1p-ignore
+      data-lpignore="true"
+      spellCheck={false}
+      required
+      hint="It can't be looked at again"
+    />
+  );
+}
+
+function Where({ hint, now }: { hint: [string, string]; now: string }) {
+  return (
+    <TextField
+      name="reference"
+      label="Where it is"
+      defaultValue={now}
+      placeholder={hint[0]}
+      hint={hint[1]}
+      required
+      spellCheck={false}
+      autoComplete="off"
+      className="font-mono"
+    />
   );
 }

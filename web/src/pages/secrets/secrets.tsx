@@ -1,20 +1,18 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { Problem, remove } from "@/api/client";
 import { secrets, whoami } from "@/api/queries";
 import type { Secret } from "@/api/types";
-import { command } from "@/text/code";
 import { visible } from "@/text/visible";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
-import { Command } from "@/ui/copy";
 import { Dialog } from "@/ui/dialog";
 import { Page } from "@/ui/page";
-import { Empty, Loaded, Trouble } from "@/ui/states";
+import { Empty, Loaded } from "@/ui/states";
 import { Table } from "@/ui/table";
 import { Ago } from "@/ui/time";
-import { tell } from "@/ui/toast";
 import { SecretForm } from "./form";
+import { Removal } from "./removal";
+import { Users } from "./users";
 
 type Asking = { act: "add" } | { act: "rotate" | "remove"; secret: Secret } | null;
 
@@ -35,93 +33,66 @@ export function SecretsPage() {
       actions={add}
     >
       <Loaded asked={asked}>
-        {({ items }) =>
-          items.length ? (
-            <div className="card px-4 py-2">
-              <Table label="Secrets" head={["Name", "Kept in", "Rotated", "Used", ""]}>
-                {items.map((secret) => (
-                  <Row key={secret.id} secret={secret} may={may} onAct={(act) => setAsking({ act, secret })} />
-                ))}
-              </Table>
-            </div>
-          ) : (
-            <Empty title="There are no secrets yet">
-              Most come by themselves: give a source its credential, and its value is kept here, encrypted.
-            </Empty>
-          )
-        }
+        {({ items }) => (items.length ? <Kept items={items} may={may} onAsk={setAsking} /> : <Nothing />)}
       </Loaded>
-      <Dialog
-        open={asking !== null && asking.act !== "remove"}
-        onClose={close}
-        title={asking?.act === "rotate" ? `Rotate ${visible(asking.secret.name)}` : "A new secret"}
-      >
-        {asking && asking.act !== "remove" && (
-          <SecretForm secret={asking.act === "rotate" ? asking.secret : undefined} onDone={close} />
-        )}
-      </Dialog>
-      <Dialog open={asking?.act === "remove"} onClose={close} title="Remove the secret?">
+      <Dialog open={asking !== null} onClose={close} title={asking ? title(asking) : ""}>
         {asking?.act === "remove" && <Removal secret={asking.secret} onDone={close} />}
+        {asking?.act === "rotate" && <SecretForm secret={asking.secret} onDone={close} />}
+        {asking?.act === "add" && <SecretForm onDone={close} />}
       </Dialog>
     </Page>
   );
 }
 
-function Row({ secret, may, onAct }: { secret: Secret; may: boolean; onAct: (act: "rotate" | "remove") => void }) {
+function title(asking: NonNullable<Asking>): string {
+  if (asking.act === "add") return "A new secret";
+  return asking.act === "remove" ? "Remove the secret?" : `Rotate ${visible(asking.secret.name)}`;
+}
+
+function Nothing() {
   return (
-    <tr>
-      <td className="break-all font-mono text-xs">{visible(secret.name)}</td>
-      <td>
-        <Badge>{secret.provider}</Badge> <span className="text-dim text-xs">{visible(secret.reference ?? "")}</span>
-      </td>
-      <td className="text-dim text-xs">
-        <Ago at={secret.rotatedAt} />
-      </td>
-      <td className="text-dim text-xs">
-        <Ago at={secret.lastUsedAt} />
-      </td>
-      <td className="whitespace-nowrap text-right">
-        {may && (
-          <>
-            <Button size="small" onClick={() => onAct("rotate")}>
-              Rotate
-            </Button>{" "}
-            <Button size="small" look="danger" onClick={() => onAct("remove")}>
-              Remove
-            </Button>
-          </>
-        )}
-      </td>
-    </tr>
+    <Empty title="There are no secrets yet">
+      Most credentials come by themselves: give a source its own, and the value is kept with it. A secret here has a
+      name, so that several connections can use it, or one that is kept elsewhere.
+    </Empty>
   );
 }
 
-function Removal({ secret, onDone }: { secret: Secret; onDone: () => void }) {
-  const client = useQueryClient();
-  const gone = useMutation({
-    mutationFn: (force: boolean) =>
-      remove(`/v1/secrets/${encodeURIComponent(secret.name)}${force ? "?force=true" : ""}`),
-    onSuccess: () => {
-      client.invalidateQueries({ queryKey: ["secrets"] });
-      tell("The secret is gone");
-      onDone();
-    },
-  });
-  const used = gone.error instanceof Problem && gone.error.status === 409;
+function Kept({ items, may, onAsk }: { items: Secret[]; may: boolean; onAsk: (asking: Asking) => void }) {
   return (
-    <div className="space-y-4 text-sm">
-      <p>
-        <code className="font-mono">{visible(secret.name)}</code> can't be brought back. What uses it will ask for a
-        credential again.
-      </p>
-      {gone.error ? <Trouble error={gone.error} /> : null}
-      <Command text={command("secrets", "remove", secret.name)} />
-      <div className="flex gap-2">
-        <Button onClick={onDone}>Keep it</Button>
-        <Button look="danger" busy={gone.isPending} onClick={() => gone.mutate(used)}>
-          {used ? "Remove it all the same" : "Remove"}
-        </Button>
-      </div>
+    <div className="card px-4 py-2">
+      <Table label="Secrets" head={["Name", "Kept in", "Used by", "Rotated", "Last used", ""]}>
+        {items.map((secret) => (
+          <tr key={secret.id}>
+            <td className="min-w-28 break-words font-mono text-xs [overflow-wrap:anywhere]">{visible(secret.name)}</td>
+            <td>
+              <Badge>{secret.provider}</Badge>{" "}
+              <span className="break-all text-dim text-xs">{visible(secret.reference ?? "")}</span>
+            </td>
+            <td className="text-xs">
+              <Users secret={secret} />
+            </td>
+            <td className="text-dim text-xs">
+              <Ago at={secret.rotatedAt} />
+            </td>
+            <td className="text-dim text-xs">
+              <Ago at={secret.lastUsedAt} />
+            </td>
+            <td className="whitespace-nowrap text-right">
+              {may && (
+                <>
+                  <Button size="small" onClick={() => onAsk({ act: "rotate", secret })}>
+                    Rotate
+                  </Button>{" "}
+                  <Button size="small" look="danger" onClick={() => onAsk({ act: "remove", secret })}>
+                    Remove
+                  </Button>
+                </>
+              )}
+            </td>
+          </tr>
+        ))}
+      </Table>
     </div>
   );
 }

@@ -74,7 +74,7 @@ function Views({ source }: { source: Source }) {
   const navigate = useNavigate({ from: "/sources/$id" });
   const turn = (id: string) => void navigate({ search: { view: id === "tools" ? undefined : id } });
   const tabs = [
-    { id: "tools", title: "Tools", content: <Tools source={source} /> },
+    { id: "tools", title: `Tools (${source.toolCount.toLocaleString("en")})`, content: <Tools source={source} /> },
     ...(may
       ? [
           { id: "changes", title: "Changes", content: <SourceChanges source={source} /> },

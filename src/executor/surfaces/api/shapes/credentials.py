@@ -7,6 +7,14 @@ from typing import Any, Literal
 from executor.surfaces.api.shapes.base import Shape
 
 
+class SecretUse(Shape):
+    connection_id: str
+    connection: str
+    source: str
+    actor: str | None
+    status: Literal["ready", "incomplete", "expired", "revoked"]
+
+
 class SecretView(Shape):
     id: str
     name: str
@@ -15,6 +23,7 @@ class SecretView(Shape):
     created_at: str
     rotated_at: str
     last_used_at: str | None
+    used_by: list[SecretUse] | None = None
 
 
 class SecretPage(Shape):

@@ -36,6 +36,7 @@ class Diagnostic(Shape):
 class InteractionView(Shape):
     id: str
     execution_id: str
+    call_seq: int
     kind: Literal["approval", "unknown_outcome", "credential", "oauth"]
     status: InteractionStatus
     tool: str
@@ -44,6 +45,7 @@ class InteractionView(Shape):
     effect: str | None
     host: str | None
     reason: str
+    policy_id: str | None
     decision_reason: str
     scope: Literal["once", "execution", "always"] | None
     settled_by: str | None
@@ -55,9 +57,9 @@ class InteractionView(Shape):
     created_at: str
     expires_at: str
     settled_at: str | None
-    call_seq: int | None = None
     actor_id: str | None = None
     actor: str | None = None
+    origin: str | None = None
     source: str | None = None
     question: str | None = None
     description: str | None = None
@@ -68,6 +70,7 @@ class InteractionView(Shape):
 class InteractionPage(Shape):
     items: list[InteractionView]
     next: str | None
+    total: int
 
 
 class Cut(Shape):

@@ -31,6 +31,8 @@ class PolicyView(Shape):
     text: str
     created_by: str | None
     created_at: str | None
+    matches: int | None = None
+    shadowed_by: str | None = None
 
 
 class PolicyPage(Shape):
@@ -44,8 +46,15 @@ class JudgementView(Shape):
     policy: PolicyView | None
 
 
+class StandingView(Shape):
+    policy: PolicyView
+    verdict: Literal["decides", "outdone", "later", "no"]
+    why: str
+
+
 class DecisionView(JudgementView):
     effect: Effect
+    rules: list[StandingView]
 
 
 class MatchesView(Shape):

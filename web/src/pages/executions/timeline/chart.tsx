@@ -1,4 +1,4 @@
-import { type KeyboardEvent, useLayoutEffect, useRef, useState } from "react";
+import { type KeyboardEvent, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { visible } from "@/text/visible";
 import { Axis } from "./axis";
 import { type Bar, describe } from "./bars";
@@ -29,7 +29,7 @@ export function Chart({ bars, scale, zoom, current, onPoint, onOpen }: Props) {
   const lanes = Math.max(...bars.map((bar) => bar.lane)) + 1;
   const room = Math.max(200, seen.width - 8);
   const width = Math.min(WIDEST, Math.max(room, Math.max(room, fullest(bars, lanes) * EACH) * zoom));
-  const drawn = bars.map((bar) => draw(bar, scale, width));
+  const drawn = useMemo(() => bars.map((bar) => draw(bar, scale, width)), [bars, scale, width]);
   const [at, setAt] = useState<number>();
   const held = at ?? current ?? bars[0]?.call.seq;
   const moved = useRef(false);

@@ -1,0 +1,112 @@
+"""How rules stand: what is told of them is what `decide` does with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from executor.model.policy import Policy
+from executor.policy.counting import counts
+from executor.policy.decide import Subject, applies
+from executor.policy.drafts import draft
+from executor.policy.pattern import matches, parse_pattern
+from executor.policy.standing import contains, shadowed, standings, takes_all, why_not
+
+SMALL = {"path": "/amount", "test": "at_most", "value": 100}
+OWNER = {"path": "/owner", "test": "equals", "value": "acme"}
+PATTERNS = ("**", "a.**", "a.b", "a.*.c", "a.b.c", "*.b.**", "a.b.**", "*.b", "b.**")
+PATHS = ("a", "b", "a.b", "a.c", "a.b.c", "a.x.c", "x.b", "x.b.c", "a.b.c.d", "b.x")
+
+
+def rule(pattern: str, action: str, id: str, **more: object) -> Policy:
+    return replace(draft(pattern, action, **more), id=id)  # type: ignore[arg-type]
+
+
+def call(**more: object) -> Subject:
+    given = {"path": "shop.pay", "effect": "write", "source_id": "src_a", "actor_id": "act_a", "arguments": {}}
+    return Subject(**{**given, **more})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("one", PATTERNS)
+@pytest.mark.parametrize("other", PATTERNS)
+def test_a_pattern_that_contains_another_covers_each_of_its_paths(one: str, other: str) -> None:
+    found = contains(parse_pattern(one), parse_pattern(other))
+    covered = [path for path in PATHS if matches(other, path)]
+    if found:
+        assert all(matches(one, path) for path in covered)
+    else:
+        assert not all(matches(one, path) for path in covered), (one, other)
+
+
+def verdicts(subject: Subject, rules: Sequence[Policy]) -> list[tuple[str, str]]:
+    return [(one.verdict, one.why) for one in standings(subject, rules)]
+
+
+def test_each_rule_is_told_why_it_did_not_decide() -> None:
+    rules = [
+        rule("shop.read", "allow", "path"),
+        rule("shop.**", "allow", "actor", actor_id="act_b"),
+        rule("shop.**", "allow", "source", source_id="src_b"),
+        rule("shop.**", "allow", "effect", effect="read"),
+        rule("shop.**", "allow", "bound", conditions=[SMALL]),
+        rule("shop.**", "deny", "missing", conditions=[OWNER]),
+        rule("shop.pay", "allow", "below"),
+    ]
+    assert verdicts(call(arguments={"amount": 500}), rules) == [
+        ("no", "its pattern does not cover the path"),
+        ("no", "it is about another actor"),
+        ("no", "it is about another source"),
+        ("no", "it is about effect read, and this tool's is write"),
+        ("no", "/amount<=100 does not hold"),
+        ("decides", ""),
+        ("later", "it holds, but a rule above it comes first"),
+    ]
+    doubtful = [why for _, why in verdicts(call(arguments={"amount": "5"}), rules)]
+    assert doubtful[4] == "/amount<=100 can't be judged: what is there is of another kind"
+    assert verdicts(call(arguments=None), rules)[4] == ("no", "/amount<=100 can't be judged without arguments")
+
+
+def test_a_stricter_level_outdoes_the_rule_of_another() -> None:
+    rules = [rule("shop.**", "deny", "org", level="organization"), rule("shop.**", "allow", "mine")]
+    assert [verdict for verdict, _ in verdicts(call(), rules)] == ["decides", "outdone"]
+
+
+@pytest.mark.parametrize("arguments", [None, {}, {"amount": 5}, {"amount": 500}, {"amount": "x", "owner": "acme"}])
+@pytest.mark.parametrize("action", ["allow", "require_approval", "deny"])
+def test_what_is_told_of_a_rule_is_what_happens(arguments: dict[str, object] | None, action: str) -> None:
+    for conditions in ([], [SMALL], [OWNER], [SMALL, OWNER]):
+        for effect in ("", "read", "write"):
+            one = rule("shop.*", action, "one", conditions=conditions, effect=effect)
+            subject = call(arguments=arguments)
+            assert applies(one, subject) == (why_not(one, subject) == "")
+
+
+def test_a_rule_below_one_that_takes_all_its_calls_can_never_decide() -> None:
+    rules = [
+        rule("shop.**", "deny", "wide", effect="write"),
+        rule("shop.pay", "allow", "dead", effect="write", conditions=[SMALL]),
+        rule("shop.pay", "allow", "alive"),
+        rule("shop.**", "deny", "other level", effect="write", level="organization"),
+    ]
+    assert shadowed(rules) == {"dead": "wide"}
+
+
+def test_an_allow_in_doubt_leaves_room_for_a_stricter_rule_below_it() -> None:
+    allow, deny = rule("shop.**", "allow", "allow", conditions=[SMALL]), rule("shop.pay", "deny", "deny")
+    same = rule("shop.pay", "deny", "same", conditions=[SMALL])
+    assert not takes_all(allow, deny) and not takes_all(allow, same)
+    assert takes_all(allow, rule("shop.pay", "allow", "narrower", conditions=[SMALL, OWNER]))
+    assert takes_all(rule("shop.**", "deny", "deny", conditions=[SMALL]), same)
+
+
+def test_rules_are_counted_as_each_would_be_alone() -> None:
+    heads = [(path, "read" if path.endswith("c") else "write", f"src_{path[0]}") for path in PATHS]
+    rules = [rule(pattern, "deny", pattern) for pattern in PATTERNS]
+    rules += [rule("**", "deny", "reads", effect="read"), rule("a.**", "deny", "source", source_id="src_b")]
+    found = counts(rules, heads)
+    for pattern in PATTERNS:
+        assert found[pattern] == sum(matches(pattern, path) for path in PATHS), pattern
+    assert found["reads"] == sum(path.endswith("c") for path in PATHS)
+    assert found["source"] == 0

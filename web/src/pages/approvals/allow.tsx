@@ -1,0 +1,85 @@
+import { lazy, Suspense } from "react";
+import type { Interaction } from "@/api/types";
+import { Button } from "@/ui/button";
+import { Skeleton } from "@/ui/states";
+import type { Answer } from "./answer";
+
+const AlwaysRule = lazy(() => import("./always").then((module) => ({ default: module.AlwaysRule })));
+const GivenResult = lazy(() => import("./result").then((module) => ({ default: module.GivenResult })));
+
+export type Panel = "" | "deny" | "more" | "always" | "result";
+
+type Props = {
+  asked: Interaction;
+  blocked: boolean;
+  mayRule: boolean;
+  panel: Panel;
+  armed: boolean;
+  onPanel: (panel: Panel) => void;
+  onAnswer: (answer: Answer) => void;
+};
+
+export function Allow({ asked, blocked, mayRule, panel, armed, onPanel, onAnswer }: Props) {
+  const turn = (wanted: Panel) => onPanel(panel === wanted ? "" : wanted);
+  const lost = asked.kind === "unknown_outcome";
+  const single = asked.tool.startsWith("executor.") && asked.effect !== "read";
+  const rare = panel === "" || panel === "deny" ? "max-md:hidden" : "";
+  return (
+    <>
+      <div className="flex flex-wrap items-center gap-2">
+        <Button look="danger" disabled={blocked} onClick={() => onPanel("deny")}>
+          {lost ? "Let the code see the error…" : "Deny…"}
+        </Button>
+        <Button
+          look="primary"
+          className={armed ? "ring-2 ring-accent ring-offset-2 ring-offset-surface" : ""}
+          disabled={blocked}
+          onClick={() => onAnswer({ act: "approve", scope: "once" })}
+        >
+          {lost ? "Send it again" : "Allow once"}
+        </Button>
+        {!single && (
+          <Button className="md:hidden" aria-expanded={rare === ""} disabled={blocked} onClick={() => turn("more")}>
+            More…
+          </Button>
+        )}
+        {lost && (
+          <Button className={rare} disabled={blocked} onClick={() => turn("result")}>
+            It happened: give its result…
+          </Button>
+        )}
+        {!lost && !single && (
+          <Button
+            className={rare}
+            disabled={blocked}
+            onClick={() => onAnswer({ act: "approve", scope: "execution" })}
+            title="This tool until the execution ends, as long as it stays what it is"
+          >
+            Allow for this execution
+          </Button>
+        )}
+        {!lost && !single && mayRule && (
+          <Button className={rare} disabled={blocked} aria-expanded={panel === "always"} onClick={() => turn("always")}>
+            Always allow…
+          </Button>
+        )}
+        <p role="status" className={`basis-full text-xs ${armed ? "font-medium text-accent" : "text-dim"}`}>
+          {armed ? "Press y to allow this once, Esc to leave it." : <Keys />}
+        </p>
+      </div>
+      <Suspense fallback={<Skeleton rows={3} />}>
+        {panel === "always" && <AlwaysRule asked={asked} busy={blocked} onSave={onAnswer} />}
+        {panel === "result" && <GivenResult busy={blocked} onGive={(result) => onAnswer({ act: "approve", result })} />}
+      </Suspense>
+    </>
+  );
+}
+
+function Keys() {
+  return (
+    <>
+      <span className="hidden md:inline">Keys: a then y allows once, d denies, Esc leaves. </span>A decision can't be
+      taken back.
+    </>
+  );
+}

@@ -1,0 +1,21 @@
+import type { Effect, Policy } from "@/api/types";
+
+export type Rule = Pick<Policy, "pattern" | "action" | "conditions" | "note"> & {
+  actor: string;
+  source: string;
+  effect: Effect | null;
+  level: string;
+};
+
+export type Answer =
+  | { act: "approve"; scope: "once" | "execution" }
+  | { act: "approve"; scope: "always"; rule: Rule; broader: boolean }
+  | { act: "approve"; result: unknown }
+  | { act: "deny"; reason: string };
+
+/** A rule as it is sent, of one as it is shown. */
+export function ruleOf(policy: Policy): Rule {
+  const { pattern, action, conditions, effect, note, level } = policy;
+  const names = { actor: policy.actorId ?? "", source: policy.sourceId ?? "" };
+  return { pattern, action, conditions, effect, note, level, ...names };
+}

@@ -1,0 +1,60 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { execution } from "@/api/queries";
+import type { Call, Interaction } from "@/api/types";
+import { visible } from "@/text/visible";
+import { Tree } from "@/ui/tree";
+import { type Difference, differences } from "./differences";
+
+/** All of them, or a note of what was cut; and what is new since the same tool was last called by this execution. */
+export function Arguments({ asked }: { asked: Interaction }) {
+  const before = useBefore(asked);
+  return (
+    <section aria-label="Arguments">
+      <h3 className="mb-1.5 font-medium text-sm">Arguments</h3>
+      <Tree value={asked.arguments} label="arguments" />
+      {asked.argumentsCut && (
+        <p role="alert" className="mt-2 rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn">
+          Not everything is shown: {visible(asked.argumentsCut)} were cut.{" "}
+          <Link
+            to="/executions/$id"
+            params={{ id: asked.executionId }}
+            search={{ call: String(asked.callSeq) }}
+            className="underline"
+          >
+            The call has all of them
+          </Link>
+        </p>
+      )}
+      {before && !asked.argumentsCut && <Since call={before} found={differences(before.arguments, asked.arguments)} />}
+    </section>
+  );
+}
+
+function useBefore(asked: Interaction): Call | undefined {
+  const calls = useQuery(execution(asked.executionId)).data?.calls ?? [];
+  return calls.filter((one) => one.path === asked.tool && one.seq < asked.callSeq).at(-1);
+}
+
+function Since({ call, found }: { call: Call; found: Difference[] }) {
+  return (
+    <div className="mt-2 text-xs">
+      <p className="text-dim">
+        {found.length === 0
+          ? `The same arguments as in call ${call.seq} of this execution (${call.state}).`
+          : `What differs from call ${call.seq} of this execution to the same tool (${call.state}):`}
+      </p>
+      <ul className="mt-1 space-y-0.5 font-mono">
+        {found.map((one) => (
+          <li key={one.pointer} className="break-words">
+            {visible(one.pointer)}{" "}
+            {one.before !== undefined && <del className="bg-bad-soft px-1 text-bad">{visible(one.before)}</del>}{" "}
+            {one.after !== undefined && (
+              <ins className="bg-ok-soft px-1 text-ok no-underline">+ {visible(one.after)}</ins>
+            )}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,123 @@
+import { Link } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
+import type { Interaction } from "@/api/types";
+import { mixed } from "@/text/mixed";
+import { visible } from "@/text/visible";
+import { Identifier } from "@/ui/copy";
+import { Facts } from "@/ui/facts";
+import { Ago, useNow } from "@/ui/time";
+
+export function Context({ asked }: { asked: Interaction }) {
+  const credential = asked.connection ?? (asked.credential ? "missing: it is asked for first" : "none");
+  return (
+    <>
+      <Facts
+        facts={[
+          ["Who asks", <WhoAsks key="who" asked={asked} />],
+          ["Sent to", <span key="host">{visible(asked.host || "Executor itself")}</span>],
+          ["Source", visible(asked.source ?? "")],
+          ["Credential", visible(credential)],
+          ["What it does", <Description key="what" text={asked.description ?? ""} />],
+          ["Why asked", <Why key="why" asked={asked} />],
+          ["Asked", <Ago key="asked" at={asked.createdAt} />],
+          ["Expires", asked.status === "pending" ? <Until key="expires" at={asked.expiresAt} /> : ""],
+          ["Execution", <ExecutionLink key="execution" id={asked.executionId} />],
+          ["Question", <Identifier key="id" id={asked.id} />],
+        ]}
+      />
+      <Alike asked={asked} />
+    </>
+  );
+}
+
+const VIA: Record<string, string> = {
+  operator_token: "the operator's token",
+  agent_token: "an agent's token",
+  browser: "a browser",
+  api_key: "an API key",
+  anonymous: "an anonymous session",
+  bearer: "a token of the authorization server",
+  internal: "Executor itself",
+};
+
+function WhoAsks({ asked }: { asked: Interaction }) {
+  const [via, ...rest] = (asked.origin ?? "").split(" ");
+  const address = rest.at(-1);
+  return (
+    <>
+      <b className="font-medium">{visible(asked.actor ?? "unknown")}</b>
+      {via && ` through ${VIA[via] ?? visible(via)}`}
+      {address && ` from ${visible(address)}`}{" "}
+      <code className="break-all font-mono text-dim text-xs">{asked.actorId}</code>
+    </>
+  );
+}
+
+/** The source's own words; they are shown, not believed. */
+function Description({ text }: { text: string }) {
+  if (!text) return null;
+  return (
+    <>
+      {visible(text)} <span className="text-dim text-xs">(in the source's own words)</span>
+    </>
+  );
+}
+
+function Why({ asked }: { asked: Interaction }) {
+  return (
+    <>
+      {visible(asked.reason)}{" "}
+      <Link
+        to="/policies"
+        search={{ path: asked.tool, rule: asked.policyId ?? undefined }}
+        className="whitespace-nowrap text-accent text-xs underline"
+      >
+        {asked.policyId ? "See the rule" : "See the rules"}
+      </Link>
+    </>
+  );
+}
+
+/** How long it can still be decided: to the second in its last hour. */
+export function Until({ at }: { at: string }) {
+  const now = Math.max(useNow(), Date.now() - 1000);
+  const left = Math.floor((Date.parse(at) - now) / 1000);
+  if (left <= 0) return <span className="text-bad">expired</span>;
+  if (left >= 3600) return <Ago at={at} />;
+  const clock = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
+  return (
+    <time dateTime={at} className={`tabular-nums ${left < 300 ? "font-medium text-warn" : ""}`}>
+      in {clock}
+    </time>
+  );
+}
+
+/** True from the moment at which nobody can decide it any more. */
+export function useExpired(at: string): boolean {
+  const [expired, setExpired] = useState(() => Date.parse(at) <= Date.now());
+  useEffect(() => {
+    const left = Date.parse(at) - Date.now();
+    if (left > 2 ** 31 - 1) return;
+    const timer = setTimeout(() => setExpired(true), Math.max(0, left));
+    return () => clearTimeout(timer);
+  }, [at]);
+  return expired;
+}
+
+function ExecutionLink({ id }: { id: string }) {
+  return (
+    <Link to="/executions/$id" params={{ id }} className="break-all font-mono text-accent text-xs underline">
+      {id}
+    </Link>
+  );
+}
+
+function Alike({ asked }: { asked: Interaction }) {
+  const words = mixed([asked.actor, asked.host, asked.source, JSON.stringify(asked.arguments)].join("\n"));
+  if (words.length === 0) return null;
+  return (
+    <p role="note" className="rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn">
+      Letters of another alphabet that look like Latin ones: <b className="break-words">{visible(words.join("; "))}</b>
+    </p>
+  );
+}

@@ -1,0 +1,82 @@
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useParams } from "@tanstack/react-router";
+import { get } from "@/api/client";
+import { sources } from "@/api/queries";
+import type { Agent } from "@/api/types";
+import { visible } from "@/text/visible";
+import { Choice } from "@/ui/field";
+import type { Wanted } from "./queries";
+
+const SHOWN: [string, string][] = [
+  ["", "Waiting"],
+  ["approved", "Allowed"],
+  ["denied", "Denied"],
+  ["expired", "Expired"],
+  ["cancelled", "Cancelled"],
+  ["superseded", "Asked again"],
+  ["all", "Everything"],
+];
+
+/** Which questions are listed. It stands in the address, so that it can be kept and sent. */
+export function Filter({ wanted }: { wanted: Wanted }) {
+  const { id } = useParams({ strict: false });
+  const navigate = useNavigate();
+  const known = useQuery(sources).data?.items ?? [];
+  const agents = useQuery({
+    queryKey: ["agents"],
+    queryFn: ({ signal }) => get<{ items: Agent[] }>("/v1/agents", signal),
+  }).data?.items;
+  const set = (change: Wanted) => {
+    const search = { ...wanted, ...change };
+    void (id ? navigate({ to: "/approvals/$id", params: { id }, search }) : navigate({ to: "/approvals", search }));
+  };
+  return (
+    <div className="mb-3 grid grid-cols-3 gap-2">
+      <Choice
+        hideLabel
+        label="Show"
+        value={wanted.show ?? ""}
+        onChange={(event) => set({ show: event.target.value || undefined })}
+      >
+        {SHOWN.map(([value, text]) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))}
+      </Choice>
+      <Choice
+        hideLabel
+        label="Who asks"
+        value={wanted.actor ?? ""}
+        onChange={(event) => set({ actor: event.target.value || undefined })}
+      >
+        <option value="">Every agent</option>
+        <Kept value={wanted.actor} known={(agents ?? []).map((one) => one.id)} />
+        {agents?.map((one) => (
+          <option key={one.id} value={one.id}>
+            {visible(one.name)}
+          </option>
+        ))}
+      </Choice>
+      <Choice
+        hideLabel
+        label="Source"
+        value={wanted.source ?? ""}
+        onChange={(event) => set({ source: event.target.value || undefined })}
+      >
+        <option value="">Every source</option>
+        <Kept value={wanted.source} known={known.map((one) => one.namespace)} />
+        {known.map((one) => (
+          <option key={one.id} value={one.namespace}>
+            {visible(one.namespace)}
+          </option>
+        ))}
+      </Choice>
+    </div>
+  );
+}
+
+/** What the address names and the list lacks: a person's own runs, or something that is gone. */
+function Kept({ value, known }: { value: string | undefined; known: string[] }) {
+  return value && !known.includes(value) ? <option value={value}>{visible(value)}</option> : null;
+}

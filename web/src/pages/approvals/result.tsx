@@ -1,0 +1,35 @@
+import { type FormEvent, useState } from "react";
+import { Button } from "@/ui/button";
+import { TextArea } from "@/ui/field";
+
+/** What a call really answered whose answer was lost; whoever gives it has looked at the service. */
+export function GivenResult({ busy, onGive }: { busy: boolean; onGive: (result: unknown) => void }) {
+  const [wrong, setWrong] = useState("");
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const text = String(new FormData(event.currentTarget).get("result") ?? "");
+    try {
+      onGive(JSON.parse(text));
+      setWrong("");
+    } catch {
+      setWrong("This is not JSON");
+    }
+  };
+  return (
+    <form onSubmit={submit} className="space-y-2">
+      <TextArea
+        name="result"
+        label="What the call answered, as JSON"
+        hint="Look at the service first. The code goes on with exactly this, and nothing is sent again."
+        rows={3}
+        required
+        error={wrong}
+        spellCheck={false}
+        className="font-mono"
+      />
+      <Button type="submit" look="primary" disabled={busy}>
+        Go on with this result
+      </Button>
+    </form>
+  );
+}

@@ -1,0 +1,81 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { post } from "@/api/client";
+import { policies } from "@/api/queries";
+import type { Always, Policy, Simulation } from "@/api/types";
+import { Changes } from "@/pages/policies/changes";
+import { visible } from "@/text/visible";
+import { ruleOf } from "./answer";
+
+const AROUND = 2;
+
+/** The list of rules as it would be: what stands around the new one, what it is about, what it would have changed. */
+export function RuleDiff({ always }: { always: Always }) {
+  const known = useQuery(policies).data?.items ?? [];
+  const level = known.filter((one) => one.level === always.rule.level);
+  const { count, tools } = always.matches;
+  return (
+    <>
+      <Lines rules={level} always={always} />
+      <p className="text-dim text-xs">
+        It is about <b>{count.toLocaleString("en")}</b> {count === 1 ? "tool" : "tools"}:{" "}
+        {tools
+          .slice(0, 5)
+          .map((path) => visible(path))
+          .join(", ")}
+        {count > 5 && " …"}
+      </p>
+      <Past always={always} />
+    </>
+  );
+}
+
+function Lines({ rules, always }: { rules: Policy[]; always: Always }) {
+  const place = always.position ?? rules.length;
+  const from = Math.max(0, place - AROUND);
+  const until = Math.min(rules.length, place + AROUND);
+  return (
+    <section aria-label="The rules with the new one" className="rounded-lg border border-line bg-surface">
+      <h4 className="border-line border-b px-3 py-1.5 text-dim text-xs">
+        Rules of the {always.rule.level}, in the order in which they are tried
+      </h4>
+      <ol className="py-1 font-mono text-xs leading-5">
+        {from > 0 && <li className="px-3 text-dim">… {from} above stay first</li>}
+        {rules.slice(from, place).map((one, index) => (
+          <Line key={one.id} sign=" " number={from + index + 1} text={one.text} />
+        ))}
+        <Line sign="+" number={place + 1} text={always.rule.text} />
+        {rules.slice(place, until).map((one, index) => (
+          <Line key={one.id} sign=" " number={place + index + 2} text={one.text} />
+        ))}
+        {until < rules.length && <li className="px-3 text-dim">… {rules.length - until} below</li>}
+        {place === rules.length && <li className="px-3 text-dim">without a rule: reads are allowed, else asked</li>}
+      </ol>
+    </section>
+  );
+}
+
+function Line({ sign, number, text }: { sign: string; number: number; text: string }) {
+  const added = sign === "+";
+  return (
+    <li className={`flex gap-2 px-3 ${added ? "bg-ok-soft text-ok" : ""}`}>
+      <span className="shrink-0 whitespace-pre">{sign}</span>
+      <span className="w-5 shrink-0 text-right">{number}</span>
+      <span className="min-w-0 break-words [overflow-wrap:anywhere]">
+        {added && <span className="sr-only">added: </span>}
+        {visible(text)}
+      </span>
+    </li>
+  );
+}
+
+function Past({ always }: { always: Always }) {
+  const rule = ruleOf(always.rule);
+  const place = always.position === null ? {} : { position: always.position };
+  const past = useQuery({
+    queryKey: ["matches", "past", rule, place],
+    queryFn: () => post<Simulation>("/v1/policies/simulate", { rule, ...place }),
+    placeholderData: keepPreviousData,
+    retry: false,
+  });
+  return <Changes asked={past} />;
+}

@@ -1,0 +1,90 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { execution } from "@/api/queries";
+import type { Call, Interaction } from "@/api/types";
+import { visible } from "@/text/visible";
+import { Badge, EffectBadge, type Tone } from "@/ui/badge";
+import { placeOf } from "./place";
+
+const STATES: Record<Call["state"], Tone> = {
+  proposed: "warn",
+  started: "accent",
+  succeeded: "ok",
+  failed: "bad",
+  abandoned: "quiet",
+};
+const SHOWN = 6;
+
+/** The code that asks, and what it has done so far. */
+export function Story({ asked }: { asked: Interaction }) {
+  const found = useQuery(execution(asked.executionId)).data;
+  if (!found) return null;
+  const calls = (found.calls ?? []).filter((one) => one.kind === "tool");
+  return (
+    <section aria-label="The execution" className="space-y-4">
+      <div>
+        <h3 className="mb-1.5 font-medium text-sm">The code that asks</h3>
+        <Excerpt code={found.code ?? ""} tool={asked.tool} />
+      </div>
+      <div>
+        <h3 className="mb-1 font-medium text-sm">What it has called so far</h3>
+        <ol className="text-sm">
+          {calls.length > SHOWN && <li className="text-dim text-xs">{calls.length - SHOWN} earlier ones</li>}
+          {calls.slice(-SHOWN).map((one) => (
+            <Called key={one.seq} call={one} asked={one.seq === asked.callSeq} />
+          ))}
+        </ol>
+        <Link
+          to="/executions/$id"
+          params={{ id: asked.executionId }}
+          search={{ call: String(asked.callSeq) }}
+          className="text-accent text-xs underline"
+        >
+          The whole execution
+        </Link>
+      </div>
+    </section>
+  );
+}
+
+function Called({ call, asked }: { call: Call; asked: boolean }) {
+  return (
+    <li className="flex flex-wrap items-center gap-x-2 gap-y-0.5 py-0.5">
+      <span className="w-5 text-dim text-xs tabular-nums">{call.seq}</span>
+      <code className="min-w-0 break-words font-mono text-xs">{visible(call.path)}</code>
+      <EffectBadge effect={call.effect} />
+      {asked ? <Badge tone="accent">← this question</Badge> : <Badge tone={STATES[call.state]}>{call.state}</Badge>}
+    </li>
+  );
+}
+
+/** The lines around the place where the tool is named, if it is named in one place only; else all of a short code. */
+function Excerpt({ code, tool }: { code: string; tool: string }) {
+  const lines = code.split("\n");
+  const place = placeOf(lines, tool);
+  const from = place === null ? 0 : Math.max(0, place - 4);
+  const until = Math.min(lines.length, place === null ? 12 : place + 5);
+  return (
+    <section
+      tabIndex={0}
+      aria-label="Code"
+      className="overflow-x-auto rounded-lg border border-line bg-raised/60 py-2 font-mono text-xs leading-5"
+    >
+      {from > 0 && <p className="pl-3 text-dim">… {from} lines above</p>}
+      {lines.slice(from, until).map((line, index) => {
+        const marked = from + index === place;
+        return (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a line is its number
+          <div key={index} className={`flex ${marked ? "bg-warn-soft" : ""}`}>
+            <span className={`w-12 shrink-0 select-none pr-3 text-right ${marked ? "text-warn" : "text-dim"}`}>
+              {marked && <span aria-hidden="true">→ </span>}
+              {from + index + 1}
+            </span>
+            <code className="min-w-0 whitespace-pre-wrap break-words pr-3">{visible(line, "\t") || " "}</code>
+          </div>
+        );
+      })}
+      {until < lines.length && <p className="pl-3 text-dim">… {lines.length - until} lines below</p>}
+    </section>
+  );
+}

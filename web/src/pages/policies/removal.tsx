@@ -1,0 +1,46 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { remove } from "@/api/client";
+import type { Policy } from "@/api/types";
+import { command } from "@/text/code";
+import { visible } from "@/text/visible";
+import { Button } from "@/ui/button";
+import { Command } from "@/ui/copy";
+import { Trouble } from "@/ui/states";
+import { tell } from "@/ui/toast";
+import { Changes } from "./changes";
+import { addCommand, draftOf } from "./command";
+import { simulation } from "./queries";
+
+type Props = { rule: Policy; onDone: () => void };
+
+/** Shown with what it would change. To have it back is one command, at the same place. */
+export function Removal({ rule, onDone }: Props) {
+  const client = useQueryClient();
+  const past = useQuery(simulation({ without: [rule.id ?? ""] }));
+  const gone = useMutation({
+    mutationFn: () => remove(`/v1/policies/${encodeURIComponent(rule.id ?? "")}`),
+    onSuccess: () => {
+      client.invalidateQueries({ queryKey: ["policies"] });
+      tell("The rule is gone");
+      onDone();
+    },
+  });
+  return (
+    <div className="space-y-4 text-sm">
+      <pre className="overflow-x-auto whitespace-pre-wrap break-words rounded-lg bg-bad-soft px-3 py-2 font-mono text-bad text-xs">
+        - {visible(rule.text)}
+      </pre>
+      <Changes asked={past} />
+      {gone.error ? <Trouble error={gone.error} /> : null}
+      <div className="flex gap-2">
+        <Button look="danger" busy={gone.isPending} onClick={() => gone.mutate()}>
+          Remove
+        </Button>
+        <Button onClick={onDone}>Keep it</Button>
+      </div>
+      <Command text={command("policies", "remove", rule.id ?? "")} />
+      <p className="text-dim text-xs">To have it back later:</p>
+      <Command text={addCommand(draftOf(rule), rule.position)} label="Copy the command that brings it back" />
+    </div>
+  );
+}
