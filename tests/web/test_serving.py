@@ -8,8 +8,10 @@ import re
 from pathlib import Path
 
 import pytest
+from starlette.responses import Response
 
 from executor.surfaces.web.files import STATIC, Files
+from executor.surfaces.web.packing import Packing
 from executor.surfaces.web.pages import POLICY, Pages
 from executor.surfaces.web.paths import is_page
 from tests.api.serving import Daemon
@@ -66,6 +68,36 @@ def test_files_with_a_digest_in_their_name_are_kept_and_others_are_asked_for_aga
     assert theme.headers["cache-control"] == "no-cache"
     known = {b"if-none-match": theme.headers["etag"].encode()}
     assert pages.answer("/theme.js", known).status_code == 304
+
+
+async def test_files_are_packed_for_browsers_that_ask_for_it(built: Path) -> None:
+    code = b"const a = 1;\n" * 1000
+    (built / "assets" / "app-3.js").write_bytes(code)
+    os.utime(built / "index.html", ns=(1, 1))
+    pages, packing = Pages(Files(built)), Packing()
+
+    async def asked(path: str, accepted: bytes) -> Response:
+        answer = pages.answer(path, {})
+        await packing.pack(path, answer, accepted)
+        return answer
+
+    packed = await asked("/assets/app-3.js", b"br, gzip;q=0.5")
+    assert packed.headers["content-encoding"] == "gzip" and gzip.decompress(bytes(packed.body)) == code
+    assert int(packed.headers["content-length"]) == len(packed.body) < len(code) / 10
+    plain = await asked("/assets/app-3.js", b"br, gzip;q=0")
+    assert plain.body == code and "content-encoding" not in plain.headers
+    assert packed.headers["vary"] == plain.headers["vary"] == "Accept-Encoding"
+    assert packed.headers["etag"] == f"W/{plain.headers['etag']}"
+    for tag in (packed.headers["etag"], plain.headers["etag"]):
+        assert pages.answer("/assets/app-3.js", {b"if-none-match": tag.encode()}).status_code == 304
+    assert "content-encoding" not in (await asked("/theme.js", b"gzip")).headers
+
+
+def test_a_browser_gets_scripts_packed(daemon: Daemon) -> None:
+    page = daemon.get("/", role=None)
+    [script] = re.findall(r'src="(/assets/index-[^"]+\.js)"', page.body.decode())
+    answer = daemon.get(script, role=None, headers={"Accept-Encoding": "gzip"})
+    assert answer.headers["content-encoding"] == "gzip" and b"import" in gzip.decompress(answer.body)
 
 
 def test_a_missing_file_is_not_answered_with_the_page(built: Path) -> None:

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from executor.surfaces.web.files import INDEX, STATIC, TYPES, Files
+from executor.surfaces.web.packing import Packing
 
 ASSETS = "/assets/"
 FOREVER = "public, max-age=31536000, immutable"  # their names change with their content
@@ -69,9 +70,12 @@ PERMISSIONS = ", ".join(
 class Pages:
     def __init__(self, files: Files | None = None) -> None:
         self._files = files or Files(STATIC)
+        self._packing = Packing()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        response = self.answer(scope["path"], dict(scope["headers"]))
+        headers = dict(scope["headers"])
+        response = self.answer(scope["path"], headers)
+        await self._packing.pack(scope["path"], response, headers.get(b"accept-encoding", b""))
         if scope["method"] == "HEAD":
             response.body = b""  # its Content-Length stays that of the page
         await response(scope, receive, send)
@@ -95,7 +99,7 @@ def page(content: bytes, policy: str) -> Response:
 def asset(path: str, content: bytes, known: bytes) -> Response:
     tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
     headers = {"Cache-Control": FOREVER if path.startswith(ASSETS) else ASK_AGAIN, "ETag": tag}
-    if known == tag.encode():
+    if known.removeprefix(b"W/") == tag.encode():  # packed or not, it is the same file
         return Response(status_code=304, headers=headers)
     headers["Content-Type"] = TYPES[PurePosixPath(path).suffix]
     return Response(content, headers=headers)

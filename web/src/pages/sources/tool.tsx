@@ -73,11 +73,12 @@ export function InForce({ path }: { path: string }) {
     retry: false,
   }).data;
   if (!decision) return null;
+  const depends = Boolean(decision.policy?.conditions.length);
   return (
     <span className="flex flex-wrap items-center gap-1.5 text-dim text-xs">
-      <ActionBadge action={decision.action} />
+      {depends ? <Badge tone="accent">depends on the arguments</Badge> : <ActionBadge action={decision.action} />}
       <Link to="/policies" search={{ path }} className="underline">
-        {visible(decision.reason)}
+        {visible(depends ? (decision.policy?.text ?? "") : decision.reason)}
       </Link>
     </span>
   );
