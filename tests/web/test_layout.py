@@ -8,8 +8,30 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.web.conftest import Open
-from tests.web.test_accessibility import PAGES, settled
+from tests.web.views import settled
 
+PAGES = (
+    "/",
+    "/approvals",
+    "/approvals/{question}",
+    "/executions",
+    "/executions/{execution}",
+    "/executions/{execution}?tab=events",
+    "/sources/shop?tool=shop.things.createThing",
+    "/sources/shop?tool=shop.things.createThing&tab=try",
+    "/sources/shop/edit",
+    "/sources/add",
+    "/policies",
+    "/secrets",
+    "/audit",
+    "/playground",
+    "/settings",
+    "/settings?tab=people",
+    "/settings?tab=keys",
+    "/settings?tab=sessions",
+    "/settings?tab=appearance",
+    "/settings?tab=about",
+)
 MOST = 0.05  # of the viewport's height, as browsers reckon it; 0.1 is held to be good
 MOVED = """
 () => new Promise((done) => {

@@ -70,10 +70,10 @@ def test_a_jump_by_scrollbar_or_key_arrives_on_rows(list_of_many: Any) -> None:
     place = box(page)
     watched(page)
     edge = place["x"] + place["width"] - 6
-    page.mouse.move(edge, place["y"] + 14)
+    page.mouse.move(edge, place["y"] + 18)
     page.mouse.down()
     for step in range(1, 21):
-        page.mouse.move(edge, place["y"] + 14 + place["height"] / 2 * step / 20)
+        page.mouse.move(edge, place["y"] + 18 + place["height"] / 2 * step / 20)
     page.mouse.up()
     wait_for(lambda: so_far(page)["at"] > 100_000)
     page.locator('[aria-label="Tools"]').get_by_role("button").first.focus()

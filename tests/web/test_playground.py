@@ -27,7 +27,7 @@ def write(page: Any, text: str) -> None:
 def test_code_is_run_with_the_keyboard_and_its_run_can_be_shared(visit: Open, daemon: Daemon) -> None:
     page = visit("/playground", permissions=["clipboard-read", "clipboard-write"])
     write(page, "console.log('adding'); return 20 + 22")
-    expect(page.get_by_role("button", name="Run it to get a link to share")).to_be_disabled()
+    expect(page.get_by_role("button", name="A link to share comes with a result")).to_be_disabled()
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("region", name="Result")).to_contain_text("42")
     expect(page.get_by_role("region", name="Log")).to_contain_text("adding")

@@ -13,7 +13,7 @@ export function Shell() {
   const status = who.error instanceof Problem ? who.error.status : 0;
   if (status === 401) return <ToSignIn />;
   if (status === 404 && chosenWorkspace()) return <Astray onReturn={() => void who.refetch()} />;
-  if (who.error && !who.data) {
+  if (who.error && !who.data && !who.isFetching) {
     return (
       <main className="mx-auto max-w-lg p-8">
         <Trouble error={who.error} onRetry={() => void who.refetch()} />

@@ -5,10 +5,10 @@ export type Look = "primary" | "plain" | "danger" | "ghost";
 const BASE =
   "inline-flex select-none items-center justify-center gap-1.5 whitespace-nowrap rounded-lg border font-medium transition-colors disabled:cursor-not-allowed disabled:opacity-50";
 const LOOKS: Record<Look, string> = {
-  primary: "border-transparent bg-accent text-accent-ink hover:opacity-90",
-  plain: "border-line bg-surface text-ink hover:bg-raised",
-  danger: "border-transparent bg-bad-soft text-bad hover:opacity-85",
-  ghost: "border-transparent bg-transparent text-dim hover:bg-raised hover:text-ink",
+  primary: "border-transparent bg-accent text-accent-ink shadow-sm hover:brightness-110 active:brightness-95",
+  plain: "border-line bg-surface text-ink hover:border-strong/50 hover:bg-raised active:bg-line",
+  danger: "border-transparent bg-bad-soft text-bad hover:border-bad/40 active:brightness-95",
+  ghost: "border-transparent bg-transparent text-dim hover:bg-raised hover:text-ink active:bg-line",
 };
 const SIZES = {
   small: "h-7 px-2 text-xs",

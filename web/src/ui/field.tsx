@@ -2,7 +2,7 @@ import { Search } from "lucide-react";
 import { type ComponentProps, type ReactNode, useId } from "react";
 
 const BOX =
-  "w-full min-w-0 rounded-lg border border-strong/60 bg-surface px-2.5 text-ink text-sm placeholder:text-dim focus-visible:border-accent disabled:opacity-60";
+  "w-full min-w-0 rounded-lg border border-strong/60 bg-surface px-2.5 text-ink text-sm transition-colors placeholder:text-dim hover:border-strong focus-visible:border-accent disabled:opacity-60";
 
 type Shared = { label: string; hint?: ReactNode; error?: string; hideLabel?: boolean };
 

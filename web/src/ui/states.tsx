@@ -1,3 +1,4 @@
+import type { LucideIcon } from "lucide-react";
 import type { ReactNode } from "react";
 import { Problem } from "@/api/client";
 import { visible } from "@/text/visible";
@@ -16,11 +17,16 @@ export function Skeleton({ rows = 3, className = "" }: { rows?: number; classNam
   );
 }
 
-export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+type EmptyProps = { title: string; children?: ReactNode; icon?: LucideIcon; action?: ReactNode };
+
+/** Nothing there: why, and the one thing to do next. */
+export function Empty({ title, children, icon: Icon, action }: EmptyProps) {
   return (
     <div className="rounded-xl border border-line border-dashed px-6 py-10 text-center">
+      {Icon && <Icon size={22} aria-hidden="true" className="mx-auto mb-3 text-dim" />}
       <p className="font-medium">{title}</p>
       {children && <div className="mx-auto mt-2 max-w-md text-dim text-sm">{children}</div>}
+      {action && <div className="mt-4 flex justify-center">{action}</div>}
     </div>
   );
 }

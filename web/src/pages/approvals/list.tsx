@@ -37,7 +37,7 @@ export function List({ items, current, wanted }: Props) {
   );
 }
 
-const ROW = "block outline-offset-[-2px] hover:bg-raised aria-[current=true]:bg-accent-soft";
+const ROW = "block outline-offset-[-2px] hover:bg-raised aria-[current]:bg-accent-soft";
 
 type RowProps = { one: Interaction; current: string | undefined; wanted: Wanted };
 
@@ -82,7 +82,7 @@ function Alike({ group, current, wanted }: { group: Group; current: string | und
               search={wanted}
               data-question={one.id}
               aria-current={one.id === current ? "true" : undefined}
-              className={`${ROW} flex items-baseline gap-2 border-transparent border-l-2 py-1 pr-4 pl-4 text-xs aria-[current=true]:border-accent`}
+              className={`${ROW} flex items-baseline gap-2 border-transparent border-l-2 py-1 pr-4 pl-4 text-xs aria-[current]:border-accent`}
             >
               <span className="min-w-0 flex-1 truncate font-mono">{gist(one, group.items) || "no arguments"}</span>
               <span className="shrink-0 text-dim">

@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import { SquareTerminal } from "lucide-react";
 import type { Execution } from "@/api/types";
 import { between, duration } from "@/text/time";
 import { visible } from "@/text/visible";
@@ -18,7 +19,7 @@ export function Outcome({ run, onLine }: { run: Run; onLine: OnLine }) {
   if (run.error) return <Trouble error={run.error} />;
   if (!run.shown) {
     return (
-      <Empty title={run.begin.isPending ? "Starting…" : "The result appears here"}>
+      <Empty icon={SquareTerminal} title={run.begin.isPending ? "Starting…" : "The result appears here"}>
         <span className="inline-flex items-center gap-2">
           Run it with <Kbd keys={["Ctrl", "Enter"]} />
         </span>

@@ -105,7 +105,7 @@ function Share({ run, code, origin }: Props) {
   };
   return (
     <IconButton
-      label={id ? "Copy a link to this code" : "Run it to get a link to share"}
+      label={id ? "Copy a link to this code" : "A link to share comes with a result"}
       disabled={!id}
       onClick={() => void copy()}
     >

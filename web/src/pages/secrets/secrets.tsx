@@ -64,7 +64,7 @@ function Kept({ items, may, onAsk }: { items: Secret[]; may: boolean; onAsk: (as
       <Table label="Secrets" head={["Name", "Kept in", "Used by", "Rotated", "Last used", ""]}>
         {items.map((secret) => (
           <tr key={secret.id}>
-            <td className="break-all font-mono text-xs">{visible(secret.name)}</td>
+            <td className="min-w-28 break-words font-mono text-xs [overflow-wrap:anywhere]">{visible(secret.name)}</td>
             <td>
               <Badge>{secret.provider}</Badge>{" "}
               <span className="break-all text-dim text-xs">{visible(secret.reference ?? "")}</span>
