@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from executor.catalog import catalog
 from executor.catalog.absent import absent
 from executor.catalog.indexes import Indexes
 from executor.catalog.search import keeping
@@ -100,6 +102,26 @@ async def test_what_no_tool_has_is_said(house: House) -> None:
     assert (answer["items"], answer["total"]) == ([], 0) and "app, the verb and the object" in answer["hint"]
     long = await house.catalog.search(house.workspace, "get thing " * 10_000, depth=0)
     assert long["items"] and "first 1000 characters" in long["hint"]
+
+
+async def test_a_source_with_many_tools_is_indexed_before_anybody_searches(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    built = Indexes._built
+
+    async def noted(self: Indexes, one: Any) -> Any:
+        made.append(one.namespace)
+        return await built(self, one)
+
+    monkeypatch.setattr(Indexes, "_built", noted)
+    monkeypatch.setattr(catalog, "MANY_TOOLS", 1)
+    await connected(house)
+    async with asyncio.timeout(30):
+        while not made:  # noqa: ASYNC110 - nobody tells when it begins
+            await asyncio.sleep(0.005)
+    assert (await house.catalog.search(house.workspace, "get thing", depth=0))["items"]
+    assert made == ["things"]
 
 
 async def test_an_app_that_is_not_connected_is_said_and_one_that_is_or_a_common_word_is_not(house: House) -> None:

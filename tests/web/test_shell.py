@@ -50,7 +50,7 @@ def test_a_search_that_was_typed_over_is_given_up(visit: Open, shop: list[Any]) 
     palette(page, "things")
     with page.expect_event("requestfailed", lambda request: "query=things&" in request.url):
         page.get_by_role("combobox").fill("list")
-    expect(page.get_by_role("option").filter(has_text="shop.things.listThings")).to_be_visible()
+    expect(page.get_by_role("listbox").get_by_text("shop.things.listThings", exact=True)).to_be_visible()
 
 
 def test_acts_of_the_palette_are_done_at_once(visit: Open) -> None:

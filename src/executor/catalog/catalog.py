@@ -41,6 +41,7 @@ from executor.storage.events import By
 from executor.storage.tools import Head
 
 SIGNATURE_STEPS = 9
+MANY_TOOLS = 500
 
 
 class Catalog:
@@ -220,7 +221,10 @@ class Catalog:
         return await self._database.read(lambda c: revisions.read(c, source, at, after, limit))
 
     async def add_source(self, workspace_id: str, request: SourceRequest, *, by: By = None) -> Source:
-        return await self.upkeep.add(workspace_id, request, by=by)
+        source = await self.upkeep.add(workspace_id, request, by=by)
+        if source.tool_count >= MANY_TOOLS:  # else the first search would wait for seconds
+            self._indexes.prepare(workspace_id)
+        return source
 
     async def refresh(self, workspace_id: str, id_or_namespace: str, progress: Progress = silent) -> Refreshed:
         """A source that can't be read keeps its tools and is marked `failing`; the error says why."""
@@ -248,6 +252,7 @@ class Catalog:
 
     async def close(self) -> None:
         await self.upkeep.close()
+        await self._indexes.close()
         await self._kinds.close()
 
     def _shelf(self, workspace_id: str) -> Shelf:

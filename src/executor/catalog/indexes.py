@@ -6,6 +6,7 @@ Tools are read and taken apart a few at a time, in threads, so that nothing else
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Hashable
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,7 @@ if TYPE_CHECKING:  # numpy is loaded by the first search, not when the daemon st
     from executor.catalog.search.index import Index
     from executor.catalog.search.segment import Array, Segment
 
+logger = logging.getLogger(__name__)
 PIECE = 200
 TRIES = 5
 
@@ -64,9 +66,27 @@ class Indexes:
         self._folder = folder
         self._made: dict[str, asyncio.Future[Shown]] = {}
         self._segments: dict[str, Segment] = {}
+        self._preparing: set[asyncio.Task[Shown]] = set()
 
     def forget(self, workspace_id: str) -> None:
         self._made.pop(workspace_id, None)
+
+    def prepare(self, workspace_id: str) -> None:
+        """Begin before anybody searches. If it goes wrong, whoever does is told."""
+        task = asyncio.create_task(self.of(workspace_id))
+        self._preparing.add(task)
+        task.add_done_callback(self._prepared)
+
+    def _prepared(self, task: asyncio.Task[Shown]) -> None:
+        self._preparing.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            logger.info("an index could not be prepared: %s", task.exception())
+
+    async def close(self) -> None:
+        made = [future for future in self._made.values() if not future.done()]
+        for under_way in (*self._preparing, *made):
+            under_way.cancel()
+        await asyncio.gather(*self._preparing, *made, return_exceptions=True)
 
     async def of(self, workspace_id: str) -> Shown:
         made = self._made.get(workspace_id)
