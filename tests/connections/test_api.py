@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from tests.api import identities
 from tests.api.serving import Answer, Daemon, running_daemon
 from tests.support.guarded import Guarded, running
 
@@ -92,3 +94,41 @@ def test_a_paused_call_is_given_its_credential_and_goes_on(daemon: Daemon) -> No
     assert done.json["result"] == "/header"
     [made] = [one for one in daemon.get("/v1/connections").json["items"] if one["scope"] == "actor"]
     assert made["actorId"] == daemon.executor.tenancy.agent.id
+
+
+def test_a_call_that_waits_goes_on_when_its_credential_is_given_with_the_source(daemon: Daemon) -> None:
+    waiting = daemon.execute("return (await tools.guarded.use.bearer({})).url")
+    assert waiting["interactions"][0]["kind"] == "credential"
+    made = connect(daemon, values={"token": "k-later"}, replace=True)
+    assert made.status == 201, made.body
+    done = daemon.get(f"/v1/executions/{waiting['executionId']}?wait=30").json
+    assert (done["status"], done["result"]) == ("completed", "/bearer")
+    assert daemon.request("DELETE", f"/v1/connections/{made.json['id']}").status == 200
+
+
+def test_questions_about_a_source_end_with_it_and_the_code_is_told(daemon: Daemon, service: Guarded) -> None:
+    daemon.post("/v1/sources", {"location": f"{service.url}/openapi.json", "namespace": "gone"})
+    code = "try { return await tools.gone.use.bearer({}) } catch (error) { return error.message }"
+    waiting = daemon.execute(code)
+    [asked] = waiting["interactions"]
+    assert daemon.request("DELETE", "/v1/sources/gone").status == 200
+    settled = daemon.get(f"/v1/interactions/{asked['id']}").json
+    assert (settled["status"], settled["decisionReason"]) == ("denied", "the source gone was disconnected")
+    done = daemon.get(f"/v1/executions/{waiting['executionId']}?wait=30").json
+    assert done["status"] == "completed" and "disconnected" in done["result"]
+
+
+def test_a_source_that_was_uploaded_can_not_be_read_again_and_does_not_fail_for_it(daemon: Daemon) -> None:
+    document = {"openapi": "3.1.0", "info": {"title": "Up", "version": "1"}, "servers": [{"url": "http://127.0.0.1:9"}]}
+    paths = {"/a": {"get": {"operationId": "getA", "responses": {"200": {"description": "Done"}}}}}
+    body = {"document": json.dumps({**document, "paths": paths}), "namespace": "uploaded"}
+    assert daemon.post("/v1/sources", body).status == 201
+    refused = daemon.post("/v1/sources/uploaded/refresh")
+    assert refused.status == 409 and "nothing to read again" in refused.json["detail"]
+    assert daemon.get("/v1/sources/uploaded").json["status"] == "connected"
+
+
+def test_whoever_is_signed_in_is_told_of_their_role_not_of_a_credential(daemon: Daemon) -> None:
+    viewer = identities.invited(daemon, "viewer")
+    refused = viewer.post("/v1/secrets", {"name": "x", "value": "y"})
+    assert refused.status == 403 and refused.json["detail"].startswith("your role may not do this")

@@ -12,7 +12,7 @@ from executor.catalog import changes, previewing
 from executor.catalog.changes import Refreshed
 from executor.catalog.previewing import Preview
 from executor.connections.connections import Connections
-from executor.errors import ExecutorError
+from executor.errors import Conflict, ExecutorError
 from executor.model.credential import Credential
 from executor.model.ids import now_ms
 from executor.model.source import Source
@@ -95,6 +95,7 @@ class Upkeep:
         async with self._locks.setdefault(source.id, asyncio.Lock()):
             source = await changes.present(self._database, workspace_id, source.id)
             kind = await self._kinds.get(source.kind)
+            check_readable(source)
             self._tried[source.id] = now_ms()
             try:
                 return await changes.refresh(self._database, kind, source, progress, self._connections)
@@ -173,3 +174,12 @@ class Upkeep:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def check_readable(source: Source) -> None:
+    """What was uploaded is nowhere to be read again. That is no failure of the source, so none is kept."""
+    if source.kind in ("openapi", "graphql") and not source.config.get("location"):
+        raise Conflict(
+            f"{source.namespace} was connected with a document, not with an address: there is nothing to read again",
+            hint=f"remove it and add the new document: `executor sources remove {source.namespace}`",
+        )

@@ -10,6 +10,7 @@ from executor.connections.offers import Offer, pinned
 from executor.connections.origins import shown
 from executor.connections.resolving import ways_of
 from executor.errors import ExecutorError, NotFound
+from executor.execution.providing import settle_waiting
 from executor.model.connection import Connection
 from executor.model.source import Source
 from executor.surfaces import views
@@ -33,10 +34,11 @@ async def listing(request: Request) -> Response:
 @router.post("", status_code=201, response_model=ConnectionView)
 @needs("connect")
 async def add(request: Request, body: NewConnection) -> Response:
-    """For the whole workspace it needs `administer`. A source that could not be read without it is read now."""
+    """For the whole workspace it needs `administer`. Calls that wait for it go on; a source that lacked it is read."""
     here = context(request)
     source = await source_named(here, body.source)
     made = await here.executor.connections.add(source, offer_of(body, body.replace), by=here.actor)
+    await here.executor.engine.settle_by(lambda c: settle_waiting(c, made, by=here.actor))
     if source.status == "failing" and here.actor.may("administer"):
         here.executor.catalog.upkeep.source_changed(source.id)
     return answer(connection_view(made, source.namespace), 201)

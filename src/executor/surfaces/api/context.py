@@ -80,7 +80,7 @@ class EdgeRoute(APIRoute):
 
         async def handle(request: Request) -> Response:
             if any_of is not None and not any(meets(request.scope[ACTOR], need) for need in any_of):
-                raise refusal(any_of)
+                raise refusal(any_of, request.scope[ACTOR])
             if strict:
                 refuse_unknown(request, known)
             return await handler(StrictRequest(request.scope, request.receive))
@@ -88,8 +88,13 @@ class EdgeRoute(APIRoute):
         return handle
 
 
-def refusal(any_of: tuple[Need, ...]) -> Forbidden:
+def refusal(any_of: tuple[Need, ...], actor: Actor) -> Forbidden:
     what = "a human" if any_of == ("human",) else f"the permission `{'` or `'.join(any_of)}`"
+    if meets(actor, "human"):
+        return Forbidden(
+            f"your role may not do this: it needs {what}",
+            hint="an admin or owner does it, or gives you another role: `executor members list` names them",
+        )
     return Forbidden(
         f"this credential may not do this: it needs {what}",
         hint="an operator does it: `executor` in a terminal, or a browser that has signed in",

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from executor.catalog.previewing import Preview
 from executor.errors import InvalidRequest, NotFound
+from executor.execution.orphans import deny_orphans
 from executor.sources.egress import check_headers
 from executor.sources.kind import Progress, SourceRequest
 from executor.storage import sources
@@ -104,8 +105,10 @@ async def change(request: Request, source: str, body: SourceChange) -> Response:
 @router.delete("/{source}", response_model=SourceView)
 @needs("administer")
 async def remove(request: Request, source: str) -> Response:
+    """Questions about calls of it are denied: nothing could come of them any more."""
     here = context(request)
     removed = await here.executor.catalog.remove_source(here.workspace_id, source, by=here.actor)
+    await deny_orphans(here.executor.engine, removed, by=here.actor)
     return answer(views.source_view(removed))
 
 

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import { interaction } from "@/api/queries";
+import { execution, interaction } from "@/api/queries";
 import type { Interaction, Needs, Way } from "@/api/types";
 import { visible } from "@/text/visible";
 import { looks } from "@/ui/button";
@@ -111,8 +111,12 @@ function See({ asked }: { asked: Interaction }) {
 
 function Done({ asked }: { asked: Interaction }) {
   const given = asked.status === "approved";
+  const run = useQuery(execution(asked.executionId)).data;
+  const failed = run?.status === "failed";
+  const outcome = failed ? "It was given, but the execution has failed" : "It is given; the execution goes on";
   return (
-    <Empty title={given ? "It is given; the execution goes on" : `This question is ${asked.status}`}>
+    <Empty title={given ? outcome : `This question is ${asked.status}`}>
+      {failed && run.error && <p className="break-words text-bad">{visible(run.error.message)}</p>}
       <Link to="/executions/$id" params={{ id: asked.executionId }} className={`${looks("plain")} mt-3`}>
         See the execution
       </Link>

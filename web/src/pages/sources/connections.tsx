@@ -6,6 +6,7 @@ import type { Connection, Source, Way } from "@/api/types";
 import { visible } from "@/text/visible";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
+import { ConfirmButton } from "@/ui/confirm";
 import { Choice, TextField } from "@/ui/field";
 import { Section } from "@/ui/page";
 import { Trouble } from "@/ui/states";
@@ -62,9 +63,9 @@ function Known({ connection }: { connection: Connection }) {
         <Button size="small" busy={test.isPending} onClick={() => test.mutate()}>
           Test
         </Button>
-        <Button size="small" look="danger" busy={gone.isPending} onClick={() => gone.mutate()}>
+        <ConfirmButton size="small" sure="Remove it for good" busy={gone.isPending} onConfirm={() => gone.mutate()}>
           Remove
-        </Button>
+        </ConfirmButton>
       </span>
       {connection.error && <span className="basis-full text-bad text-xs">{visible(connection.error)}</span>}
     </li>

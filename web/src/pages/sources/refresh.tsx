@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { RotateCw } from "lucide-react";
-import { whoami } from "@/api/queries";
+import { source, whoami } from "@/api/queries";
 import type { Refreshed } from "@/api/types";
 import { Button } from "@/ui/button";
 import { tell, tellProblem } from "@/ui/toast";
@@ -23,7 +23,8 @@ export function Refresh({ id, size = "normal", word = "Refresh" }: Props) {
       progress.clear();
     },
   });
-  if (!may) return null;
+  const found = useQuery(source(id)).data;
+  if (!may || (found && !found.location && ["openapi", "graphql"].includes(found.kind))) return null;
   return (
     <Button size={size} busy={refresh.isPending} onClick={() => refresh.mutate()} title={progress.text || undefined}>
       <RotateCw size={14} aria-hidden="true" className={refresh.isPending ? "animate-spin" : ""} />{" "}
