@@ -98,7 +98,7 @@ async def test_whoever_never_takes_the_answer_loses_the_connection() -> None:
     """`transport.get_write_buffer_size` in Patience.look: what nobody takes must not hold a file for ever."""
     surfaces = Large()
     async with listening(surfaces, patience=0.2) as (server, address), asyncio.timeout(30):
-        reader, writer = await asyncio.open_connection(*address, limit=1000)
+        _, writer = await asyncio.open_connection(*address, limit=1000)
         writer.write(WHOLE)
         await surfaces.asked.wait()
         while server.connections:  # noqa: ASYNC110 - nobody tells
