@@ -155,7 +155,7 @@ def test_each_subject_is_an_agent_of_its_own_that_sees_only_what_it_did(daemon: 
 def test_the_audit_tells_by_which_token_and_from_where(daemon: Daemon, authority: Issuing) -> None:
     ask(daemon, authority.token(sub="dan"))
     origins = [one["origin"] or "" for one in daemon.get("/v1/audit?limit=1000").json["items"]]
-    assert any(one.startswith("bearer jwt_") and one.endswith("127.0.0.1") for one in origins)
+    assert any(one.startswith("bearer jwt_") and one.endswith("127.0.0.1 mcp") for one in origins)
 
 
 def test_a_name_is_shown_in_one_line_and_with_where_it_is_from(daemon: Daemon, authority: Issuing) -> None:

@@ -245,7 +245,8 @@ async def test_a_closed_port_was_certainly_not_sent_to(egress: Egress, upstream:
         url = f"http://127.0.0.1:{unused.getsockname()[1]}"
     with pytest.raises(SourceUnreachable, match="could not be reached") as caught:
         await egress.send(Outgoing("GET", url + "/"), origins=frozenset({url}))
-    assert caught.value.details == {"reason": "connect", "sent": False}
+    request = {"method": "GET", "url": f"{url}/"}
+    assert caught.value.details == {"reason": "connect", "sent": False, "request": request}
 
 
 @pytest.mark.parametrize(("method", "tries"), [("GET", 2), ("PUT", 1), ("DELETE", 1), ("POST", 1), ("PATCH", 1)])

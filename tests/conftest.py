@@ -1,0 +1,24 @@
+"""The order of the suite: processes are given one file after the other, and a long one at the end would run alone."""
+
+from __future__ import annotations
+
+import pytest
+
+LONGEST = (
+    "tests/web/test_views.py",
+    "tests/attacks/test_canary.py",
+    "tests/web/",
+    "tests/execution/test_parity.py",
+    "tests/sources/mcp/test_transports.py",
+    "tests/cli/",
+    "tests/attacks/",
+    "tests/chaos/",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=rank)
+
+
+def rank(item: pytest.Item) -> int:
+    return next((at for at, begin in enumerate(LONGEST) if item.nodeid.startswith(begin)), len(LONGEST))
