@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 
+from executor.storage import searching
+from executor.surfaces.api import executions
 from tests.api import identities
 from tests.api.identities import Caller
 from tests.api.serving import Daemon
@@ -121,6 +124,30 @@ def test_another_workspace_finds_nothing_of_ours_by_any_filter(daemon: Daemon, k
     agent = next(row["actorId"] for row in found(daemon) if row["executionId"] == kept["read"])
     for query in ({"tool": "shop"}, {"text": "needle"}, {"status": "completed"}, {"actor": agent}, {"since": 1}):
         assert found(stranger, **query) == [], query
+
+
+def test_a_text_made_to_be_slow_to_look_for_is_not(daemon: Daemon) -> None:
+    """`instr` in history._conditions: LIKE compares two hundred letters at each of a million places."""
+    for _ in range(3):
+        daemon.execute(f"return 1 // {'a' * 990_000}", typecheck="off")
+    spent = {text: seconds(daemon, text) for text in ("z", "a" * 199 + "b")}
+    assert spent["a" * 199 + "b"] < 10 * max(0.02, spent["z"]), spent
+
+
+def seconds(daemon: Daemon, text: str) -> float:
+    """Of computing; the rest of the daemon has nothing to do."""
+    began = time.process_time()
+    assert found(daemon, text=text) == []
+    return time.process_time() - began
+
+
+def test_a_search_that_takes_too_long_is_given_up(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`Database.search`: the few readers are there for everybody."""
+    monkeypatch.setattr(searching, "LOOK_STEPS", 1)
+    monkeypatch.setattr(executions, "SEARCH_SECONDS", -1)
+    for query in ("text=x", "tool=shop"):
+        assert daemon.get(f"/v1/executions?{query}").json["code"] == "busy"
+    assert daemon.get("/v1/executions?status=completed").status == 200
 
 
 def test_the_calls_of_an_execution_are_told_as_heads_and_each_in_full(daemon: Daemon, kept: dict[str, str]) -> None:

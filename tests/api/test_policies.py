@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from executor.storage import reach
+from executor.surfaces.api import policies
 from tests.api.serving import Daemon
 
 TOOL = "shop.things.createThing"
@@ -132,6 +135,35 @@ def test_a_simulation_tells_what_a_rule_or_an_order_would_have_changed(daemon: D
     following = daemon.post("/v1/policies/simulate", {"rule": rule, "limit": 1, "before": found["next"]})
     assert following.status == 200
     assert daemon.get("/v1/policies").json["items"][0]["id"] == allow["id"]
+
+
+def test_many_rules_are_compared_while_others_are_served(
+    daemon: Daemon, shop: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`to_thread` in policies.listing and simulate: a thousand rules take a second, and any reader may ask."""
+    add(daemon, "shop.**", "allow")
+    places: list[str] = []
+
+    def noted(work: Any) -> Any:
+        return lambda *given: places.append(threading.current_thread().name) or work(*given)
+
+    monkeypatch.setattr(policies, "shadowed", noted(policies.shadowed))
+    monkeypatch.setattr(policies, "changes", noted(policies.changes))
+    assert daemon.get("/v1/policies?reach=true").status == 200
+    assert daemon.post("/v1/policies/simulate", {"limit": 1}).status == 200
+    assert len(places) == 2 and not any("_serve" in place for place in places), places
+
+
+def test_a_simulation_reads_only_so_much_of_what_was_sent(
+    daemon: Daemon, shop: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`reach.ALL_ARGUMENTS`: a thousand calls with a megabyte each would take the memory of the whole machine."""
+    daemon.execute("for (const name of ['a', 'b', 'c']) await tools.shop.things.listThings({}).catch(() => 0)")
+    workspace = daemon.executor.tenancy.workspace.id
+    monkeypatch.setattr(reach, "ALL_ARGUMENTS", 5)
+    past = daemon.run(daemon.executor.database.read(lambda c: reach.past_calls(c, workspace, limit=3)))
+    assert [one.arguments for one in past] == [{}, {}, None]
+    assert daemon.post("/v1/policies/simulate", {"limit": 3}).json["judged"] == 3
 
 
 @pytest.mark.parametrize("body", [{"order": ["pol_none"]}, {"before": "x"}, {"limit": 0}, {"rule": {"pattern": "a"}}])

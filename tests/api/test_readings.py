@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.api import identities
 from tests.api.serving import Daemon
 from tests.sources.openapi.documents import answers, document, json_body
 from tests.sources.upstream import Reply, Upstream, as_json, serving
@@ -140,6 +141,17 @@ def test_dependents_are_credentials_rules_waiting_calls_and_recent_calls(
     for one in (rule, other):
         daemon.request("DELETE", f"/v1/policies/{one['id']}")
     daemon.post(f"/v1/executions/{paused['executionId']}/cancel")
+
+
+def test_dependents_tell_nobody_of_the_connections_that_others_have_for_themselves(daemon: Daemon, read: Any) -> None:
+    """`may_see` in readings.dependents_view, as in the list of connections."""
+    credential = {"source": "read", "values": {"token": "x"}, "name": "private", "scope": "actor", "placements": [
+        {"in": "header", "name": "Authorization", "template": "Bearer {token}"}]}  # fmt: skip
+    assert daemon.post("/v1/connections", credential).status == 201
+    viewer = identities.invited(daemon, "viewer")
+    told = viewer.get("/v1/sources/read/dependents")
+    assert told.status == 200 and b"private" not in told.body
+    assert b"private" in daemon.get("/v1/sources/read/dependents").body
 
 
 def test_a_preview_shows_the_tools_and_connects_nothing(daemon: Daemon, upstream: Upstream) -> None:

@@ -1,14 +1,25 @@
-"""18, 19, 22 and 24 once more: a large answer that echoes a credential is kept without it, in every form."""
+"""18, 19, 22 and 24 once more: a large answer that echoes a credential is kept without it, in every form.
+
+And 62 and 67: results that are made to exhaust or to trip whoever keeps, searches and reads them.
+"""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+import time
+import tracemalloc
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import orjson
 import pytest
 
 from executor.daemon.executor import Executor
+from executor.execution import artifact_tools
+from executor.execution.keeping import files_in
+from executor.execution.paging import occurrences
+from executor.execution.previewing import preview
 from executor.secrets.redaction import MARK
 from executor.settings import Settings
 from executor.storage import artifacts
@@ -53,3 +64,83 @@ async def test_a_large_echo_is_redacted_before_it_is_kept(home: Home, tmp_path: 
 def _dump(path: Path) -> str:
     with sqlite3.connect(path) as database:
         return "".join(row[0].decode("latin-1") for row in database.execute("select data from chunks"))
+
+
+HUGE_KEY = "k" * 1_000_000
+
+
+def test_62_a_search_holds_no_place_for_each_of_many_items() -> None:
+    """`paging.leaves` goes from item to item, and `previewing.below` gives up places of megabytes."""
+    value = {HUGE_KEY: [0] * 1_000, "last": "needle"}
+    tracemalloc.start()
+    try:
+        assert list(occurrences(value, "needle")) == [{"pointer": "/last", "text": "needle"}]
+        assert tracemalloc.get_traced_memory()[1] < 30_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("look", [lambda value: list(files_in(value)), lambda value: preview(value, 4_000)])
+def test_62_a_key_of_megabytes_is_not_copied_for_everything_below_it(look: Callable[[Any], Any]) -> None:
+    """`previewing.below`: this runs in the thread that writes for everybody, and took an hour for eight megabytes."""
+    inside = [[[{str(n): [n]}] for n in range(50)] for _ in range(200)]
+    assert seconds(look, {HUGE_KEY: inside}) < 20 * max(0.02, seconds(look, {"k": inside}))
+
+
+def seconds(look: Callable[[Any], Any], value: Any) -> float:
+    began = time.process_time()
+    look(value)
+    return time.process_time() - began
+
+
+def test_62_matches_below_a_long_key_are_told_without_their_place() -> None:
+    """The same in what is answered: two hundred places of a megabyte each would be an answer of 200 MB."""
+    found = list(occurrences({HUGE_KEY: ["needle"] * 200}, "needle"))
+    assert len(orjson.dumps(found)) < 20_000 and len(found) == 200
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        'pointer: "/0000000001000000000"',
+        f'pointer: "/{"0" * 5_000}1"',
+        "offset: 1e21, limit: 1e21",
+        'pointer: "/" + "/x".repeat(5000)',
+    ],
+)
+async def test_67_odd_places_and_numbers_are_no_errors_inside_executor(home: Home, arguments: str) -> None:
+    """`paging.at_pointer` reads a number of nine digits at most, and counts are whole numbers before they cut."""
+    made = await home.run("return Array(20000).fill(1)")
+    assert made.artifact is not None
+    read = f'tools.executor.artifacts.read({{id: "{made.artifact.id}", {arguments}}})'
+    done = await home.run(f"try {{ return (await {read}).kind }} catch (error) {{ return error.code }}")
+    assert done.execution.status == "completed", done.execution.failure
+    assert done.execution.result in ('"array"', '"not_found"', '"invalid_arguments"')
+
+
+async def test_62_a_thousand_reads_at_once_take_turns(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`artifact_tools.Turns`: side by side they would hold a thousand values of megabytes, and every thread."""
+    made = await home.run("return Array(20000).fill(1)")
+    assert made.artifact is not None
+    reading, most = 0, 0
+    read = artifact_tools._readable
+
+    def counted(*given: Any) -> Any:
+        nonlocal reading, most
+        reading += 1
+        most = max(most, reading)
+        return read(*given)
+
+    answer = artifact_tools._search
+
+    def answered(*given: Any) -> Any:
+        nonlocal reading
+        reading -= 1
+        return answer(*given)
+
+    monkeypatch.setattr(artifact_tools, "_readable", counted)
+    monkeypatch.setattr(artifact_tools, "_search", answered)
+    search = f'tools.executor.artifacts.search({{id: "{made.artifact.id}", query: "2"}})'
+    done = await home.run(f"return (await Promise.all(Array.from({{length: 40}}, () => {search}))).length")
+    assert done.execution.result == "40", done.execution.failure
+    assert most == 1

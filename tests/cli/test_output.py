@@ -27,6 +27,12 @@ def test_printed_json_can_not_move_the_cursor_or_reorder_text() -> None:
     assert not set(printed) & {"\x1b", "\u202e", "\u200b", "\x9b", "\r", "\ud800"}
 
 
+def test_printed_json_hides_no_text_in_characters_that_draw_nothing() -> None:
+    hidden = "\U000e0041\u2800\u034f\ufe0f\u3164\xad\u180e\ufffa"
+    printed = as_json({hidden: hidden})
+    assert printed.isascii() and json.loads(printed) == {hidden: hidden}
+
+
 def test_remote_text_in_tables_and_facts_stays_on_its_line() -> None:
     assert table([{"a": HOSTILE, "b": HOSTILE}], {"a": "A", "b": "B"}).count("\n") == 1
     assert "\n" not in facts([("a", HOSTILE)])

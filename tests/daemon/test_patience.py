@@ -83,6 +83,46 @@ async def test_a_connection_on_which_nothing_is_ever_said_is_dropped() -> None:
             await writer.wait_closed()
 
 
+class Large(Surfaces):
+    """Answers more than any socket takes in at once."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.asked.set()
+        body = bytes(32_000_000)
+        length = (b"content-length", str(len(body)).encode())
+        await send({"type": "http.response.start", "status": 200, "headers": [length]})
+        await send({"type": "http.response.body", "body": body})
+
+
+async def test_whoever_never_takes_the_answer_loses_the_connection() -> None:
+    """`transport.get_write_buffer_size` in Patience.look: what nobody takes must not hold a file for ever."""
+    surfaces = Large()
+    async with listening(surfaces, patience=0.2) as (server, address), asyncio.timeout(30):
+        _, writer = await asyncio.open_connection(*address, limit=1000)
+        writer.write(WHOLE)
+        await surfaces.asked.wait()
+        while server.connections:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.01)
+        writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
+
+
+async def test_whoever_takes_the_answer_slowly_gets_all_of_it() -> None:
+    surfaces = Large()
+    async with listening(surfaces, patience=1000) as (server, address), asyncio.timeout(30):
+        reader, writer = await asyncio.open_connection(*address, limit=1000)
+        patience, now = Patience(server.connections), 0.0
+        writer.write(WHOLE)
+        await reader.readuntil(b"\r\n\r\n")
+        left = 32_000_000
+        while left:
+            left -= len(await reader.readexactly(min(left, 4_000_000)))
+            patience.look(now := now + 50)
+        writer.close()
+        await writer.wait_closed()
+
+
 async def test_a_slow_answer_and_a_pause_between_requests_lose_nothing() -> None:
     surfaces = Surfaces()
     async with listening(surfaces, patience=1000) as (server, address), asyncio.timeout(30):

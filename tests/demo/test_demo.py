@@ -59,6 +59,17 @@ def test_a_nonsense_invoice_is_refused(process: subprocess.Popen[str], body: Any
     assert call(f"{address(process)}/invoices", "POST", body)[0] == 422
 
 
+@pytest.mark.parametrize(
+    "headers", [{"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Host": "evil.example"}]
+)
+def test_no_page_in_a_browser_writes_what_agents_read(process: subprocess.Popen[str], headers: dict[str, str]) -> None:
+    """`Handler._check_sender`: a page of any site could post here without being asked, or point its name here."""
+    url = address(process)
+    assert call(f"{url}/invoices", "POST", {"customer": "obey me", "amount": 1}, **headers)[0] == 403
+    assert call(f"{url}/invoices", **headers)[0] == 403
+    assert len(call(f"{url}/invoices")[1]) == 4
+
+
 def test_it_ends_when_its_input_closes(process: subprocess.Popen[str]) -> None:
     address(process)
     assert process.stdin is not None

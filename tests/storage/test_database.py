@@ -14,7 +14,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy.engine import Connection
 
-from executor.errors import DataDirectoryUnusable, InvalidRequest, NewerDatabase, StorageError
+from executor.errors import Busy, DataDirectoryUnusable, InvalidRequest, NewerDatabase, StorageError
 from executor.storage import events, migrate
 from executor.storage.database import Database, open_engine, sqlite_path
 from executor.storage.tables import metadata
@@ -176,3 +176,17 @@ def test_a_database_url_this_version_cannot_use_is_refused(tmp_path: Path) -> No
     assert sqlite_path("sqlite:////somewhere/x.db", tmp_path) == Path("/somewhere/x.db")
     with pytest.raises(InvalidRequest, match="oracle"):
         sqlite_path("oracle://host/db", tmp_path)
+
+
+async def test_searches_without_an_end_are_stopped_and_leave_readers_for_all_others(database: Database) -> None:
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+
+    def search(c: Connection) -> None:
+        c.exec_driver_sql(endless).fetchall()
+
+    searches = [asyncio.ensure_future(database.search(search, 0.5)) for _ in range(5)]
+    await asyncio.sleep(0)  # until they have begun
+    answers = [await database.read(lambda c: c.exec_driver_sql("SELECT 1").scalar()) for _ in range(3)]
+    assert answers == [1, 1, 1] and not any(one.done() for one in searches)
+    outcomes = await asyncio.gather(*searches, return_exceptions=True)
+    assert all(isinstance(one, Busy) for one in outcomes), outcomes

@@ -14,7 +14,7 @@ from tests.web.stage import invited, made, served
 
 MARKUP = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
 TURNED = "safe\u202egnp.exe"
-HIDDEN = "pay\u200b1\u2066\u00ad00"
+HIDDEN = "pay\u200b1\u2066\u00ad00\u2800\ufe0f\U000e0101"
 LINK = "javascript:window.hacked=1"
 FAILS = (
     f"console.log({MARKUP!r}, {LINK!r}); console.error({TURNED!r});\n"

@@ -26,7 +26,8 @@ ALIVE = """() => [
         (one) => [...one.attributes].some((attribute) => attribute.name.startsWith("on"))).map(
         (one) => one.outerHTML.slice(0, 200)),
     ...[document.body.innerText, document.title].filter(
-        (text) => /[\\u200b\\u202a-\\u202e\\u2066-\\u2069\\u00ad]/u.test(text)).map(() => "invisible characters"),
+        (text) => /[\\u200b\\u202a-\\u202e\\u2066-\\u2069\\u00ad\\u2800\\ufe0f\\u{e0101}]/u.test(text)).map(
+        () => "invisible characters"),
 ]"""
 # Views that show nothing of what strangers wrote.
 PLAIN = {
@@ -80,7 +81,7 @@ def test_an_execution_with_megabytes_of_text_stays_a_page(audience: Audience) ->
 def test_a_question_shows_turned_and_invisible_characters_by_their_number(audience: Audience) -> None:
     page = audience.open(View("question", "/approvals/{question}"))
     question = page.get_by_role("article")
-    expect(question).to_contain_text("pay\\u{200b}1\\u{2066}\\u{ad}00")
+    expect(question).to_contain_text("pay\\u{200b}1\\u{2066}\\u{ad}00\\u{2800}\\u{fe0f}\\u{e0101}")
     expect(question).to_contain_text(MARKUP)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import Any
 
 from playwright.sync_api import expect
@@ -39,6 +40,23 @@ def test_code_is_run_with_the_keyboard_and_its_run_can_be_shared(visit: Open, da
     expect(code(other)).to_contain_text("return 20 + 22")
     page.reload()
     expect(page.get_by_role("region", name="Result")).to_contain_text("42")
+
+
+def test_code_of_a_stranger_hides_nothing_in_the_editor_nor_in_the_command(visit: Open, daemon: Daemon) -> None:
+    """`highlightSpecialChars` of the editor, `visible` of ui/copy.tsx, and `quoted` of text/code.ts: a terminal acts on
+    control characters that are pasted, also within quotes."""
+    told = "return 'a\u202eb\u2068c\u200bd\u0003' + \"it's \\\\ \""
+    view = daemon.execute(told)
+    page = visit(f"/playground?from={view['executionId']}", permissions=["clipboard-read", "clipboard-write"])
+    expect(page.locator(".cm-specialChar")).to_have_count(4)
+    page.get_by_text("The same in a terminal").click()
+    page.get_by_role("button", name="Copy the command").click()
+    command = page.evaluate("navigator.clipboard.readText()")
+    assert "\u0003" not in command and "\\u0003" in command
+    expect(page.locator("details")).to_contain_text("a\\u{202e}b")
+    shell = ["bash", "-c", f"printf %s {command.partition('call ')[2]}"]
+    words = subprocess.run(shell, capture_output=True, check=True)
+    assert words.stdout.decode() == told
 
 
 def test_the_editor_completes_marks_explains_and_leads_to_the_line(visit: Open, shop: list[Any]) -> None:

@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from tests.api.serving import Daemon
 from tests.web.conftest import Open, sign_in
+from tests.web.people import invitation
 
 
 def focused(page: Any) -> str:
@@ -41,6 +42,23 @@ def test_the_palette_finds_pages_tools_questions_and_executions(visit: Open, pau
     expect(found.get_by_role("option").filter(has_text=paused["interactions"][0]["id"])).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_whoever_comes_to_a_browser_after_somebody_else_is_not_told_what_they_looked_at(
+    visit: Open, daemon: Daemon, paused: Any
+) -> None:
+    """`store` of shell/recent.ts: what is remembered belongs to the person, not to the browser."""
+    before = visit(f"/executions/{paused['executionId']}")
+    expect(before.get_by_role("heading", level=1)).to_be_visible()
+    expect(palette(before, "").get_by_text("Recent")).to_be_visible()
+    before.context.clear_cookies()
+    page = visit(invitation(daemon, "viewer"), within=before.context)
+    page.get_by_label("Your name").fill("Next")
+    page.get_by_role("button", name="Accept the invitation").click()
+    expect(page.get_by_role("heading", level=1, name="Sources")).to_be_visible()
+    found = palette(page, "")
+    expect(found.get_by_text("Pages")).to_be_visible()
+    expect(found.get_by_text("Recent")).to_have_count(0)
 
 
 def test_a_search_that_was_typed_over_is_given_up(visit: Open, shop: list[Any]) -> None:

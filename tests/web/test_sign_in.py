@@ -48,7 +48,7 @@ def test_whoever_is_not_signed_in_is_told_how_and_comes_back_to_where_they_were(
 
 
 def test_after_signing_in_one_is_not_sent_to_another_site(visit: Open, daemon: Daemon) -> None:
-    for target in ("//evil.example/", "https://evil.example/", "/\\evil.example"):
+    for target in ("//evil.example/", "https://evil.example/", "/\\evil.example", "/.//evil.example/"):
         page = visit(f"/sign-in?to={target}", signed_in=False)
         page.get_by_label("Or paste the link").fill(link(daemon))
         page.get_by_role("button", name="Sign in").click()

@@ -1,5 +1,6 @@
-"""Connections that begin a request and never finish it. They are dropped, or a few hundred of them would hold every
-file descriptor of the daemon. Looked for now and then, so that an ordinary request pays nothing."""
+"""Connections that begin a request and never finish it, or never take their answer. They are dropped, or a few hundred
+of them would hold every file descriptor of the daemon. Looked for now and then, so that an ordinary request pays
+nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 from weakref import WeakKeyDictionary
 
-PATIENCE = 60.0  # seconds for a whole request, or for the first byte of one
+PATIENCE = 60.0  # seconds for a whole request, for the first byte of one, or for any byte of an answer to be taken
 
 
 class Patience:
@@ -26,14 +27,16 @@ class Patience:
             self.look(time.monotonic())
 
     def look(self, now: float) -> None:
-        """Drop what has waited for the rest of the same request for too long."""
+        """Drop what has waited for the rest of the same request, or with the same rest of an answer, for too long."""
         for connection in list(self._connections):
-            if not unfinished(connection):
+            untaken = connection.transport.get_write_buffer_size()
+            if not untaken and not unfinished(connection):
                 self._waiting.pop(connection, None)
                 continue
-            request, since = self._waiting.get(connection, (None, now))
-            if request is not connection.cycle or connection not in self._waiting:
-                self._waiting[connection] = (connection.cycle, now)
+            state = (connection.cycle, untaken)
+            known, since = self._waiting.get(connection, (None, now))
+            if known != state:
+                self._waiting[connection] = (state, now)
             elif now - since >= self._seconds:
                 connection.transport.abort()
 

@@ -33,6 +33,7 @@ class Handler(BaseHTTPRequestHandler):
     server: DemoServer
     protocol_version = "HTTP/1.1"
     server_version = "executor-demo"
+    timeout = 60  # a connection that says nothing would hold a thread and a file of the daemon for ever
     # Headers and body leave as two writes; without this the second waits for the first one's acknowledgement.
     disable_nagle_algorithm: ClassVar[bool] = True
 
@@ -50,12 +51,22 @@ class Handler(BaseHTTPRequestHandler):
 
     def _answer(self) -> None:
         try:
+            self._check_sender()
             body = self._read()
             status, value = self._route(body)
         except Refused as refused:
             self._send(refused.status, {"title": "Refused", "detail": refused.detail}, "application/problem+json")
         else:
             self._send(status, value, "application/json")
+
+    def _check_sender(self) -> None:
+        """No page in a browser, by whatever name it found this: it would write what agents read."""
+        port = self.server.server_address[1]
+        named = self.headers.get("Host", "")
+        foreign = self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin")
+        if named not in (f"127.0.0.1:{port}", f"localhost:{port}") or foreign or "Origin" in self.headers:
+            self.close_connection = True
+            raise Refused(403, "this is for programs on this machine")
 
     def _read(self) -> Any:
         length = self.headers.get("Content-Length", "0")

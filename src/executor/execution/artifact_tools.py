@@ -6,8 +6,11 @@ Code sees the artifacts of whoever runs it: those of the executions that the sam
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from itertools import islice
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 import orjson
 from sqlalchemy.engine import Connection
@@ -23,6 +26,8 @@ from executor.storage.database import Database
 
 MATCHES = 20
 LISTED = 50
+TURNS = 2
+FARTHEST = 2**53
 _ID = text("art_…, from the answer that said where the result is")
 _COUNT: Schema = {"type": "integer", "minimum": 0}
 _OPTIONAL: Schema = {"type": ["integer", "null"]}
@@ -85,12 +90,28 @@ TOOLS: Final[tuple[Tool, ...]] = (READ, SEARCH, LIST)
 PATHS: Final = frozenset(tool.path for tool in TOOLS)
 
 
-async def invoke(database: Database, execution: Execution, tool: Tool, arguments: dict[str, Any]) -> str:
+class Turns:
+    """Few read at a time, and of each execution one: a value takes up to thirty times the memory of its text, and
+    code may ask for a thousand at once."""
+
+    def __init__(self) -> None:
+        self._all = asyncio.Semaphore(TURNS)
+        self._own: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def turn(self, execution: Execution) -> AsyncIterator[None]:
+        own = self._own.setdefault(execution.id, asyncio.Lock())
+        async with own, self._all:
+            yield
+
+
+async def invoke(database: Database, turns: Turns, execution: Execution, tool: Tool, arguments: dict[str, Any]) -> str:
     if tool.path == LIST.path:
         return orjson.dumps(await _list(database, execution, arguments)).decode()
-    artifact, content = await database.read(lambda c: _readable(c, execution, arguments["id"]))
     answer = _read if tool.path == READ.path else _search
-    return await asyncio.to_thread(answer, artifact, content, arguments)  # large ones take a while
+    async with turns.turn(execution):
+        artifact, content = await database.read(lambda c: _readable(c, execution, arguments["id"]))
+        return await asyncio.to_thread(answer, artifact, content, arguments)  # large ones take a while
 
 
 async def _list(database: Database, execution: Execution, arguments: dict[str, Any]) -> list[dict[str, Any]]:
@@ -100,7 +121,7 @@ async def _list(database: Database, execution: Execution, arguments: dict[str, A
             execution.workspace_id,
             execution_id=arguments.get("executionId", ""),
             actor_id=execution.actor_id,
-            limit=arguments.get("limit", LISTED),
+            limit=_count(arguments, "limit", LISTED),
         )
     )
     return [
@@ -123,7 +144,7 @@ def _readable(c: Connection, execution: Execution, artifact_id: str) -> tuple[Ar
 def _read(artifact: Artifact, content: bytes, arguments: dict[str, Any]) -> str:
     value = at_pointer(_value(artifact, content), arguments.get("pointer", ""))
     lines = arguments.get("lines", False)
-    page = page_of(value, arguments.get("offset", 0), arguments.get("limit"), lines=lines)
+    page = page_of(value, _count(arguments, "offset", 0), _count(arguments, "limit", FARTHEST), lines=lines)
     told = {"kind": page.kind, "value": page.value, "total": page.total, "offset": page.offset, "next": page.next}
     return orjson.dumps({**_about(artifact), **told}).decode()
 
@@ -132,9 +153,14 @@ def _search(artifact: Artifact, content: bytes, arguments: dict[str, Any]) -> st
     value = _value(artifact, content)
     if isinstance(value, bytes):
         raise ToolError("invalid_arguments", f"{artifact.id} is a file of {artifact.media_type}", hint="read it")
-    most = arguments.get("limit", MATCHES)
+    most = _count(arguments, "limit", MATCHES)
     found = list(islice(occurrences(value, arguments["query"]), most + 1))
     return orjson.dumps({"id": artifact.id, "matches": found[:most], "more": len(found) > most}).decode()
+
+
+def _count(arguments: dict[str, Any], name: str, otherwise: int) -> int:
+    """JSON Schema takes 1e21 and 20.0 for integers too."""
+    return min(int(arguments.get(name, otherwise)), FARTHEST)
 
 
 def _value(artifact: Artifact, content: bytes) -> Any:

@@ -66,6 +66,7 @@ class Door:
         self.rules = rules
         self.permits = permits
         self.flood = flood
+        self._turns = artifact_tools.Turns()
 
     async def find(self, workspace_id: str, path: str) -> Tool | None:
         return builtins.BUILTINS.get(path) or await self.catalog.tool(workspace_id, path)
@@ -190,7 +191,7 @@ class Door:
     async def _send(self, execution: Execution, call: Call, tool: Tool, errand: Errand, binding: Binding | None) -> str:
         arguments, approved = parse_arguments(call.arguments), binding is not None
         if tool.path in artifact_tools.PATHS and tool.source_id == builtins.SOURCE:
-            return await artifact_tools.invoke(self.database, execution, tool, arguments)
+            return await artifact_tools.invoke(self.database, self._turns, execution, tool, arguments)
         if tool.source_id == builtins.SOURCE:
             veil = await self.rules.veil(execution.workspace_id)
             return await builtins.invoke(

@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 from sqlalchemy.engine import Connection
 
-from executor.execution.previewing import escaped, outline, preview
+from executor.execution.previewing import below, outline, preview
 from executor.model.artifact import Artifact, Form, media_type_of, name_of
 from executor.model.digest import digest_text
 from executor.model.execution import Execution
@@ -33,9 +33,9 @@ _FILE = re.compile(rf'"base64":\s*"[A-Za-z0-9+/=_-]{{{FILE_CHARACTERS}}}')
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file inside a result: where it stands, and what was said about it."""
+    """A file inside a result: where it stands, if that can be told, and what was said about it."""
 
-    at: str
+    at: str | None
     data: bytes
     media_type: str
     name: object
@@ -54,8 +54,8 @@ def keep(c: Connection, execution: Execution, text: str, *, seq: int = 0, path: 
     except orjson.JSONDecodeError:  # such as a lone surrogate: nothing can be said about the inside
         return made.add("json", text.encode(), "application/json", outline(text))
     files = files_in(value) if '"base64":' in text else ()
-    kept = {file.at: made.add("bytes", file.data, file.media_type, {}, file.name) for file in files}
-    shown = preview(value, PREVIEW_CHARACTERS, {at: stands_for(file) for at, file in kept.items()})
+    kept = [(file.at, made.add("bytes", file.data, file.media_type, {}, file.name)) for file in files]
+    shown = preview(value, PREVIEW_CHARACTERS, {at: stands_for(file) for at, file in kept if at is not None})
     if isinstance(value, str) and orjson.dumps(value).decode() == text:
         return made.add("text", value.encode(), "text/plain", shown)
     return made.add("json", text.encode(), "application/json", shown)
@@ -100,20 +100,20 @@ def files_in(value: Any) -> Iterator[File]:
         except (binascii.Error, ValueError):
             continue
         named = holder.get("filename") or holder.get("name") or holder.get("uri")
-        yield File(f"{at}/base64", data, media_type_of(holder.get("contentType") or holder.get("mimeType")), named)
+        yield File(below(at, "base64"), data, media_type_of(holder.get("contentType") or holder.get("mimeType")), named)
 
 
-def _holders(value: Any, at: str, depth: int) -> Iterator[tuple[str, dict[str, Any]]]:
+def _holders(value: Any, at: str | None, depth: int) -> Iterator[tuple[str | None, dict[str, Any]]]:
     if depth > MOST_DEPTH:
         return
     if isinstance(value, list):
         for index, one in enumerate(value):
             if isinstance(one, list | dict):
-                yield from _holders(one, f"{at}/{index}", depth + 1)
+                yield from _holders(one, below(at, index), depth + 1)
     elif isinstance(value, dict):
         held = value.get("base64")
         if isinstance(held, str) and len(held) >= FILE_CHARACTERS:
             yield at, value
         for key, one in value.items():
             if isinstance(one, list | dict):
-                yield from _holders(one, f"{at}/{escaped(key)}", depth + 1)
+                yield from _holders(one, below(at, key), depth + 1)

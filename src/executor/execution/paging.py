@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from executor.errors import ToolError
-from executor.execution.previewing import escaped
+from executor.execution.previewing import below
 
 AROUND = 60
 KEYS_NAMED = 20
@@ -34,8 +34,8 @@ def at_pointer(value: Any, pointer: str) -> Any:
         key = part.replace("~1", "/").replace("~0", "~")
         if isinstance(value, dict) and key in value:
             value = value[key]
-        elif isinstance(value, list) and key.isascii() and key.isdecimal() and int(key[:9]) < len(value):
-            value = value[int(key)]
+        elif isinstance(value, list) and (index := _index(key)) is not None and index < len(value):
+            value = value[index]
         else:
             raise _nowhere(f"there is nothing at {gone}/{part}"[:300], value)
         gone = f"{gone}/{part}"
@@ -69,33 +69,55 @@ def _page(kind: str, whole: Any, total: int, offset: int, limit: int | None) -> 
 def occurrences(value: Any, query: str) -> Iterator[dict[str, Any]]:
     """Where a text occurs, whatever its case: in a text by line, in JSON by place, in keys as well as in values."""
     wanted = query.casefold()
-    if isinstance(value, str):
+    if not isinstance(value, list | dict):
+        value = str(value)
         for number, line in enumerate(value.split("\n")):
             if (found := line.casefold().find(wanted)) >= 0:
                 yield {"line": number, "text": excerpt(line, found, len(query))}
         return
-    for pointer, text in leaves(value, ""):
+    for above, name, text in leaves(value):
         if (found := text.casefold().find(wanted)) >= 0:
-            yield {"pointer": pointer, "text": excerpt(text, found, len(query))}
+            pointer = below(above, name)
+            told = {} if pointer is None else {"pointer": pointer}
+            yield {**told, "text": excerpt(text, found, len(query))}
 
 
-def leaves(value: Any, at: str) -> Iterator[tuple[str, str]]:
-    """Every key and every value that is not itself a list or an object, with its place; without recursion."""
-    waiting = [(at, value)]
+def leaves(value: Any) -> Iterator[tuple[str | None, str | int, str]]:
+    """Every key and every value that is not itself a list or an object: where it is, its name there, and its text.
+
+    Without recursion, and one at a time: millions of items with their places would not fit into memory.
+    """
+    yield from keys(value, "")
+    waiting: list[tuple[str | None, Iterator[tuple[str | int, Any]]]] = [("", parts(value))]
     while waiting:
-        here, one = waiting.pop()
-        if isinstance(one, dict):
-            yield from ((f"{here}/{escaped(key)}", key) for key in one)
-            waiting.extend((f"{here}/{escaped(key)}", one[key]) for key in reversed(one))
-        elif isinstance(one, list):
-            waiting.extend((f"{here}/{index}", one[index]) for index in range(len(one) - 1, -1, -1))
-        elif one is not None:
-            yield here, one if isinstance(one, str) else str(one)
+        above, rest = waiting[-1]
+        for name, one in rest:
+            if isinstance(one, list | dict):
+                here = below(above, name)
+                yield from keys(one, here)
+                waiting.append((here, parts(one)))
+                break
+            if one is not None:
+                yield above, name, one if isinstance(one, str) else str(one)
+        else:
+            waiting.pop()
+
+
+def keys(value: Any, at: str | None) -> Iterator[tuple[str | None, str, str]]:
+    return ((at, key, key) for key in value) if isinstance(value, dict) else iter(())
+
+
+def parts(value: Any) -> Iterator[tuple[str | int, Any]]:
+    return iter(value.items()) if isinstance(value, dict) else iter(enumerate(value))
 
 
 def excerpt(text: str, found: int, length: int) -> str:
     start, end = max(0, found - AROUND), found + length + AROUND
     return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
+
+
+def _index(key: str) -> int | None:
+    return int(key) if key.isascii() and key.isdecimal() and len(key) < 10 else None
 
 
 def _nowhere(message: str, value: Any) -> ToolError:

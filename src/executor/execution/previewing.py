@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 MOST_CUTS = 12
 KEY_CHARACTERS = 100
 POINTER_CHARACTERS = 200
+LONGEST_POINTER = 1_000
 
 
 class Detail(NamedTuple):
@@ -46,7 +47,7 @@ class _Cutter:
     cuts: list[dict[str, Any]] = field(default_factory=list)
     uncounted: int = 0
 
-    def take(self, value: Any, at: str, level: int) -> Any:
+    def take(self, value: Any, at: str | None, level: int) -> Any:
         if isinstance(value, str):
             return self._text(value, at)
         if isinstance(value, list | dict) and value and level >= self.detail.levels:
@@ -59,33 +60,33 @@ class _Cutter:
             return self._keys(value, at, level)
         return self._spend(value)
 
-    def _items(self, value: list[Any], at: str, level: int) -> list[Any]:
+    def _items(self, value: list[Any], at: str | None, level: int) -> list[Any]:
         shown = value[: self.detail.items]
         self._cut(at, "items", len(shown), len(value))
-        return [self.take(one, f"{at}/{index}", level + 1) for index, one in enumerate(shown)]
+        return [self.take(one, below(at, index), level + 1) for index, one in enumerate(shown)]
 
-    def _keys(self, value: dict[str, Any], at: str, level: int) -> dict[str, Any]:
+    def _keys(self, value: dict[str, Any], at: str | None, level: int) -> dict[str, Any]:
         shown = list(value)[: self.detail.keys]
         self._cut(at, "keys", len(shown), len(value))
-        return {self._key(key): self.take(value[key], f"{at}/{escaped(key)}", level + 1) for key in shown}
+        return {self._key(key): self.take(value[key], below(at, key), level + 1) for key in shown}
 
     def _key(self, key: str) -> str:
         return str(self._spend(key if len(key) <= KEY_CHARACTERS else f"{key[:KEY_CHARACTERS]}…"))
 
-    def _text(self, text: str, at: str) -> Any:
-        if at in self.files:
+    def _text(self, text: str, at: str | None) -> Any:
+        if at is not None and at in self.files:
             return self._spend(self.files[at])
         most = self.detail.characters
         if len(text) <= most:
             return self._spend(text)
-        if not at:
+        if at == "":
             self._cut(at, "characters", most, len(text))
         return self._spend(f"{text[:most]}… ({len(text) - most} more characters)")
 
-    def _cut(self, at: str, what: str, shown: int, total: int) -> None:
+    def _cut(self, at: str | None, what: str, shown: int, total: int) -> None:
         if shown == total:
             return
-        if len(self.cuts) < MOST_CUTS and len(at) <= POINTER_CHARACTERS:
+        if len(self.cuts) < MOST_CUTS and at is not None and len(at) <= POINTER_CHARACTERS:
             self.cuts.append({"at": at, "what": what, "shown": shown, "total": total})
         else:
             self.uncounted += 1
@@ -122,6 +123,10 @@ def outline(value: Any) -> dict[str, Any]:
     return {"value": text[:30], "cut": [{"at": "", "what": "characters", "shown": 30, "total": len(text)}], "more": 0}
 
 
-def escaped(key: str) -> str:
-    """A key as part of a JSON pointer."""
-    return key.replace("~", "~0").replace("/", "~1")
+def below(at: str | None, part: str | int) -> str | None:
+    """The JSON pointer of a part. None when it is too long to be of use: everything beneath a key of megabytes would
+    copy it once more."""
+    if at is None or (isinstance(part, str) and len(part) > LONGEST_POINTER):
+        return None
+    told = f"{at}/{part.replace('~', '~0').replace('/', '~1') if isinstance(part, str) else part}"
+    return told if len(told) <= LONGEST_POINTER else None

@@ -24,6 +24,7 @@ from sqlalchemy.pool import QueuePool
 from executor.errors import DataDirectoryUnusable, InvalidRequest, StorageError, StorageFull
 from executor.model.event import Announcement
 from executor.storage.chains import Heads
+from executor.storage.searching import stopping_after, took_too_long
 
 T = TypeVar("T")
 Job = Callable[[Connection], Any]
@@ -49,6 +50,7 @@ class Database:
         self._queue: queue.SimpleQueue[Queued | None] = queue.SimpleQueue()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
         self._writer = threading.Thread(target=self._write_forever, name="writer", daemon=True)
+        self._searching = asyncio.Semaphore(1)
         self._closed = False
         self._writer.start()
 
@@ -63,6 +65,18 @@ class Database:
 
     async def read(self, job: Callable[[Connection], T]) -> T:
         return await self._loop.run_in_executor(self._readers, self._read, job)
+
+    async def search(self, job: Callable[[Connection], T], seconds: float) -> T:
+        """Read what no index finds. One at a time and for so long at most, so that readers are left for all others."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._searching.acquire()
+        except TimeoutError:
+            raise took_too_long(seconds) from None
+        try:
+            return await self._loop.run_in_executor(self._readers, self._search, job, seconds)
+        finally:
+            self._searching.release()
 
     async def compact(self) -> None:
         """Write the file anew, so that nothing of what was deleted or overwritten is left in it or in the WAL."""
@@ -90,6 +104,18 @@ class Database:
                 return job(connection)
         except DBAPIError as error:
             raise storage_error(error) from error
+
+    def _search(self, job: Callable[[Connection], T], seconds: float) -> T:
+        def bounded(connection: Connection) -> T:
+            with stopping_after(connection, seconds):
+                return job(connection)
+
+        try:
+            return self._read(bounded)
+        except StorageError as error:
+            if "interrupted" in error.message:
+                raise took_too_long(seconds) from error
+            raise
 
     def _write_forever(self) -> None:
         with self.engine.connect().execution_options(writes=True) as connection:

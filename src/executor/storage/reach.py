@@ -13,6 +13,7 @@ from executor.storage.rows import load
 from executor.storage.tables import actors, calls, executions, listings, tools
 
 MAX_ARGUMENTS = 1_000_000
+ALL_ARGUMENTS = 8_000_000  # of one answer: as values they take up to thirty times as much
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,28 +46,35 @@ def past_calls(
     c: Connection, workspace_id: str, *, limit: int, before: tuple[str, int] | None = None
 ) -> list[PastCall]:
     """Newest first."""
+    t = calls.c
+    columns = (t.execution_id, t.seq, t.path, t.effect, t.source_id, t.created_at, t.state)
+    small = sa.case((sa.func.length(t.arguments) <= MAX_ARGUMENTS, t.arguments)).label("arguments")
     query = (
-        sa.select(calls, executions.c.actor_id)
+        sa.select(*columns, small, executions.c.actor_id)
         .join(executions, executions.c.id == calls.c.execution_id)
         .where(calls.c.workspace_id == workspace_id, calls.c.kind == "tool", calls.c.source_id != "")
     )
     if before is not None:
         query = query.where(sa.tuple_(calls.c.execution_id, calls.c.seq) < sa.tuple_(*map(sa.literal, before)))
     ordered = query.order_by(calls.c.execution_id.desc(), calls.c.seq.desc()).limit(limit)
-    return [
-        PastCall(
-            row.execution_id,
-            row.seq,
-            row.path,
-            row.effect,
-            row.source_id,
-            row.actor_id,
-            load(row.arguments) if len(row.arguments) <= MAX_ARGUMENTS else None,
-            row.created_at,
-            row.state,
+    found, room = list[PastCall](), ALL_ARGUMENTS
+    for row in c.execute(ordered):
+        room -= len(row.arguments or "")
+        arguments = load(row.arguments) if room >= 0 else None
+        found.append(
+            PastCall(
+                row.execution_id,
+                row.seq,
+                row.path,
+                row.effect,
+                row.source_id,
+                row.actor_id,
+                arguments,
+                row.created_at,
+                row.state,
+            )
         )
-        for row in c.execute(ordered)
-    ]
+    return found
 
 
 def actor_names(c: Connection, workspace_id: str) -> dict[str, str]:

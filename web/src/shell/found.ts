@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Activity, Blocks, Clock, FunctionSquare, ListChecks, type LucideIcon } from "lucide-react";
 import { get, query } from "@/api/client";
-import { interactions, sources } from "@/api/queries";
+import { interactions, sources, whoami } from "@/api/queries";
 import type { ExecutionPage } from "@/api/types";
 import { useActs } from "./acts";
 import { PLACES } from "./places";
@@ -42,6 +42,7 @@ export function useFound(text: string, onHelp: () => void): { entries: Entry[]; 
   const acts = useActs(onHelp).filter((one) => fits(`${one.title} ${one.about}`, text));
   const tools = useTools(text);
   const things = useThings(text);
+  const actor = useQuery(whoami).data?.actorId ?? "";
   const pages = PLACES.filter((place) => fits(place.title, text)).map((place) => ({
     id: `page ${place.to}`,
     group: "Pages",
@@ -50,7 +51,7 @@ export function useFound(text: string, onHelp: () => void): { entries: Entry[]; 
     to: place.to,
     icon: place.icon,
   }));
-  if (!text) return { entries: [...lately(), ...things.waiting, ...pages, ...acts], searching: false };
+  if (!text) return { entries: [...lately(actor), ...things.waiting, ...pages, ...acts], searching: false };
   const entries = [
     ...exact(text),
     ...pages,
@@ -63,8 +64,8 @@ export function useFound(text: string, onHelp: () => void): { entries: Entry[]; 
   return { entries, searching: tools.searching };
 }
 
-function lately(): Entry[] {
-  return recent()
+function lately(actor: string): Entry[] {
+  return recent(actor)
     .slice(0, 5)
     .map((one) => ({ ...one, id: `recent ${one.to}`, group: "Recent", icon: Clock }));
 }

@@ -1,18 +1,20 @@
-// What was looked at lately, by this browser in this workspace. Only addresses and names, nothing of what they show.
+// What was looked at lately, by this person in this workspace. Only addresses and names, nothing of what they show.
+import { useQuery } from "@tanstack/react-query";
 import { useRouterState } from "@tanstack/react-router";
 import { useEffect } from "react";
-import { chosenWorkspace } from "@/api/client";
+import { whoami } from "@/api/queries";
 
 export type Recent = { to: string; title: string; about: string };
 
 const KEPT = 8;
 const KINDS: Record<string, string> = { sources: "source", executions: "execution", approvals: "question" };
 
-const store = () => `executor.recent.${chosenWorkspace()}`;
+// Whoever comes to this browser after somebody else is another actor.
+const store = (actor: string) => `executor.recent.${actor}`;
 
-export function recent(): Recent[] {
+export function recent(actor: string): Recent[] {
   try {
-    const found: unknown = JSON.parse(localStorage.getItem(store()) ?? "[]");
+    const found: unknown = JSON.parse(localStorage.getItem(store(actor)) ?? "[]");
     return Array.isArray(found)
       ? found.filter((one): one is Recent => typeof one?.to === "string" && one.to[0] === "/")
       : [];
@@ -21,10 +23,10 @@ export function recent(): Recent[] {
   }
 }
 
-function remember(one: Recent): void {
+function remember(actor: string, one: Recent): void {
   try {
-    const others = recent().filter((other) => other.to !== one.to);
-    localStorage.setItem(store(), JSON.stringify([one, ...others].slice(0, KEPT)));
+    const others = recent(actor).filter((other) => other.to !== one.to);
+    localStorage.setItem(store(actor), JSON.stringify([one, ...others].slice(0, KEPT)));
   } catch {
     // without storage nothing is remembered
   }
@@ -41,9 +43,10 @@ function thing(pathname: string, tool: string): Recent | null {
 
 export function useRemember(): void {
   const { pathname, search } = useRouterState({ select: (state) => state.location });
+  const actor = useQuery(whoami).data?.actorId;
   const tool = String((search as Record<string, unknown>).tool ?? "");
   useEffect(() => {
     const found = thing(pathname, tool);
-    if (found) remember(found);
-  }, [pathname, tool]);
+    if (found && actor) remember(actor, found);
+  }, [actor, pathname, tool]);
 }

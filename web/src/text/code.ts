@@ -1,5 +1,7 @@
 // How a call is written in code and in a terminal.
 const NAME = /^[A-Za-z_$][\w$]*$/;
+const CONTROL = /(?![\n\t])\p{Cc}/u;
+const CONTROL_EACH = new RegExp(CONTROL, "gu");
 
 export function reference(path: string): string {
   return path
@@ -11,8 +13,16 @@ export function callCode(path: string, args: unknown): string {
   return `return await ${reference(path)}(${JSON.stringify(args, null, 2)})`;
 }
 
+/** As one word of a shell. A terminal acts on control characters of what is pasted, whatever quotes are around them. */
 export function quoted(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  if (/^[\w@%+=:,./-]+$/.test(text)) return text;
+  if (!CONTROL.test(text)) return `'${text.replaceAll("'", "'\\''")}'`;
+  const escaped = text.replace(/[\\']/g, "\\$&").replace(CONTROL_EACH, numbered);
+  return `$'${escaped}'`;
+}
+
+function numbered(one: string): string {
+  return `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
 export function command(...words: string[]): string {

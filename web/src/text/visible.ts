@@ -1,5 +1,5 @@
 // Text of strangers, as it is: what would be invisible, or would turn the line around, is shown by its number.
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}\u00ad\u115f\u1160\u3164\uffa0]/gu;
+const HIDDEN = /(?! )[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 export function visible(text: string, keep = ""): string {
   return text.replace(HIDDEN, (found) => {

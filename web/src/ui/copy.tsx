@@ -1,5 +1,6 @@
 import { Check, Copy } from "lucide-react";
 import { useEffect, useState } from "react";
+import { visible } from "@/text/visible";
 import { IconButton } from "./button";
 
 export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }) {
@@ -24,7 +25,9 @@ export function CopyButton({ text, label = "Copy" }: { text: string; label?: str
 export function Command({ text, label }: { text: string; label?: string }) {
   return (
     <div className="flex min-w-0 items-start gap-1 rounded-lg border border-line bg-raised py-1 pr-1 pl-3">
-      <code className="min-w-0 flex-1 whitespace-pre-wrap break-words py-0.5 font-mono text-xs leading-5">{text}</code>
+      <code className="min-w-0 flex-1 whitespace-pre-wrap break-words py-0.5 font-mono text-xs leading-5">
+        {visible(text, "\n\t")}
+      </code>
       <CopyButton text={text} label={label ?? "Copy the command"} />
     </div>
   );

@@ -26,6 +26,7 @@ from executor.surfaces.api.shapes.executions import CallPage, ExecutionPage, Exe
 from executor.surfaces.api.streams import MOST, After, LastEventId, Types, events_answer
 
 router = APIRouter(prefix="/v1/executions", route_class=EdgeRoute, tags=["executions"], responses=PROBLEMS)
+SEARCH_SECONDS = 5.0
 PARTS = frozenset({"calls", "code", "heads"})
 
 
@@ -63,7 +64,9 @@ async def page(request: Request, looking: Annotated[Looking, Query()]) -> Respon
         counts = history.call_counts(c, here.workspace_id, [one.id for one in found])
         return found, counts, reach.actor_names(c, here.workspace_id)
 
-    found, counts, names = await here.executor.database.read(job)
+    database = here.executor.database
+    searched = wanted.text or wanted.tool
+    found, counts, names = await (database.search(job, SEARCH_SECONDS) if searched else database.read(job))
     items = [views.execution_summary(one, names.get(one.actor_id, ""), counts.get(one.id, 0)) for one in found]
     return answer({"items": items, "next": found[-1].id if len(found) == looking.limit else None})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import Any
 
@@ -41,7 +42,7 @@ async def listing(request: Request, reach: bool = False) -> Response:
     known = await names(here)
     items = [view(policy, known) for policy in in_force]
     if reach and items:
-        counted, above = await drafts.counted(here, in_force), shadowed(in_force)
+        counted, above = await drafts.counted(here, in_force), await asyncio.to_thread(shadowed, in_force)
         items = [{**one, "matches": counted[one["id"]], "shadowedBy": above.get(one["id"])} for one in items]
     return answer({"items": items})
 
@@ -99,7 +100,7 @@ async def simulate(request: Request, body: Simulation) -> Response:
     past = await here.executor.database.read(
         lambda c: past_calls(c, here.workspace_id, limit=body.limit, before=cursor(body.before))
     )
-    judgements = changes(map(subject_of, past), now, then)
+    judgements = await asyncio.to_thread(changes, map(subject_of, past), now, then)
     changed = [(call, one) for call, one in zip(past, judgements, strict=True) if one.differs]
     following = f"{past[-1].execution_id}:{past[-1].seq}" if len(past) == body.limit else None
     items = [change_view(call, one, (now, then), known) for call, one in changed]

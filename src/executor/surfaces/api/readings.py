@@ -12,8 +12,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from executor.catalog.changes import no_source
+from executor.connections.connections import may_see
 from executor.errors import InvalidRequest, NotFound
 from executor.model.source import Source
+from executor.model.tenancy import Actor
 from executor.storage import dependents as dependent_rows
 from executor.storage import documents
 from executor.storage.dependents import LOOKED_AT, Dependents
@@ -108,10 +110,11 @@ async def dependents(request: Request, source: str) -> Response:
     here = context(request)
     found = await named(here, source)
     told = await here.executor.database.read(lambda c: dependent_rows.of_source(c, found))
-    return answer(dependents_view(found, told))
+    return answer(dependents_view(found, told, here.actor))
 
 
-def dependents_view(source: Source, found: Dependents) -> views.View:
+def dependents_view(source: Source, found: Dependents, actor: Actor) -> views.View:
+    """Of others' own connections only an administrator is told, as everywhere."""
     return {
         "tools": source.tool_count,
         "connections": [
@@ -123,6 +126,7 @@ def dependents_view(source: Source, found: Dependents) -> views.View:
                 "scope": "actor" if one.actor_id else "workspace",
             }
             for one in found.connections
+            if may_see(actor, one)
         ],
         "policies": [
             {"id": one.id, "level": one.level, "pattern": one.pattern, "action": one.action} for one in found.policies

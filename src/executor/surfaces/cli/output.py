@@ -16,7 +16,10 @@ from executor.surfaces.text import escape
 
 CELL = 80
 # Valid inside JSON strings, but able to move the cursor, reorder or hide text in a terminal; and lone surrogates.
-_UNSAFE = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
+_UNSAFE = re.compile(
+    "[\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164"
+    "\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
+)
 
 
 def as_json(value: Any, *, indent: int | None = 2) -> str:
@@ -25,7 +28,7 @@ def as_json(value: Any, *, indent: int | None = 2) -> str:
 
 def safe_json(text: str) -> str:
     """The same JSON, with nothing in it that a terminal would act on."""
-    return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+    return _UNSAFE.sub(lambda match: json.dumps(match.group())[1:-1], text)
 
 
 def emit(text: str) -> None:

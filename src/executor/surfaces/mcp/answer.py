@@ -79,7 +79,9 @@ def _preview(view: View, kept: dict[str, Any]) -> str:
     """What there is of it, what is missing, and how to get at the rest without reading all of it."""
     if kept["deletedAt"]:
         return f"Completed; its result was kept as {kept['id']} and has been deleted."
-    cuts = [f"- {one['at'] or 'the result'}: {one['shown']} of {one['total']} {one['what']}" for one in kept["cut"]]
+    cuts = [
+        f"- {escape(one['at']) or 'the result'}: {one['shown']} of {one['total']} {one['what']}" for one in kept["cut"]
+    ]
     if kept["uncounted"]:
         cuts.append(f"- and {kept['uncounted']} more places")
     missing = "\nShown are\n" + "\n".join(cuts) if cuts else ""

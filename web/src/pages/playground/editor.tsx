@@ -5,7 +5,7 @@ import { python } from "@codemirror/lang-python";
 import { bracketMatching, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { linter, lintGutter, lintKeymap } from "@codemirror/lint";
 import { EditorState, type Extension, Prec } from "@codemirror/state";
-import { EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
+import { EditorView, highlightActiveLine, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
 import { useEffect, useRef } from "react";
 import { complete, diagnose, place, type Verdict } from "./assistance";
 import { signatures } from "./hover";
@@ -66,9 +66,13 @@ function own(hooks: () => Hooks): Extension {
   );
 }
 
+// Code may be a stranger's: what turns a line around or draws nothing is shown as a mark.
+const HIDDEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+
 function usual(): Extension[] {
   return [
     lineNumbers(),
+    highlightSpecialChars({ addSpecialChars: HIDDEN }),
     history(),
     bracketMatching(),
     closeBrackets(),

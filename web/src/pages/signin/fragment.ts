@@ -9,5 +9,6 @@ export function takeFragment(): string {
 export function safePath(to: string | undefined): string {
   if (!to?.startsWith("/") || to.startsWith("//") || to.includes("\\")) return "/";
   const target = new URL(to, window.location.origin);
-  return target.origin === window.location.origin ? target.pathname + target.search : "/";
+  const path = target.pathname + target.search;
+  return target.origin === window.location.origin && !path.startsWith("//") ? path : "/"; // `/.//host` becomes `//host`
 }
