@@ -14,7 +14,7 @@ export function Table({ label, head, children }: { label: string; head: string[]
             ))}
           </tr>
         </thead>
-        <tbody className="[&_td:first-child]:pl-0 [&_td:last-child]:pr-0 [&_td]:px-3 [&_td]:py-2 [&_td]:align-top [&_tr:not(:last-child)]:border-line [&_tr:not(:last-child)]:border-b">
+        <tbody className="[&_td:first-child]:pl-0 [&_td:last-child]:pr-0 [&_td]:px-3 [&_td]:py-2 [&_td]:align-middle [&_tr:not(:last-child)]:border-line [&_tr:not(:last-child)]:border-b">
           {children}
         </tbody>
       </table>

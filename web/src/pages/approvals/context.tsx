@@ -23,6 +23,7 @@ export function Context({ asked }: { asked: Interaction }) {
           ["Expires", asked.status === "pending" ? <Until key="expires" at={asked.expiresAt} /> : ""],
           ["Execution", <ExecutionLink key="execution" id={asked.executionId} />],
           ["Question", <Identifier key="id" id={asked.id} />],
+          ["Actor", asked.actorId ? <Identifier key="actor" id={asked.actorId} /> : ""],
         ]}
       />
       <Alike asked={asked} />
@@ -47,8 +48,7 @@ function WhoAsks({ asked }: { asked: Interaction }) {
     <>
       <b className="font-medium">{visible(asked.actor ?? "unknown")}</b>
       {via && ` through ${VIA[via] ?? visible(via)}`}
-      {address && ` from ${visible(address)}`}{" "}
-      <code className="break-all font-mono text-dim text-xs">{asked.actorId}</code>
+      {address && ` from ${visible(address)}`}
     </>
   );
 }

@@ -39,8 +39,8 @@ export function Question({ asked, items, wanted }: Props) {
         </div>
       </header>
       <div className="space-y-5 px-4 py-4 sm:px-5">
-        <Context asked={asked} />
         <Arguments asked={asked} />
+        <Context asked={asked} />
         <Story asked={asked} />
       </div>
       <footer className="sticky bottom-[calc(3.25rem+env(safe-area-inset-bottom))] z-10 rounded-b-xl border-line border-t bg-surface px-4 py-3 sm:px-5 has-[[data-tall]]:static md:bottom-0">

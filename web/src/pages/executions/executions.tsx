@@ -26,6 +26,7 @@ export function ExecutionsPage() {
   return (
     <Page
       title="Executions"
+      wide
       about="Every run of code, newest first. It is journalled, so a paused one may wait for days."
     >
       <Toolbar filters={filters} onChange={change} seen={asked.data?.items ?? []} />

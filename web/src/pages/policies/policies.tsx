@@ -32,6 +32,7 @@ export function PoliciesPage() {
   return (
     <Page
       title="Policies"
+      wide
       about="At each level the first rule that holds decides a call. Without one, reads are allowed and all else is asked."
       actions={add}
     >

@@ -29,6 +29,7 @@ export function SecretsPage() {
   return (
     <Page
       title="Secrets"
+      wide
       about="Written once, never shown again. Agents and their code never see a value, only that there is one."
       actions={add}
     >
@@ -84,7 +85,7 @@ function Kept({ items, may, onAsk }: { items: Secret[]; may: boolean; onAsk: (as
                   <Button size="small" onClick={() => onAsk({ act: "rotate", secret })}>
                     Rotate
                   </Button>{" "}
-                  <Button size="small" look="danger" onClick={() => onAsk({ act: "remove", secret })}>
+                  <Button size="small" look="ghost" onClick={() => onAsk({ act: "remove", secret })}>
                     Remove
                   </Button>
                 </>

@@ -92,7 +92,7 @@ function Python({ tool }: { tool: Tool }) {
   });
   return (
     <Loaded asked={asked} rows={2}>
-      {(found) => <Code text={found.signature} label="Python signature" numbers={false} />}
+      {(found) => <Code text={found.signature} label="Python signature" language="python" numbers={false} />}
     </Loaded>
   );
 }
