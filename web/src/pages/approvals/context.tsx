@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import type { Interaction } from "@/api/types";
+import { because } from "@/text/because";
 import { mixed } from "@/text/mixed";
 import { visible } from "@/text/visible";
 import { Identifier } from "@/ui/copy";
@@ -66,7 +67,7 @@ function Description({ text }: { text: string }) {
 function Why({ asked }: { asked: Interaction }) {
   return (
     <>
-      {visible(asked.reason)}{" "}
+      {visible(because(asked.reason))}.{" "}
       <Link
         to="/policies"
         search={{ path: asked.tool, rule: asked.policyId ?? undefined }}

@@ -62,21 +62,25 @@ function Nothing() {
 function Kept({ items, may, onAsk }: { items: Secret[]; may: boolean; onAsk: (asking: Asking) => void }) {
   return (
     <div className="card px-4 py-2">
-      <Table label="Secrets" head={["Name", "Kept in", "Used by", "Rotated", "Last used", ""]}>
+      <Table
+        label="Secrets"
+        head={["Name", "Kept in", "Used by", "Rotated", "Last used", ""]}
+        rare={["Kept in", "Rotated", "Last used"]}
+      >
         {items.map((secret) => (
           <tr key={secret.id}>
             <td className="min-w-28 break-words font-mono text-xs [overflow-wrap:anywhere]">{visible(secret.name)}</td>
-            <td>
+            <td className="max-sm:hidden">
               <Badge>{secret.provider}</Badge>{" "}
               <span className="break-all text-dim text-xs">{visible(secret.reference ?? "")}</span>
             </td>
             <td className="text-xs">
               <Users secret={secret} />
             </td>
-            <td className="text-dim text-xs">
+            <td className="text-dim text-xs max-sm:hidden">
               <Ago at={secret.rotatedAt} />
             </td>
-            <td className="text-dim text-xs">
+            <td className="text-dim text-xs max-sm:hidden">
               <Ago at={secret.lastUsedAt} />
             </td>
             <td className="whitespace-nowrap text-right">

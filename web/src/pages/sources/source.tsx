@@ -61,7 +61,7 @@ function About({ source }: { source: Source }) {
       <AuthBadge source={source} known={known} />
       <code className="break-all font-mono text-xs">{visible(source.baseUrl ?? source.location ?? "")}</code>
       <span className="text-xs">
-        read <Ago at={source.refreshedAt} />
+        refreshed <Ago at={source.refreshedAt} />
       </span>
       {source.error && <span className="basis-full text-bad">{visible(source.error)}</span>}
     </span>
