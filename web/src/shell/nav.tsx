@@ -24,7 +24,7 @@ export function SideNav({ pending }: Props) {
           key={place.to}
           to={place.to}
           activeOptions={{ exact: place.to === "/" }}
-          className="flex h-8.5 items-center gap-2.5 rounded-lg px-2.5 text-dim text-sm hover:bg-raised hover:text-ink aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent"
+          className="flex h-8.5 items-center gap-2.5 rounded-lg px-2.5 text-dim text-sm transition-colors hover:bg-raised hover:text-ink aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent"
         >
           <place.icon size={16} aria-hidden="true" />
           {place.title}

@@ -32,7 +32,9 @@ export function ApprovalsPage() {
   return (
     <Page title="Approvals" about={about} wide actions={<NoticesSwitch />}>
       <div className="grid min-w-0 gap-5 lg:grid-cols-[23rem_minmax(0,1fr)]">
-        <div className={id ? "hidden lg:block" : ""}>
+        <div
+          className={`lg:-mx-1 lg:sticky lg:top-4 lg:max-h-[calc(100dvh-2rem)] lg:self-start lg:overflow-y-auto lg:px-1 ${id ? "hidden lg:block" : ""}`}
+        >
           <Filter wanted={wanted} />
           <Loaded asked={found}>
             {() => (items.length ? <List {...{ items, wanted }} current={id} /> : <Nothing wanted={wanted} />)}

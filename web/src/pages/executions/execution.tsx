@@ -66,7 +66,7 @@ function Shown({ execution }: { execution: Execution }) {
         <Timeline execution={execution} />
         <Parts execution={execution} />
       </div>
-      <aside aria-label="Code" className="min-w-0 space-y-3">
+      <aside aria-label="Code" className="min-w-0 space-y-3 xl:sticky xl:top-4 xl:self-start">
         <Listing execution={execution} path={open?.kind === "tool" ? open.path : undefined} />
         <Command text={command("executions", "show", execution.executionId)} />
       </aside>

@@ -20,7 +20,7 @@ export function Waiting({ execution }: { execution: Execution }) {
             <Link
               to={needsCredential(one) ? "/connect/$id" : "/approvals/$id"}
               params={{ id: one.id }}
-              className={`${looks("plain", "small")} ml-auto`}
+              className={`${looks("primary", "small")} ml-auto`}
             >
               {needsCredential(one) ? "Give the credential" : "Look and decide"}
             </Link>

@@ -94,7 +94,7 @@ function Tools({ source }: { source: Source }) {
     void navigate({ search: (before) => ({ ...before, q: text || undefined }), replace: true });
   return (
     <div className="grid min-w-0 gap-5 lg:grid-cols-[24rem_minmax(0,1fr)]">
-      <div className={`min-w-0 ${tool ? "hidden lg:block" : ""}`}>
+      <div className={`min-w-0 lg:sticky lg:top-4 lg:self-start ${tool ? "hidden lg:block" : ""}`}>
         <Search text={q ?? ""} onSearch={search} />
         <ToolList source={source} text={q ?? ""} current={tool} onOpen={open} />
         {source.skipped.length > 0 && <Skipped source={source} />}
