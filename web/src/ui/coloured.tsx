@@ -6,7 +6,7 @@ const WORDS =
   "and|as|async|await|break|case|catch|class|const|continue|def|default|delete|do|elif|else|except|export|extends|finally|for|from|function|if|import|in|interface|is|lambda|let|new|not|of|or|pass|raise|return|switch|throw|try|type|typeof|while|with|yield";
 const VALUES = "true|false|null|undefined|True|False|None";
 const TEXT = /"""[\s\S]*?"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`/.source;
-const REST = `(?<text>${TEXT})|(?<value>\\b(?:\\d[\\d_.]*|${VALUES})\\b)|(?<word>\\b(?:${WORDS})\\b)`;
+const REST = `(?<text>${TEXT})|(?<value>\\b(?:\\d[\\d_.]*|${VALUES})\\b)|(?<word>(?<![.\\w])(?:${WORDS})\\b)`;
 const PARTS = {
   python: new RegExp(`(?<remark>#[^\\n]*)|${REST}`, "g"),
   typescript: new RegExp(`(?<remark>//[^\\n]*|/\\*[\\s\\S]*?\\*/)|${REST}`, "g"),

@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { ArrowLeft } from "lucide-react";
+import { ArrowLeft, ListChecks } from "lucide-react";
 import { useMemo } from "react";
 import { interaction } from "@/api/queries";
 import type { Interaction } from "@/api/types";
@@ -8,6 +8,7 @@ import { useHotkeys } from "@/shell/hotkeys";
 import { command } from "@/text/code";
 import { Button, looks } from "@/ui/button";
 import { Command } from "@/ui/copy";
+import { Kbd } from "@/ui/kbd";
 import { Page } from "@/ui/page";
 import { Empty, Loaded } from "@/ui/states";
 import { Filter } from "./filter";
@@ -100,7 +101,7 @@ function Nothing({ wanted }: { wanted: Wanted }) {
     );
   }
   return (
-    <Empty title="Nothing waits for you">
+    <Empty icon={ListChecks} title="Nothing waits for you">
       When an agent wants to do something that needs a decision, it appears here at once.{" "}
       <Link to="/policies" className="text-accent underline">
         Rules
@@ -113,9 +114,8 @@ function Nothing({ wanted }: { wanted: Wanted }) {
 function Hint() {
   return (
     <div className="hidden lg:block">
-      <Empty title="Choose what to decide">
-        <kbd className="font-mono">j</kbd> and <kbd className="font-mono">k</kbd> move through the list,{" "}
-        <kbd className="font-mono">Enter</kbd> opens.
+      <Empty icon={ListChecks} title="Choose what to decide">
+        <Kbd keys={["J"]} /> and <Kbd keys={["K"]} /> move through the list, <Kbd keys={["Enter"]} /> opens.
       </Empty>
     </div>
   );

@@ -29,9 +29,7 @@ function Act({ event }: { event: AuditEvent }) {
           {event.actor ? visible(event.actor) : event.actorId ? visible(event.actorId) : "Executor itself"}
         </span>
         <span className="min-w-0 break-words [overflow-wrap:anywhere] md:truncate">{visible(told(event))}</span>
-        <code className="order-4 truncate text-right font-mono text-dim text-xs leading-5 md:order-none md:text-left">
-          {visible(event.type)}
-        </code>
+        <code className="hidden truncate font-mono text-dim text-xs leading-5 md:block">{visible(event.type)}</code>
         <span className="text-right text-dim text-xs leading-5">
           <Ago at={event.at} />
         </span>

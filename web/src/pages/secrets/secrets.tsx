@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { KeyRound } from "lucide-react";
 import { useState } from "react";
 import { secrets, whoami } from "@/api/queries";
 import type { Secret } from "@/api/types";
@@ -52,7 +53,7 @@ function title(asking: NonNullable<Asking>): string {
 
 function Nothing() {
   return (
-    <Empty title="There are no secrets yet">
+    <Empty icon={KeyRound} title="There are no secrets yet">
       Most credentials come by themselves: give a source its own, and the value is kept with it. A secret here has a
       name, so that several connections can use it, or one that is kept elsewhere.
     </Empty>

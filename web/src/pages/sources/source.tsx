@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { ArrowLeft, Settings2 } from "lucide-react";
+import { ArrowLeft, FunctionSquare, Settings2 } from "lucide-react";
 import { connections, source, whoami } from "@/api/queries";
 import type { Source } from "@/api/types";
 import { visible } from "@/text/visible";
@@ -109,7 +109,9 @@ function Tools({ source }: { source: Source }) {
           </>
         ) : (
           <div className="hidden lg:block">
-            <Empty title="Choose a tool">Type what you want to do: “refund an order” finds it by meaning.</Empty>
+            <Empty icon={FunctionSquare} title="Choose a tool">
+              Type what you want to do: “refund an order” finds it by meaning.
+            </Empty>
           </div>
         )}
       </div>
