@@ -7,16 +7,11 @@ type Props = { open: boolean; onClose: () => void; title: string; children: Reac
 /** The browser's own: it holds the focus, makes the rest inert, closes with Escape, and needs no injected style. */
 export function Dialog({ open, onClose, title, children, wide, bare }: Props) {
   const element = useRef<HTMLDialogElement>(null);
-  const shown = useRef<HTMLHeadingElement>(null);
   const heading = useId();
   useEffect(() => {
     const dialog = element.current;
     if (!dialog) return;
-    if (open && !dialog.open) {
-      dialog.showModal();
-      // Else the way out would have it, with a ring around it.
-      if (document.activeElement?.closest("[data-close]")) shown.current?.focus();
-    }
+    if (open && !dialog.open) dialog.showModal();
     if (!open && dialog.open) dialog.close();
   }, [open]);
   if (!open) return null;
@@ -30,11 +25,12 @@ export function Dialog({ open, onClose, title, children, wide, bare }: Props) {
       className={`card fixed inset-0 m-auto h-fit max-h-[88dvh] w-[calc(100vw-2rem)] overflow-y-auto p-0 text-ink ${wide ? "max-w-3xl" : "max-w-lg"} ${bare ? "mt-[12dvh]" : ""}`}
     >
       <div className={bare ? "sr-only" : "flex items-center justify-between px-5 pt-4"}>
-        <h2 ref={shown} id={heading} tabIndex={-1} className="font-semibold text-base outline-none">
+        {/* First, so that the focus begins there and not at the way out, unless what is opened is a field. */}
+        <h2 id={heading} tabIndex={bare ? undefined : -1} className="font-semibold text-base outline-none">
           {title}
         </h2>
         {!bare && (
-          <IconButton label="Close" data-close="" onClick={onClose}>
+          <IconButton label="Close" onClick={onClose}>
             <X size={15} aria-hidden="true" />
           </IconButton>
         )}
