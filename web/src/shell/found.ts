@@ -57,9 +57,8 @@ export function useFound(text: string, onHelp: () => void): { entries: Entry[]; 
     ...pages,
     ...acts,
     ...things.connected,
-    ...tools.entries,
-    ...things.waiting,
-    ...things.ran,
+    // These wait for the tools above them: what is about to be chosen must not move away.
+    ...(tools.coming ? [] : [...tools.entries, ...things.waiting, ...things.ran]),
   ];
   return { entries, searching: tools.searching };
 }
@@ -79,7 +78,7 @@ function exact(text: string): Entry[] {
 }
 
 /** An earlier search is given up as soon as more is typed. */
-function useTools(text: string): { entries: Entry[]; searching: boolean } {
+function useTools(text: string): { entries: Entry[]; searching: boolean; coming: boolean } {
   const wanted = text.length > 1;
   const asked = useQuery({
     queryKey: ["tools", "search", "", text],
@@ -95,7 +94,7 @@ function useTools(text: string): { entries: Entry[]; searching: boolean } {
     to: toolAddress(one.path),
     icon: FunctionSquare,
   }));
-  return { entries, searching: wanted && asked.isFetching };
+  return { entries, searching: wanted && asked.isFetching, coming: wanted && asked.isLoading };
 }
 
 function useThings(text: string) {

@@ -122,7 +122,7 @@ export function Outline() {
       </div>
       <main className="min-w-0 flex-1">
         <div className="h-12 border-line border-b bg-surface md:hidden" />
-        <Skeleton rows={4} className="mx-auto max-w-5xl px-4 py-7 sm:px-6" />
+        <Skeleton rows={4} className="mx-auto max-w-[96rem] px-4 py-7 sm:px-6" />
       </main>
     </div>
   );

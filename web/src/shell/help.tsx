@@ -34,7 +34,9 @@ export function Help({ open, onClose }: { open: boolean; onClose: () => void }) 
           </section>
         ))}
       </div>
-      <p className="text-dim text-xs">Everything here can be done in a terminal too: see `executor --help`.</p>
+      <p className="text-dim text-xs">
+        Everything here can be done in a terminal too: see <code className="font-mono">executor --help</code>.
+      </p>
     </Dialog>
   );
 }

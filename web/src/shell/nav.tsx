@@ -1,4 +1,7 @@
-import { Link } from "@tanstack/react-router";
+import { Link, useLocation } from "@tanstack/react-router";
+import { Ellipsis } from "lucide-react";
+import { DropdownMenu as Menu } from "radix-ui";
+import { ITEM, MENU } from "./menu";
 import { PLACES, type Place } from "./places";
 
 type Props = { pending: number };
@@ -21,7 +24,7 @@ export function SideNav({ pending }: Props) {
           key={place.to}
           to={place.to}
           activeOptions={{ exact: place.to === "/" }}
-          className="flex h-8.5 items-center gap-2.5 rounded-lg px-2.5 text-dim text-sm hover:bg-raised hover:text-ink aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent"
+          className="flex h-8.5 items-center gap-2.5 rounded-lg px-2.5 text-dim text-sm transition-colors hover:bg-raised hover:text-ink aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent"
         >
           <place.icon size={16} aria-hidden="true" />
           {place.title}
@@ -32,6 +35,10 @@ export function SideNav({ pending }: Props) {
   );
 }
 
+const SPOT =
+  "relative flex h-13 min-w-0 flex-1 flex-col items-center justify-center gap-0.5 text-dim outline-offset-[-3px] transition-colors active:bg-raised aria-[current=page]:font-medium aria-[current=page]:text-accent data-[state=open]:text-ink";
+const WORD = "w-full truncate px-0.5 text-center text-[0.7rem]";
+
 /** On a narrow screen: below, within reach of a thumb. */
 export function BottomNav({ pending }: Props) {
   return (
@@ -39,15 +46,10 @@ export function BottomNav({ pending }: Props) {
       aria-label="Main"
       className="fixed inset-x-0 bottom-0 z-20 flex border-line border-t bg-surface pb-[env(safe-area-inset-bottom)] md:hidden"
     >
-      {PLACES.filter((place) => !place.wide).map((place) => (
-        <Link
-          key={place.to}
-          to={place.to}
-          activeOptions={{ exact: place.to === "/" }}
-          className="relative flex h-13 min-w-0 flex-1 flex-col items-center justify-center gap-0.5 text-dim aria-[current=page]:text-accent"
-        >
+      {PLACES.filter((place) => !place.rare).map((place) => (
+        <Link key={place.to} to={place.to} activeOptions={{ exact: place.to === "/" }} className={SPOT}>
           <place.icon size={18} aria-hidden="true" />
-          <span className="w-full truncate px-0.5 text-center text-[0.65rem]">{place.title}</span>
+          <span className={WORD}>{place.title}</span>
           {place.to === "/approvals" && pending > 0 && (
             <span className="absolute top-1 left-1/2 ml-1.5 min-w-4 rounded-full bg-bad px-1 text-center font-semibold text-[0.65rem] text-surface">
               {pending}
@@ -56,6 +58,31 @@ export function BottomNav({ pending }: Props) {
           )}
         </Link>
       ))}
+      <More />
     </nav>
+  );
+}
+
+function More() {
+  const at = useLocation({ select: (location) => location.pathname });
+  const rare = PLACES.filter((place) => place.rare);
+  return (
+    <Menu.Root modal={false}>
+      <Menu.Trigger aria-current={rare.some((place) => at.startsWith(place.to)) ? "page" : undefined} className={SPOT}>
+        <Ellipsis size={18} aria-hidden="true" />
+        <span className={WORD}>More</span>
+      </Menu.Trigger>
+      <Menu.Portal>
+        <Menu.Content align="end" side="top" sideOffset={8} collisionPadding={8} className={MENU}>
+          {rare.map((place) => (
+            <Menu.Item key={place.to} asChild>
+              <Link to={place.to} className={`${ITEM} h-11 aria-[current=page]:text-accent`}>
+                <place.icon size={16} aria-hidden="true" /> {place.title}
+              </Link>
+            </Menu.Item>
+          ))}
+        </Menu.Content>
+      </Menu.Portal>
+    </Menu.Root>
   );
 }

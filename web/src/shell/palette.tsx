@@ -63,7 +63,7 @@ function Finder({ onClose, onHelp }: Omit<Props, "open">) {
           className="h-12 w-full bg-transparent text-base outline-none placeholder:text-dim"
         />
       </div>
-      <Results list={list} entries={entries} at={current} onPoint={setAt} onOpen={open} />
+      <Results list={list} entries={entries} searching={searching} at={current} onPoint={setAt} onOpen={open} />
       <div aria-hidden="true" className="hidden gap-4 border-line border-t px-4 py-2 text-dim text-xs sm:flex">
         <span className="flex items-center gap-1.5">
           <Kbd keys={["↑", "↓"]} /> move
@@ -82,12 +82,13 @@ function Finder({ onClose, onHelp }: Omit<Props, "open">) {
 type ResultsProps = {
   list: string;
   entries: Entry[];
+  searching: boolean;
   at: number;
   onPoint: (at: number) => void;
   onOpen: (one: Entry) => void;
 };
 
-function Results({ list, entries, at, onPoint, onOpen }: ResultsProps) {
+function Results({ list, entries, searching, at, onPoint, onOpen }: ResultsProps) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     box.current?.querySelector(`[id="${list}-${at}"]`)?.scrollIntoView({ block: "nearest" });
@@ -123,7 +124,9 @@ function Results({ list, entries, at, onPoint, onOpen }: ResultsProps) {
           </div>
         </div>
       ))}
-      {entries.length === 0 && <p className="px-3 py-4 text-dim text-sm">Nothing found. Try what it is about.</p>}
+      {entries.length === 0 && !searching && (
+        <p className="px-3 py-4 text-dim text-sm">Nothing found. Try what it is about.</p>
+      )}
     </div>
   );
 }

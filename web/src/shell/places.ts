@@ -16,7 +16,8 @@ export type Place = {
   title: string;
   icon: LucideIcon;
   key: "s" | "e" | "a" | "p" | "k" | "r" | "l" | ",";
-  wide?: boolean;
+  /** Rarely wanted in a hurry: on a narrow screen it is behind "More". */
+  rare?: boolean;
 };
 
 export const PLACES: Place[] = [
@@ -24,9 +25,8 @@ export const PLACES: Place[] = [
   { to: "/executions", title: "Executions", icon: Activity, key: "e" },
   { to: "/approvals", title: "Approvals", icon: ListChecks, key: "a" },
   { to: "/policies", title: "Policies", icon: ScrollText, key: "p" },
-  { to: "/secrets", title: "Secrets", icon: KeyRound, key: "k" },
+  { to: "/secrets", title: "Secrets", icon: KeyRound, key: "k", rare: true },
   { to: "/playground", title: "Playground", icon: SquareTerminal, key: "r" },
-  // Rarely wanted in a hurry: on a narrow screen it is reached by the account menu and the palette.
-  { to: "/audit", title: "Audit", icon: BookCheck, key: "l", wide: true },
-  { to: "/settings", title: "Settings", icon: Settings, key: "," },
+  { to: "/audit", title: "Audit", icon: BookCheck, key: "l", rare: true },
+  { to: "/settings", title: "Settings", icon: Settings, key: ",", rare: true },
 ];

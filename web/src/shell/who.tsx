@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { BookCheck, CircleUser, LogOut, Monitor, Moon, Settings, Sun } from "lucide-react";
+import { CircleUser, LogOut, Monitor, Moon, Settings, Sun } from "lucide-react";
 import { DropdownMenu as Menu } from "radix-ui";
 import { whoami } from "@/api/queries";
 import { visible } from "@/text/visible";
@@ -41,11 +41,6 @@ export function WhoMenu({ short }: { short?: boolean }) {
             ))}
           </Menu.RadioGroup>
           <Menu.Separator className={RULE} />
-          {short && (
-            <Menu.Item className={ITEM} onSelect={() => void navigate({ to: "/audit" })}>
-              <BookCheck size={14} aria-hidden="true" /> Audit
-            </Menu.Item>
-          )}
           <Menu.Item className={ITEM} onSelect={() => void navigate({ to: "/settings" })}>
             <Settings size={14} aria-hidden="true" /> Settings
           </Menu.Item>

@@ -26,7 +26,7 @@ export function Badge({ tone = "quiet", children, title }: { tone?: Tone; childr
 const STATES: Record<Status, [Tone, string]> = {
   queued: ["quiet", "○"],
   running: ["accent", "◐"],
-  paused: ["warn", "❙❙"],
+  paused: ["warn", "‖"],
   completed: ["ok", "✓"],
   failed: ["bad", "✕"],
   cancelled: ["quiet", "⊘"],

@@ -1,4 +1,5 @@
-import { visible } from "@/text/visible";
+import { useMemo } from "react";
+import { coloured, isBlank } from "./coloured";
 import { CopyButton } from "./copy";
 
 /** Code as it is, with the numbers that errors name. `mark` is the line that is meant. */
@@ -7,13 +8,15 @@ export function Code({
   label,
   numbers = true,
   mark,
+  language = "typescript",
 }: {
   text: string;
   label: string;
   numbers?: boolean;
   mark?: number;
+  language?: string;
 }) {
-  const lines = text.split("\n");
+  const lines = useMemo(() => coloured(text, language), [text, language]);
   return (
     <div className="relative min-w-0 rounded-lg border border-line bg-raised/60">
       <div className="absolute top-1 right-1 rounded-lg bg-raised">
@@ -32,7 +35,7 @@ export function Code({
                 {index + 1}
               </span>
             )}
-            <code className={`min-w-0 break-words ${numbers ? "" : "pl-3"}`}>{visible(line, "\t") || " "}</code>
+            <code className={`min-w-0 break-words ${numbers ? "" : "pl-3"}`}>{isBlank(line) ? " " : line}</code>
           </div>
         ))}
       </section>

@@ -37,7 +37,9 @@ export function Identifier({ id }: { id: string }) {
   return (
     <span className="inline-flex min-w-0 max-w-full items-center gap-0.5">
       <code className="truncate font-mono text-dim text-xs">{id}</code>
-      <CopyButton text={id} label={`Copy ${id}`} />
+      <span className="-my-1.5">
+        <CopyButton text={id} label={`Copy ${id}`} />
+      </span>
     </span>
   );
 }

@@ -25,7 +25,8 @@ export function Dialog({ open, onClose, title, children, wide, bare }: Props) {
       className={`card fixed inset-0 m-auto h-fit max-h-[88dvh] w-[calc(100vw-2rem)] overflow-y-auto p-0 text-ink ${wide ? "max-w-3xl" : "max-w-lg"} ${bare ? "mt-[12dvh]" : ""}`}
     >
       <div className={bare ? "sr-only" : "flex items-center justify-between px-5 pt-4"}>
-        <h2 id={heading} className="font-semibold text-base">
+        {/* First, so that the focus begins there and not at the way out, unless what is opened is a field. */}
+        <h2 id={heading} tabIndex={bare ? undefined : -1} className="font-semibold text-base outline-none">
           {title}
         </h2>
         {!bare && (

@@ -18,25 +18,28 @@ function useArrival() {
   return heading;
 }
 
+/** Every page begins at the same left edge; a `wide` one also takes the room to the right. */
 export function Page({ title, about, actions, children, wide }: Props) {
   const heading = useArrival();
   useEffect(() => setTitle(title), [title]);
   return (
-    <div className={`mx-auto w-full px-4 py-5 sm:px-6 sm:py-7 ${wide ? "max-w-[96rem]" : "max-w-5xl"}`}>
-      <div className="mb-5 flex flex-wrap items-start justify-between gap-x-4 gap-y-3">
-        <div className="min-w-0">
-          <h1
-            ref={heading}
-            tabIndex={-1}
-            className="break-words font-semibold text-[1.45rem] leading-8 tracking-[-0.02em] outline-none"
-          >
-            {title}
-          </h1>
-          {about && <div className="mt-0.5 max-w-2xl text-dim text-sm">{about}</div>}
+    <div className="mx-auto w-full max-w-[96rem] px-4 py-5 sm:px-6 sm:py-7">
+      <div className={wide ? "" : "max-w-5xl"}>
+        <div className="mb-5 flex flex-wrap items-start justify-between gap-x-4 gap-y-3">
+          <div className="min-w-0">
+            <h1
+              ref={heading}
+              tabIndex={-1}
+              className="break-words font-semibold text-[1.45rem] leading-8 tracking-[-0.02em] outline-none"
+            >
+              {title}
+            </h1>
+            {about && <div className="mt-0.5 max-w-3xl text-dim text-sm">{about}</div>}
+          </div>
+          {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
         </div>
-        {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+        {children}
       </div>
-      {children}
     </div>
   );
 }

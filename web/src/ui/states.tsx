@@ -31,12 +31,16 @@ export function Empty({ title, children, icon: Icon, action }: EmptyProps) {
   );
 }
 
-export function Trouble({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+type TroubleProps = { error: unknown; onRetry?: () => void; children?: ReactNode };
+
+/** What went wrong, what to try, and by which code it is known; `children` tell more about it. */
+export function Trouble({ error, onRetry, children }: TroubleProps) {
   const problem = error instanceof Problem ? error : null;
   return (
     <div role="alert" className="rounded-xl border border-bad/40 bg-bad-soft px-4 py-3 text-sm">
       <p className="break-words font-medium text-bad">{visible(problem?.message ?? String(error))}</p>
       {problem?.hint && <p className="mt-1 break-words">{visible(problem.hint)}</p>}
+      {children}
       <div className="mt-2 flex items-center gap-3">
         {problem && <code className="font-mono text-xs">{problem.code}</code>}
         {onRetry && (

@@ -41,9 +41,12 @@ export function Toasts() {
       {shown.map((note) => (
         <div
           key={note.id}
-          className={`card pointer-events-auto max-w-md break-words px-4 py-2 text-sm ${note.bad ? "border-bad/50 text-bad" : ""}`}
+          className={`card toast pointer-events-auto flex max-w-md items-start gap-2.5 px-4 py-2.5 text-sm ${note.bad ? "border-bad/50 text-bad" : ""}`}
         >
-          {visible(note.text)}
+          <span aria-hidden="true" className={note.bad ? "" : "text-ok"}>
+            {note.bad ? "✕" : "✓"}
+          </span>
+          <span className="min-w-0 break-words">{visible(note.text)}</span>
         </div>
       ))}
     </div>

@@ -17,7 +17,11 @@ export function Tree({
 }) {
   if (bounded)
     return (
-      <section aria-label="Scrollable value" tabIndex={0} className="max-h-96 overflow-y-auto rounded-lg">
+      <section
+        aria-label="Scrollable value"
+        tabIndex={0}
+        className="max-h-72 overflow-y-auto rounded-lg border border-line [&>div]:border-0"
+      >
         <Tree value={value} label={label} />
       </section>
     );

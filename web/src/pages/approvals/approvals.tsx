@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { ArrowLeft } from "lucide-react";
+import { ArrowLeft, ListChecks } from "lucide-react";
 import { useMemo } from "react";
 import { interaction } from "@/api/queries";
 import type { Interaction } from "@/api/types";
@@ -8,6 +8,7 @@ import { useHotkeys } from "@/shell/hotkeys";
 import { command } from "@/text/code";
 import { Button, looks } from "@/ui/button";
 import { Command } from "@/ui/copy";
+import { Kbd } from "@/ui/kbd";
 import { Page } from "@/ui/page";
 import { Empty, Loaded } from "@/ui/states";
 import { Filter } from "./filter";
@@ -32,7 +33,9 @@ export function ApprovalsPage() {
   return (
     <Page title="Approvals" about={about} wide actions={<NoticesSwitch />}>
       <div className="grid min-w-0 gap-5 lg:grid-cols-[23rem_minmax(0,1fr)]">
-        <div className={id ? "hidden lg:block" : ""}>
+        <div
+          className={`lg:-mx-1 lg:sticky lg:top-4 lg:max-h-[calc(100dvh-2rem)] lg:self-start lg:overflow-y-auto lg:px-1 ${id ? "hidden lg:block" : ""}`}
+        >
           <Filter wanted={wanted} />
           <Loaded asked={found}>
             {() => (items.length ? <List {...{ items, wanted }} current={id} /> : <Nothing wanted={wanted} />)}
@@ -98,7 +101,7 @@ function Nothing({ wanted }: { wanted: Wanted }) {
     );
   }
   return (
-    <Empty title="Nothing waits for you">
+    <Empty icon={ListChecks} title="Nothing waits for you">
       When an agent wants to do something that needs a decision, it appears here at once.{" "}
       <Link to="/policies" className="text-accent underline">
         Rules
@@ -111,9 +114,8 @@ function Nothing({ wanted }: { wanted: Wanted }) {
 function Hint() {
   return (
     <div className="hidden lg:block">
-      <Empty title="Choose what to decide">
-        <kbd className="font-mono">j</kbd> and <kbd className="font-mono">k</kbd> move through the list,{" "}
-        <kbd className="font-mono">Enter</kbd> opens.
+      <Empty icon={ListChecks} title="Choose what to decide">
+        <Kbd keys={["J"]} /> and <Kbd keys={["K"]} /> move through the list, <Kbd keys={["Enter"]} /> opens.
       </Empty>
     </div>
   );

@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import type { Interaction } from "@/api/types";
+import { because } from "@/text/because";
 import { mixed } from "@/text/mixed";
 import { visible } from "@/text/visible";
 import { Identifier } from "@/ui/copy";
@@ -23,6 +24,7 @@ export function Context({ asked }: { asked: Interaction }) {
           ["Expires", asked.status === "pending" ? <Until key="expires" at={asked.expiresAt} /> : ""],
           ["Execution", <ExecutionLink key="execution" id={asked.executionId} />],
           ["Question", <Identifier key="id" id={asked.id} />],
+          ["Actor", asked.actorId ? <Identifier key="actor" id={asked.actorId} /> : ""],
         ]}
       />
       <Alike asked={asked} />
@@ -47,8 +49,7 @@ function WhoAsks({ asked }: { asked: Interaction }) {
     <>
       <b className="font-medium">{visible(asked.actor ?? "unknown")}</b>
       {via && ` through ${VIA[via] ?? visible(via)}`}
-      {address && ` from ${visible(address)}`}{" "}
-      <code className="break-all font-mono text-dim text-xs">{asked.actorId}</code>
+      {address && ` from ${visible(address)}`}
     </>
   );
 }
@@ -66,7 +67,7 @@ function Description({ text }: { text: string }) {
 function Why({ asked }: { asked: Interaction }) {
   return (
     <>
-      {visible(asked.reason)}{" "}
+      {visible(because(asked.reason))}.{" "}
       <Link
         to="/policies"
         search={{ path: asked.tool, rule: asked.policyId ?? undefined }}

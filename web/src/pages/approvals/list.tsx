@@ -8,7 +8,7 @@ import type { Wanted } from "./queries";
 
 // Colour is never alone: each outcome has a sign of its own.
 export const OUTCOMES: Record<string, [Tone, string]> = {
-  pending: ["warn", "❙❙ waiting"],
+  pending: ["warn", "‖ waiting"],
   approved: ["ok", "✓ allowed"],
   denied: ["bad", "✕ denied"],
   expired: ["quiet", "⊘ expired"],

@@ -4,6 +4,7 @@ import type { Interaction } from "@/api/types";
 import { visible } from "@/text/visible";
 import { Badge, EffectBadge } from "@/ui/badge";
 import { looks } from "@/ui/button";
+import { Path } from "@/ui/path";
 import { Ago } from "@/ui/time";
 import { Arguments } from "./arguments";
 import { Context } from "./context";
@@ -30,7 +31,7 @@ export function Question({ asked, items, wanted }: Props) {
       <header className="border-line border-b px-4 py-4 sm:px-5">
         <p className="text-dim text-sm">{visible(asked.question ?? "May this call be made?")}</p>
         <h2 ref={heading} tabIndex={-1} className="mt-1 break-words font-mono font-semibold text-lg outline-none">
-          {visible(asked.tool)}
+          <Path path={asked.tool} />
         </h2>
         <div className="mt-2 flex flex-wrap items-center gap-2">
           <EffectBadge effect={asked.effect} />
@@ -39,8 +40,8 @@ export function Question({ asked, items, wanted }: Props) {
         </div>
       </header>
       <div className="space-y-5 px-4 py-4 sm:px-5">
-        <Context asked={asked} />
         <Arguments asked={asked} />
+        <Context asked={asked} />
         <Story asked={asked} />
       </div>
       <footer className="sticky bottom-[calc(3.25rem+env(safe-area-inset-bottom))] z-10 rounded-b-xl border-line border-t bg-surface px-4 py-3 sm:px-5 has-[[data-tall]]:static md:bottom-0">

@@ -1,9 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { useMemo } from "react";
 import { execution } from "@/api/queries";
 import type { Call, Interaction } from "@/api/types";
 import { visible } from "@/text/visible";
 import { Badge, EffectBadge, type Tone } from "@/ui/badge";
+import { coloured, isBlank } from "@/ui/coloured";
 import { placeOf } from "./place";
 
 const STATES: Record<Call["state"], Tone> = {
@@ -24,7 +26,7 @@ export function Story({ asked }: { asked: Interaction }) {
     <section aria-label="The execution" className="space-y-4">
       <div>
         <h3 className="mb-1.5 font-medium text-sm">The code that asks</h3>
-        <Excerpt code={found.code ?? ""} tool={asked.tool} />
+        <Excerpt code={found.code ?? ""} language={found.language} tool={asked.tool} />
       </div>
       <div>
         <h3 className="mb-1 font-medium text-sm">What it has called so far</h3>
@@ -59,8 +61,9 @@ function Called({ call, asked }: { call: Call; asked: boolean }) {
 }
 
 /** The lines around the place where the tool is named, if it is named in one place only; else all of a short code. */
-function Excerpt({ code, tool }: { code: string; tool: string }) {
+function Excerpt({ code, language, tool }: { code: string; language: string; tool: string }) {
   const lines = code.split("\n");
+  const looks = useMemo(() => coloured(code, language), [code, language]);
   const place = placeOf(lines, tool);
   const from = place === null ? 0 : Math.max(0, place - 4);
   const until = Math.min(lines.length, place === null ? 12 : place + 5);
@@ -71,7 +74,7 @@ function Excerpt({ code, tool }: { code: string; tool: string }) {
       className="overflow-x-auto rounded-lg border border-line bg-raised/60 py-2 font-mono text-xs leading-5"
     >
       {from > 0 && <p className="pl-3 text-dim">… {from} lines above</p>}
-      {lines.slice(from, until).map((line, index) => {
+      {looks.slice(from, until).map((line, index) => {
         const marked = from + index === place;
         return (
           // biome-ignore lint/suspicious/noArrayIndexKey: a line is its number
@@ -80,7 +83,7 @@ function Excerpt({ code, tool }: { code: string; tool: string }) {
               {marked && <span aria-hidden="true">→ </span>}
               {from + index + 1}
             </span>
-            <code className="min-w-0 whitespace-pre-wrap break-words pr-3">{visible(line, "\t") || " "}</code>
+            <code className="min-w-0 whitespace-pre-wrap break-words pr-3">{isBlank(line) ? " " : line}</code>
           </div>
         );
       })}

@@ -25,6 +25,7 @@ export function AuditPage() {
   return (
     <Page
       title="Audit"
+      wide
       about="Who did what, when and from where. Each entry is sealed to the one before it."
       actions={
         <>

@@ -24,14 +24,12 @@ function Act({ event }: { event: AuditEvent }) {
   const [open, setOpen] = useState(false);
   return (
     <details onToggle={(toggled) => setOpen(toggled.currentTarget.open)}>
-      <summary className="grid grid-cols-[minmax(0,1fr)_5.5rem] gap-x-3 gap-y-0.5 px-4 py-2 text-sm outline-offset-[-2px] marker:content-none hover:bg-raised md:grid-cols-[8rem_minmax(0,1fr)_11rem_5.5rem]">
+      <summary className="grid w-full grid-cols-[minmax(0,1fr)_5.5rem] gap-x-3 gap-y-0.5 px-4 py-2 text-sm outline-offset-[-2px] marker:content-none hover:bg-raised md:grid-cols-[8rem_minmax(0,1fr)_11rem_5.5rem]">
         <span className="order-3 truncate text-dim text-xs leading-5 md:order-none">
           {event.actor ? visible(event.actor) : event.actorId ? visible(event.actorId) : "Executor itself"}
         </span>
         <span className="min-w-0 break-words [overflow-wrap:anywhere] md:truncate">{visible(told(event))}</span>
-        <code className="order-4 truncate text-right font-mono text-dim text-xs leading-5 md:order-none md:text-left">
-          {visible(event.type)}
-        </code>
+        <code className="hidden truncate font-mono text-dim text-xs leading-5 md:block">{visible(event.type)}</code>
         <span className="text-right text-dim text-xs leading-5">
           <Ago at={event.at} />
         </span>

@@ -86,7 +86,11 @@ function Rerun({ execution }: { execution: Execution }) {
   });
   return (
     <>
-      <Button look="primary" busy={run.isPending} onClick={() => (writes > 0 ? setAsking(true) : run.mutate())}>
+      <Button
+        look={FINAL.includes(execution.status) ? "primary" : "plain"}
+        busy={run.isPending}
+        onClick={() => (writes > 0 ? setAsking(true) : run.mutate())}
+      >
         Run again
       </Button>
       <Dialog open={asking} onClose={() => setAsking(false)} title="Run it again?">

@@ -60,7 +60,7 @@ function Row({ kept, only }: { kept: Artifact; only: boolean }) {
   return (
     <li>
       <details className="group" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
-        <summary className="flex flex-wrap items-center gap-2 py-2 text-sm">
+        <summary className="flex w-full flex-wrap items-center gap-2 py-2 text-sm">
           <ChevronRight size={14} aria-hidden="true" className="shrink-0 text-dim group-open:rotate-90" />
           <code className="min-w-0 break-words font-mono text-xs">{visible(kept.name)}</code>
           <Badge>{visible(kept.mediaType)}</Badge>

@@ -88,7 +88,7 @@ function Row({ head, open, onOpen }: { head: CallHead; open: boolean; onOpen: ()
     >
       <span className="w-7 shrink-0 text-right text-dim text-xs tabular-nums">{head.seq}</span>
       <span
-        className={`mark mark-${seen} inline-flex shrink-0 items-center justify-center gap-1 overflow-hidden rounded px-1 text-xs sm:w-28`}
+        className={`mark mark-${seen} inline-flex shrink-0 items-center gap-1.5 overflow-hidden whitespace-nowrap rounded border-transparent px-1.5 py-0.5 text-xs sm:w-32`}
       >
         <span aria-hidden="true">{SIGNS[seen]}</span>
         <span className="sr-only sm:not-sr-only">{LOOKS[seen]}</span>

@@ -32,7 +32,7 @@ function One({ id }: { id: string }) {
     <Acts execution={asked.data} replaying={replay.isPending} onReplay={() => replay.mutate()} />
   );
   return (
-    <Page title="Execution" about={<Identifier id={id} />} wide actions={acts}>
+    <Page title="Execution" about={<About id={id} execution={asked.data} />} wide actions={acts}>
       <Loaded asked={asked} rows={8}>
         {(found) => (
           <div className="space-y-4">
@@ -46,19 +46,27 @@ function One({ id }: { id: string }) {
   );
 }
 
+function About({ id, execution }: { id: string; execution: Execution | undefined }) {
+  return (
+    <>
+      <Identifier id={id} />
+      <div className="mt-1 min-h-6">{execution && <Head execution={execution} />}</div>
+    </>
+  );
+}
+
 function Shown({ execution }: { execution: Execution }) {
   const { call } = useSearch({ from: "/shell/executions/$id" });
   const open = ((execution.heads ?? []) as CallHead[]).find((one) => String(one.seq) === call);
   return (
     <div className="grid min-w-0 gap-4 xl:grid-cols-[minmax(0,1fr)_26rem]">
       <div className="min-w-0 space-y-4">
-        <Head execution={execution} />
         {execution.interactions.length > 0 && <Waiting execution={execution} />}
         <Result execution={execution} />
         <Timeline execution={execution} />
         <Parts execution={execution} />
       </div>
-      <aside aria-label="Code" className="min-w-0 space-y-3">
+      <aside aria-label="Code" className="min-w-0 space-y-3 xl:sticky xl:top-4 xl:self-start">
         <Listing execution={execution} path={open?.kind === "tool" ? open.path : undefined} />
         <Command text={command("executions", "show", execution.executionId)} />
       </aside>

@@ -1,10 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { Activity } from "lucide-react";
 import { useRef, useState } from "react";
 import type { ExecutionSummary } from "@/api/types";
 import { useHotkeys } from "@/shell/hotkeys";
 import { looks } from "@/ui/button";
 import { Command } from "@/ui/copy";
+import { Kbd } from "@/ui/kbd";
 import { Page } from "@/ui/page";
 import { Empty, Loaded } from "@/ui/states";
 import { count, type Filters, listCommand } from "./filters";
@@ -26,6 +28,7 @@ export function ExecutionsPage() {
   return (
     <Page
       title="Executions"
+      wide
       about="Every run of code, newest first. It is journalled, so a paused one may wait for days."
     >
       <Toolbar filters={filters} onChange={change} seen={asked.data?.items ?? []} />
@@ -69,8 +72,7 @@ function Listed({ items, filters }: { items: ExecutionSummary[]; filters: Filter
           </Link>
         )}
         <span className="ml-auto hidden text-dim text-xs sm:inline">
-          <kbd className="font-mono">j</kbd> <kbd className="font-mono">k</kbd> to move,{" "}
-          <kbd className="font-mono">Enter</kbd> to open
+          <Kbd keys={["J", "K"]} /> to move, <Kbd keys={["Enter"]} /> to open
         </span>
       </nav>
       <div className="mt-4">
@@ -91,7 +93,7 @@ function None({ filters }: { filters: Filters }) {
   if (filters.before) return <Empty title="There are no older ones" />;
   if (count(filters) > 0) return <Empty title="None is like this">Take a filter away to see more.</Empty>;
   return (
-    <Empty title="Nothing has run yet">
+    <Empty icon={Activity} title="Nothing has run yet">
       <p className="mb-3">Let your agent do something, write code in the playground, or:</p>
       <Command text="executor call 'return [1, 2, 3].map((n) => n * 2)'" />
     </Empty>

@@ -1,6 +1,7 @@
-import { useEffect, useRef } from "react";
+import { useEffect, useMemo, useRef } from "react";
 import type { Execution } from "@/api/types";
 import { visible } from "@/text/visible";
+import { coloured, isBlank } from "@/ui/coloured";
 import { CopyButton } from "@/ui/copy";
 import { namedIn } from "./lines";
 
@@ -9,6 +10,7 @@ type Note = { text: string; bad: boolean };
 /** The code, with what went wrong or is doubtful below the line that it is about, and where an open call is named. */
 export function Listing({ execution, path }: { execution: Execution; path: string | undefined }) {
   const code = execution.code ?? "";
+  const lines = useMemo(() => coloured(code, execution.language), [code, execution.language]);
   const notes = notesOf(execution);
   const named = path ? namedIn(code, path) : [];
   const box = useRef<HTMLElement>(null);
@@ -29,7 +31,7 @@ export function Listing({ execution, path }: { execution: Execution; path: strin
         aria-label="code"
         className="relative max-h-[36rem] overflow-auto whitespace-pre-wrap py-2 font-mono text-xs leading-5"
       >
-        {code.split("\n").map((line, index) => {
+        {lines.map((line, index) => {
           const number = index + 1;
           const at = notes.get(number) ?? [];
           const calls = named.includes(number);
@@ -50,7 +52,7 @@ export function Listing({ execution, path }: { execution: Execution; path: strin
                 <span aria-hidden="true" className="w-4 shrink-0 select-none text-center">
                   {at.length ? (at.some((one) => one.bad) ? "✕" : "!") : calls ? "›" : ""}
                 </span>
-                <code className="min-w-0 break-words pr-9">{visible(line, "\t") || " "}</code>
+                <code className="min-w-0 break-words pr-9">{isBlank(line) ? " " : line}</code>
               </div>
               {at.map((one) => (
                 <p key={one.text} className={`pr-2 pb-1 pl-14 font-sans ${one.bad ? "text-bad" : "text-warn"}`}>

@@ -29,7 +29,7 @@ function Row({ execution }: { execution: ExecutionSummary }) {
       params={{ id: execution.executionId }}
       className="grid grid-cols-[6.5rem_minmax(0,1fr)] gap-x-3 gap-y-1 px-4 py-2.5 outline-offset-[-2px] hover:bg-raised focus-visible:bg-raised md:grid-cols-[6.5rem_minmax(0,1fr)_9rem_4.5rem_5.5rem_5rem]"
     >
-      <span>
+      <span className="flex h-5 items-center">
         <StatusBadge status={execution.status} />
       </span>
       <span className="min-w-0">

@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import type { Execution } from "@/api/types";
+import { because } from "@/text/because";
 import { visible } from "@/text/visible";
 import { looks } from "@/ui/button";
 import { Ago } from "@/ui/time";
@@ -14,12 +15,12 @@ export function Waiting({ execution }: { execution: Execution }) {
           <li key={one.id} className="flex flex-wrap items-center gap-2 text-sm">
             <code className="min-w-0 break-words font-mono text-xs">{visible(one.tool)}</code>
             <span className="text-xs">
-              {visible(one.reason)}, asked <Ago at={one.createdAt} />
+              {visible(because(one.reason))}, asked <Ago at={one.createdAt} />
             </span>
             <Link
               to={needsCredential(one) ? "/connect/$id" : "/approvals/$id"}
               params={{ id: one.id }}
-              className={`${looks("plain", "small")} ml-auto`}
+              className={`${looks("primary", "small")} ml-auto`}
             >
               {needsCredential(one) ? "Give the credential" : "Look and decide"}
             </Link>

@@ -45,13 +45,13 @@ function Rows({ items, text }: { items: ExecutionSummary[]; text: string }) {
     );
   }
   return (
-    <ul aria-label="Your runs" className="-my-2 divide-y divide-line">
+    <ul aria-label="Your runs" className="-mx-2 -my-2 divide-y divide-line">
       {items.map((one) => (
         <li key={one.executionId}>
           <Link
             to="/playground"
             search={{ from: one.executionId, run: one.executionId }}
-            className="grid grid-cols-[6.5rem_minmax(0,1fr)_auto] items-center gap-3 py-2 text-sm hover:text-accent"
+            className="grid grid-cols-[6.5rem_minmax(0,1fr)_auto] items-center gap-3 rounded-lg px-2 py-2 text-sm outline-offset-[-2px] hover:bg-raised"
           >
             <span>
               <StatusBadge status={one.status} />

@@ -101,7 +101,8 @@ function Reach({ draft, rule, position }: ReachProps) {
   });
   const changed = rule?.id ? { rule: asked, position: rule.position, without: [rule.id] } : { rule: asked, position };
   const past = useQuery(simulation(changed, enabled));
-  if (!enabled || !matches.data) return <p className="h-5 text-dim text-xs" />;
+  if (!enabled || !matches.data)
+    return <p className="text-dim text-xs">Name some tools to see how many the rule is about.</p>;
   const { count, tools } = matches.data;
   return (
     <div className="space-y-2">

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { ScrollText } from "lucide-react";
 import { useState } from "react";
 import { whoami } from "@/api/queries";
 import type { Policy } from "@/api/types";
@@ -32,6 +33,7 @@ export function PoliciesPage() {
   return (
     <Page
       title="Policies"
+      wide
       about="At each level the first rule that holds decides a call. Without one, reads are allowed and all else is asked."
       actions={add}
     >
@@ -69,7 +71,7 @@ function Levels({ items, may, onAct }: LevelsProps) {
   if (items.length === 0) {
     return (
       <div className="mb-4">
-        <Empty title="There are no rules yet">
+        <Empty icon={ScrollText} title="There are no rules yet">
           Reads are allowed, everything else is asked. “Always allow” on a question makes the narrowest rule for it.
         </Empty>
       </div>

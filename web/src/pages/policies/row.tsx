@@ -53,9 +53,13 @@ export function RuleRow({ rule, may, number, above, named, over, onMove, onDrag,
     >
       {may && <GripVertical size={14} aria-hidden="true" className="hidden cursor-grab text-dim sm:block" />}
       <span className="w-5 text-right text-dim text-xs tabular-nums">{number}</span>
-      <ActionBadge action={rule.action} />
+      <span className="w-12 shrink-0">
+        <ActionBadge action={rule.action} />
+      </span>
       <span className="min-w-0 flex-1 basis-56">
-        <code className="break-words font-mono text-xs [overflow-wrap:anywhere]">{visible(rule.text)}</code>
+        <code className="block break-words font-mono text-xs leading-5 [overflow-wrap:anywhere]">
+          {visible(rule.text)}
+        </code>
         {rule.note && <span className="block text-dim text-xs">{visible(rule.note)}</span>}
         {above && (
           <span className="mt-0.5 block text-warn text-xs">

@@ -61,11 +61,15 @@ export function TestBox() {
           </Button>
         </div>
       </form>
-      <div role="status" className="mt-3 min-h-6 text-sm">
+      <div role="status" className="text-sm not-empty:mt-3">
         {test.error ? <Trouble error={test.error} /> : null}
         {test.data && !test.error && <Verdict decision={test.data} />}
       </div>
-      {test.data && test.variables && <Command text={asCommand(test.variables)} />}
+      {test.data && test.variables && (
+        <div className="mt-3">
+          <Command text={asCommand(test.variables)} />
+        </div>
+      )}
     </Section>
   );
 }

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { KeyRound } from "lucide-react";
 import { useState } from "react";
 import { secrets, whoami } from "@/api/queries";
 import type { Secret } from "@/api/types";
@@ -29,6 +30,7 @@ export function SecretsPage() {
   return (
     <Page
       title="Secrets"
+      wide
       about="Written once, never shown again. Agents and their code never see a value, only that there is one."
       actions={add}
     >
@@ -51,7 +53,7 @@ function title(asking: NonNullable<Asking>): string {
 
 function Nothing() {
   return (
-    <Empty title="There are no secrets yet">
+    <Empty icon={KeyRound} title="There are no secrets yet">
       Most credentials come by themselves: give a source its own, and the value is kept with it. A secret here has a
       name, so that several connections can use it, or one that is kept elsewhere.
     </Empty>
@@ -61,21 +63,25 @@ function Nothing() {
 function Kept({ items, may, onAsk }: { items: Secret[]; may: boolean; onAsk: (asking: Asking) => void }) {
   return (
     <div className="card px-4 py-2">
-      <Table label="Secrets" head={["Name", "Kept in", "Used by", "Rotated", "Last used", ""]}>
+      <Table
+        label="Secrets"
+        head={["Name", "Kept in", "Used by", "Rotated", "Last used", ""]}
+        rare={["Kept in", "Rotated", "Last used"]}
+      >
         {items.map((secret) => (
           <tr key={secret.id}>
             <td className="min-w-28 break-words font-mono text-xs [overflow-wrap:anywhere]">{visible(secret.name)}</td>
-            <td>
+            <td className="max-sm:hidden">
               <Badge>{secret.provider}</Badge>{" "}
               <span className="break-all text-dim text-xs">{visible(secret.reference ?? "")}</span>
             </td>
             <td className="text-xs">
               <Users secret={secret} />
             </td>
-            <td className="text-dim text-xs">
+            <td className="text-dim text-xs max-sm:hidden">
               <Ago at={secret.rotatedAt} />
             </td>
-            <td className="text-dim text-xs">
+            <td className="text-dim text-xs max-sm:hidden">
               <Ago at={secret.lastUsedAt} />
             </td>
             <td className="whitespace-nowrap text-right">
@@ -84,7 +90,7 @@ function Kept({ items, may, onAsk }: { items: Secret[]; may: boolean; onAsk: (as
                   <Button size="small" onClick={() => onAsk({ act: "rotate", secret })}>
                     Rotate
                   </Button>{" "}
-                  <Button size="small" look="danger" onClick={() => onAsk({ act: "remove", secret })}>
+                  <Button size="small" look="ghost" onClick={() => onAsk({ act: "remove", secret })}>
                     Remove
                   </Button>
                 </>

@@ -59,9 +59,11 @@ function Members({ may }: { may: boolean }) {
                 sure="Really remove them?"
                 renew="members"
               >
-                <span className="font-medium">{visible(member.name)}</span>
-                {member.accountId === me && <Badge tone="ok">✓ you</Badge>}
-                <span className="text-dim text-xs">{visible(member.email)}</span>
+                <span className="flex min-w-0 max-w-full flex-wrap items-center gap-x-2.5 sm:w-80">
+                  <span className="min-w-0 break-words font-medium">{visible(member.name)}</span>
+                  {member.accountId === me && <Badge tone="ok">✓ you</Badge>}
+                  <span className="min-w-0 break-words text-dim text-xs">{visible(member.email)}</span>
+                </span>
                 {may && member.accountId !== me ? (
                   <div className="w-28">
                     <Choice

@@ -106,7 +106,9 @@ function Item({ item }: { item: ToolChange }) {
   return (
     <li className="px-4 py-3">
       <div className="flex flex-wrap items-center gap-2">
-        <Badge tone={tone}>{sign}</Badge>
+        <span className="w-20 shrink-0">
+          <Badge tone={tone}>{sign}</Badge>
+        </span>
         {item.change === "removed" ? (
           name
         ) : (

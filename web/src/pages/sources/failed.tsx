@@ -20,27 +20,28 @@ export function Failed({ error, wish, onRetry }: { error: unknown; wish: Wish | 
   const tried = typeof details.tried === "object" && details.tried ? Object.entries(details.tried) : [];
   const advice = TRY[String(details.reason ?? "")] ?? "";
   return (
-    <div className="mb-4 space-y-2">
-      <Trouble error={error} onRetry={onRetry} />
-      {asked && (
-        <p className="break-words text-sm">
-          <span className="text-dim">The request that failed: </span>
-          <code className="break-all font-mono text-xs">
-            {visible(`${asked.method ?? "GET"} ${asked.url ?? ""}`)}
-            {asked.status ? ` → ${asked.status}` : ""}
-          </code>
-        </p>
-      )}
-      {advice && <p className="text-dim text-sm">{advice}</p>}
-      {tried.length > 0 && (
-        <ul aria-label="What was tried" className="space-y-0.5 text-dim text-xs">
-          {tried.map(([kind, said]) => (
-            <li key={kind} className="break-words">
-              <b className="font-medium">{visible(kind)}</b>: {visible(String(said))}
-            </li>
-          ))}
-        </ul>
-      )}
+    <div className="mb-4">
+      <Trouble error={error} onRetry={onRetry}>
+        {advice && <p className="mt-1">{advice}</p>}
+        {asked && (
+          <p className="mt-2 break-words">
+            The request that failed:{" "}
+            <code className="break-all font-mono text-xs">
+              {visible(`${asked.method ?? "GET"} ${asked.url ?? ""}`)}
+              {asked.status ? ` → ${asked.status}` : ""}
+            </code>
+          </p>
+        )}
+        {tried.length > 0 && (
+          <ul aria-label="What was tried" className="mt-2 space-y-0.5 text-xs">
+            {tried.map(([kind, said]) => (
+              <li key={kind} className="break-words">
+                <b className="font-medium">{visible(kind)}</b>: {visible(String(said))}
+              </li>
+            ))}
+          </ul>
+        )}
+      </Trouble>
     </div>
   );
 }

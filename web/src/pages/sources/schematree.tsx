@@ -85,11 +85,13 @@ function Head({ child, root }: { child: Child; root: Schema }) {
   return (
     <div className="min-w-0">
       <div className="flex flex-wrap items-baseline gap-x-2 gap-y-0.5">
-        <code className={`font-medium font-mono text-xs ${schema.deprecated ? "line-through" : ""}`}>
+        <code
+          className={`font-mono text-xs ${child.required ? "font-semibold" : ""} ${schema.deprecated ? "line-through" : ""}`}
+        >
           {visible(child.name)}
         </code>
         <span className="break-words font-mono text-accent text-xs">{visible(typeText(child.schema, root))}</span>
-        {child.required && <Badge tone="warn">required</Badge>}
+        {child.required && <span className="text-dim text-xs">required</span>}
         {schema.deprecated && <Badge>deprecated</Badge>}
         {schema.default !== undefined && (
           <span className="text-dim text-xs">default {visible(JSON.stringify(schema.default))}</span>

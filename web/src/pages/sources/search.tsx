@@ -30,7 +30,7 @@ export function Search({ text, onSearch }: { text: string; onSearch: (text: stri
         onChange={(event) => setTyped(event.target.value)}
         onKeyDown={key}
         placeholder="Search by what you want to do"
-        className="h-9 w-full rounded-lg border border-strong/60 bg-surface pr-3 pl-9 text-sm placeholder:text-dim"
+        className="h-9 w-full rounded-lg border border-strong/60 bg-surface pr-3 pl-9 text-sm transition-colors placeholder:text-dim hover:border-strong focus-visible:border-accent"
       />
     </div>
   );

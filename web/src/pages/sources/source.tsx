@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { ArrowLeft, Settings2 } from "lucide-react";
+import { ArrowLeft, FunctionSquare, Settings2 } from "lucide-react";
 import { connections, source, whoami } from "@/api/queries";
 import type { Source } from "@/api/types";
 import { visible } from "@/text/visible";
@@ -61,7 +61,7 @@ function About({ source }: { source: Source }) {
       <AuthBadge source={source} known={known} />
       <code className="break-all font-mono text-xs">{visible(source.baseUrl ?? source.location ?? "")}</code>
       <span className="text-xs">
-        read <Ago at={source.refreshedAt} />
+        refreshed <Ago at={source.refreshedAt} />
       </span>
       {source.error && <span className="basis-full text-bad">{visible(source.error)}</span>}
     </span>
@@ -94,7 +94,7 @@ function Tools({ source }: { source: Source }) {
     void navigate({ search: (before) => ({ ...before, q: text || undefined }), replace: true });
   return (
     <div className="grid min-w-0 gap-5 lg:grid-cols-[24rem_minmax(0,1fr)]">
-      <div className={`min-w-0 ${tool ? "hidden lg:block" : ""}`}>
+      <div className={`min-w-0 lg:sticky lg:top-4 lg:self-start ${tool ? "hidden lg:block" : ""}`}>
         <Search text={q ?? ""} onSearch={search} />
         <ToolList source={source} text={q ?? ""} current={tool} onOpen={open} />
         {source.skipped.length > 0 && <Skipped source={source} />}
@@ -109,7 +109,9 @@ function Tools({ source }: { source: Source }) {
           </>
         ) : (
           <div className="hidden lg:block">
-            <Empty title="Choose a tool">Type what you want to do: “refund an order” finds it by meaning.</Empty>
+            <Empty icon={FunctionSquare} title="Choose a tool">
+              Type what you want to do: “refund an order” finds it by meaning.
+            </Empty>
           </div>
         )}
       </div>

@@ -11,6 +11,7 @@ import { Loaded } from "@/ui/states";
 import { Ago } from "@/ui/time";
 import { Agents } from "./agents";
 import { FirstSteps } from "./firststeps";
+import { KindMark } from "./kind";
 import { Refresh } from "./refresh";
 import { Start } from "./start";
 import { AuthBadge, SourceStatus } from "./status";
@@ -24,7 +25,7 @@ export function SourcesPage() {
     </Link>
   );
   return (
-    <Page title="Sources" about="Connected once, callable by every agent you let in." actions={add}>
+    <Page title="Sources" about="Connected once, callable by every agent you let in." actions={add} wide>
       <Loaded asked={found} rows={4}>
         {({ items }) => (items.length ? <Connected items={items} known={known} /> : <Start />)}
       </Loaded>
@@ -54,27 +55,30 @@ function Row({ source, known }: { source: Source; known: Connection[] }) {
       <Link
         to="/sources/$id"
         params={{ id: source.namespace }}
-        className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-4 gap-y-1 px-4 py-3 outline-offset-[-2px] hover:bg-raised sm:grid-cols-[minmax(0,1fr)_6rem_13rem_7rem]"
+        className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-4 gap-y-1 px-4 py-3 outline-offset-[-2px] hover:bg-raised sm:grid-cols-[minmax(0,1fr)_13.5rem_5.5rem_8.5rem]"
       >
-        <span className="min-w-0">
-          <span className="flex min-w-0 items-center gap-2">
-            <span className="truncate font-medium">{visible(source.name)}</span>
-            <Badge>{source.kind}</Badge>
-            {source.hosted && <Badge tone="accent">sample</Badge>}
-          </span>
-          <span className="block truncate text-dim text-xs">
-            <code className="font-mono">{visible(source.namespace)}</code> · {visible(where)}
+        <span className="flex min-w-0 items-center gap-3">
+          <KindMark kind={source.kind} />
+          <span className="min-w-0">
+            <span className="flex min-w-0 items-center gap-2">
+              <span className="truncate font-medium">{visible(source.name)}</span>
+              <Badge>{source.kind}</Badge>
+              {source.hosted && <Badge tone="accent">sample</Badge>}
+            </span>
+            <span className="block truncate text-dim text-xs">
+              <code className="font-mono">{visible(source.namespace)}</code> · {visible(where)}
+            </span>
           </span>
         </span>
-        <span className="self-center text-right text-sm tabular-nums sm:text-left">
+        <span className="self-center text-right text-sm tabular-nums sm:order-2">
           {source.toolCount.toLocaleString("en")} {source.toolCount === 1 ? "tool" : "tools"}
         </span>
-        <span className="flex flex-wrap gap-1.5 self-center">
+        <span className="flex flex-wrap gap-1.5 self-center sm:order-1">
           <SourceStatus source={source} />
           <AuthBadge source={source} known={known} />
         </span>
-        <span className="self-center text-right text-dim text-xs">
-          read <Ago at={source.refreshedAt} />
+        <span className="self-center text-right text-dim text-xs sm:order-3">
+          refreshed <Ago at={source.refreshedAt} />
         </span>
       </Link>
       {source.error && <Failing source={source} />}

@@ -19,7 +19,7 @@ export function Start() {
       <ol className="mt-5 grid gap-4 sm:grid-cols-2">
         <li className="flex flex-col rounded-xl border border-line p-4">
           <p className="font-medium">See it work in a minute</p>
-          <p className="mt-1 mb-3 flex-1 text-dim text-sm">
+          <p className="mt-1 mb-3 text-dim text-sm sm:min-h-10">
             A sample API with a few invoices, run by the daemon on this machine: it reads at once, and asks before it
             writes.
           </p>
@@ -27,7 +27,7 @@ export function Start() {
         </li>
         <li className="flex flex-col rounded-xl border border-line p-4">
           <p className="font-medium">Connect something of yours</p>
-          <p className="mt-1 mb-3 flex-1 text-dim text-sm">
+          <p className="mt-1 mb-3 text-dim text-sm sm:min-h-10">
             Paste an address: what is there is found out, and shown before it is connected.
           </p>
           <Link to="/sources/add" className={`${looks("plain")} self-start`}>

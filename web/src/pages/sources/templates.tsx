@@ -37,19 +37,27 @@ export function Templates({ onChoose }: { onChoose: (template: Template) => void
             <button
               type="button"
               onClick={() => onChoose(template)}
-              className="h-full w-full rounded-lg border border-line px-3 py-2 text-left hover:bg-raised"
+              className="h-full w-full rounded-lg border border-line px-3 py-2 text-left transition-colors hover:border-strong/50 hover:bg-raised active:bg-line"
             >
               <span className="flex items-center gap-2 font-medium text-sm">
                 <span className="truncate">{visible(template.name)}</span>
                 <Badge>{template.kind}</Badge>
               </span>
-              <span className="block truncate text-dim text-xs">{visible(template.auth ?? "no credential")}</span>
+              <span className="block truncate text-dim text-xs">{visible(needs(template.auth))}</span>
             </button>
           </li>
         ))}
       </ul>
     </Section>
   );
+}
+
+/** What one must have at hand; where it goes is found out when it is connected. */
+function needs(auth: string | null | undefined): string {
+  if (!auth) return "no credential";
+  const asked = auth.match(/<([^>]+)>/)?.[1];
+  const optional = /optional/.test(auth) ? ", optional" : "";
+  return asked ? `needs: ${asked}${optional}` : auth === "OAuth" ? "sign in (OAuth)" : auth;
 }
 
 function matches(template: Template, text: string): boolean {

@@ -3,11 +3,13 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { get, post } from "@/api/client";
 import { tool } from "@/api/queries";
 import type { Decision, Tool } from "@/api/types";
+import { because } from "@/text/because";
 import { command } from "@/text/code";
 import { visible } from "@/text/visible";
 import { ActionBadge, Badge, EffectBadge } from "@/ui/badge";
 import { Code } from "@/ui/code";
 import { Command, CopyButton } from "@/ui/copy";
+import { Path } from "@/ui/path";
 import { Loaded } from "@/ui/states";
 import { Tabs } from "@/ui/tabs";
 import { Description } from "./description";
@@ -42,7 +44,9 @@ function Shown({ tool }: { tool: Tool }) {
     <article aria-label={tool.path} className="card min-w-0">
       <header className="border-line border-b px-5 py-4">
         <div className="flex items-start gap-1">
-          <h2 className="min-w-0 break-words font-mono font-semibold text-base">{visible(tool.path)}</h2>
+          <h2 className="min-w-0 break-words font-mono font-semibold text-base">
+            <Path path={tool.path} />
+          </h2>
           <CopyButton text={tool.path} label="Copy the path" />
         </div>
         <div className="mt-2 flex flex-wrap items-center gap-2">
@@ -78,7 +82,7 @@ export function InForce({ path }: { path: string }) {
     <span className="flex flex-wrap items-center gap-1.5 text-dim text-xs">
       {depends ? <Badge tone="accent">depends on the arguments</Badge> : <ActionBadge action={decision.action} />}
       <Link to="/policies" search={{ path }} className="underline">
-        {visible(depends ? (decision.policy?.text ?? "") : decision.reason)}
+        {visible(depends ? (decision.policy?.text ?? "") : because(decision.reason))}
       </Link>
     </span>
   );
@@ -92,7 +96,7 @@ function Python({ tool }: { tool: Tool }) {
   });
   return (
     <Loaded asked={asked} rows={2}>
-      {(found) => <Code text={found.signature} label="Python signature" numbers={false} />}
+      {(found) => <Code text={found.signature} label="Python signature" language="python" numbers={false} />}
     </Loaded>
   );
 }

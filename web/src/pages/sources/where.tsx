@@ -31,7 +31,7 @@ export function Where({ start, busy, onLook }: Props) {
     <form onSubmit={submit} className="space-y-3">
       {field}
       <Button type="submit" look="primary" busy={busy}>
-        {busy ? "Looking…" : "Look"}
+        {busy ? "Looking…" : "Look it up"}
       </Button>
     </form>
   );

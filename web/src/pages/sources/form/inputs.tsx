@@ -97,8 +97,14 @@ function Plain({
   );
 }
 
+/** In one paragraph, and cut between words. */
+function shortly(text: string): string {
+  const whole = text.trim().replace(/\s*\n\s*/g, " ");
+  return whole.length > 300 ? `${whole.slice(0, 300).replace(/\s+\S*$/, "")}…` : whole;
+}
+
 function Hint({ schema }: { schema: Schema }) {
-  const said = [schema.description?.slice(0, 300) ?? "", limits(schema).join(", ")].filter(Boolean).join(" · ");
+  const said = [shortly(schema.description ?? ""), limits(schema).join(", ")].filter(Boolean).join(" · ");
   return said ? visible(said) : undefined;
 }
 
@@ -121,7 +127,7 @@ function Group({ shape, field, label, draft, onChange, ...place }: GroupProps) {
           {label}
         </span>
         {shape.schema.description && (
-          <span className="min-w-0 truncate text-dim text-xs">{visible(shape.schema.description)}</span>
+          <span className="min-w-0 truncate text-dim text-xs">{visible(shortly(shape.schema.description))}</span>
         )}
         {!field.required && (
           <Button size="small" className="ml-auto" onClick={() => (given ? onChange(undefined) : begin())}>

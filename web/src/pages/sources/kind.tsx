@@ -1,0 +1,16 @@
+import { Braces, type LucideIcon, Plug, Waypoints } from "lucide-react";
+
+const ICONS: Record<string, LucideIcon> = { openapi: Braces, graphql: Waypoints, mcp: Plug };
+
+/** Tells rows apart at a glance; the kind itself stands beside it in words. */
+export function KindMark({ kind }: { kind: string }) {
+  const Icon = ICONS[kind] ?? Plug;
+  return (
+    <span
+      aria-hidden="true"
+      className="hidden size-8.5 shrink-0 place-items-center rounded-lg border border-line bg-raised text-dim sm:grid"
+    >
+      <Icon size={16} />
+    </span>
+  );
+}
