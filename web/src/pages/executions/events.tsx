@@ -68,7 +68,7 @@ function One({ event, begin }: { event: LiveEvent; begin: number }) {
   const [open, setOpen] = useState(false);
   return (
     <details onToggle={(toggled) => setOpen(toggled.currentTarget.open)}>
-      <summary className="flex min-w-0 items-baseline gap-3 py-1 text-xs marker:content-none hover:bg-raised">
+      <summary className="flex w-full min-w-0 items-baseline gap-3 py-1 text-xs marker:content-none hover:bg-raised">
         <time dateTime={event.at} title={event.at} className="w-16 shrink-0 text-right text-dim tabular-nums">
           +{after(Date.parse(event.at) - begin)}
         </time>

@@ -45,7 +45,7 @@ export function RuleForm({ rule, items, mayManage, onDone }: Props) {
         value={draft.pattern}
         onChange={(event) => set({ pattern: event.target.value })}
         placeholder="github.issues.*"
-        hint="A path; * stands for one part, ** at the end for everything below"
+        hint="A path. * stands for one part; at the end, for everything below"
         required
         spellCheck={false}
         autoComplete="off"

@@ -27,9 +27,13 @@ export function SourcesPage() {
   return (
     <Page title="Sources" about="Connected once, callable by every agent you let in." actions={add} wide>
       <Loaded asked={found} rows={4}>
-        {({ items }) => (items.length ? <Connected items={items} known={known} /> : <Start />)}
+        {({ items }) => (
+          <>
+            {items.length ? <Connected items={items} known={known} /> : <Start />}
+            <Agents />
+          </>
+        )}
       </Loaded>
-      <Agents />
     </Page>
   );
 }
