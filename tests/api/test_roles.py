@@ -47,7 +47,10 @@ def compare(caller: Caller, admits: Admits) -> None:
 
 def is_refused(answer: Answer) -> bool:
     """By the door of the route. A handler that lets one in may still refuse what exactly is wanted."""
-    refusals = (b"this credential may not do this", b"this address is for tokens of agents")
+    refusals = (
+        *(b"this credential may not do this", b"your role may not do this"),
+        b"this address is for tokens of agents",
+    )
     return answer.status == 403 and any(text in answer.body for text in refusals)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from executor.errors import NotFound, SourceUnreachable
+from executor.errors import Conflict, NotFound
 from executor.model.ids import now_ms
 from executor.sources.kind import SourceRequest
 from executor.storage import events
@@ -141,7 +141,7 @@ async def test_a_source_without_an_address_is_never_due(house: House) -> None:
     request = SourceRequest(document=text, namespace="text", base_url="https://api.example.com", allow_private=True)
     source = await house.catalog.add_source(house.workspace, request)
     assert await house.catalog.upkeep.refresh_due(1, now_ms() + 10_000_000) == []
-    with pytest.raises(SourceUnreachable):
+    with pytest.raises(Conflict, match="nothing to read again"):
         await house.catalog.refresh(house.workspace, source.id)
 
 

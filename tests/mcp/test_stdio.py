@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from subprocess import DEVNULL, PIPE
 from typing import Any
 
 import pytest
@@ -105,16 +106,16 @@ def test_nothing_but_the_protocol_is_written_to_standard_output(environment: dic
     ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
     lines = "".join(json.dumps(message) + "\n" for message in (hello, ready, listing))
-    done = subprocess.run(
-        [sys.executable, "-m", "executor", "mcp"],
-        input=lines + "not json\n",
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    command = [sys.executable, "-m", "executor", "mcp"]
+    with subprocess.Popen(command, env=environment, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, text=True) as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(lines + "not json\n")
+        process.stdin.flush()
+        answers = []
+        while not any(answer.get("id") == 2 for answer in answers):  # what is under way when the input ends is dropped
+            answers.append(json.loads(process.stdout.readline()))
+        rest, _ = process.communicate(timeout=60)
+        answers += [json.loads(line) for line in rest.splitlines()]
     assert {answer.get("id") for answer in answers} >= {1, 2}
     assert all(answer["jsonrpc"] == "2.0" for answer in answers)
 

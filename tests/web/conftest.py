@@ -18,7 +18,15 @@ from tests.web import hostile as hostile_api
 from tests.web.views import View, settled
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-ARGUMENTS = ("--no-sandbox", "--disable-background-networking", "--disable-component-update", "--no-first-run")
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--no-first-run",
+    "--disable-gpu",
+    "--disable-gpu-rasterization",
+    "--disable-software-rasterizer",
+)
 Open = Callable[..., Any]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.web.conftest import Open
@@ -48,10 +49,10 @@ MOVED = """
 """
 
 
-def test_no_page_moves_what_it_has_shown_on_a_phone(visit: Open, paused: Any) -> None:
-    """On a wide screen that is looked at with every view."""
+@pytest.mark.parametrize("width", [1440, 380])
+def test_no_page_moves_what_it_has_shown(visit: Open, paused: Any, width: int) -> None:
     names = {"question": paused["interactions"][0]["id"], "execution": paused["executionId"]}
-    page = visit("/", viewport={"width": 380, "height": 860})
+    page = visit("/", viewport={"width": width, "height": 860})
     expect(page.get_by_role("heading", name="Sources")).to_be_visible()
     unsteady = {}
     for path in PAGES:

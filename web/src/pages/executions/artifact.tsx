@@ -9,7 +9,9 @@ import { tellProblem } from "@/ui/toast";
 import { Tree } from "@/ui/tree";
 import { artifact, contentOf, isPicture, picture } from "./kept";
 
-const LARGEST_WHOLE = 2_000_000;
+// A text is one piece; of a value only what is opened is drawn.
+const LARGEST_TEXT = 2_000_000;
+const LARGEST_VALUE = 20_000_000;
 
 /** A picture, a text, or a value cut down; all of it may come from a stranger, so none of it is markup. */
 export function Preview({ kept }: { kept: Artifact }) {
@@ -51,14 +53,20 @@ function Value({ kept }: { kept: Artifact }) {
         <div className="min-w-0 space-y-2">
           <Shown value={whole === undefined ? found.preview : whole} />
           {whole === undefined && <Cuts kept={found} />}
-          {whole === undefined && kept.size <= LARGEST_WHOLE && (
-            <Button size="small" onClick={load}>
-              Show all {size(kept.size)}
-            </Button>
-          )}
+          {whole === undefined && <Rest kept={kept} onLoad={load} />}
         </div>
       )}
     </Loaded>
+  );
+}
+
+function Rest({ kept, onLoad }: { kept: Artifact; onLoad: () => void }) {
+  const most = kept.mediaType === "text/plain" ? LARGEST_TEXT : LARGEST_VALUE;
+  if (kept.size > most) return <p className="text-dim text-xs">The whole is too large for this page: download it.</p>;
+  return (
+    <Button size="small" onClick={onLoad}>
+      Show all {size(kept.size)}
+    </Button>
   );
 }
 
