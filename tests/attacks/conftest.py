@@ -2,33 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from tests.execution.conftest import house, ledger, reopen, settings
+from tests.support.shop import daemon, paused, shop
 
-import pytest
-
-from tests.api.serving import Daemon, running_daemon, running_upstream
-from tests.execution.conftest import house, ledger, reopen, settings  # noqa: F401 - fixtures
-
-
-@pytest.fixture(scope="package")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    with running_daemon(tmp_path_factory.mktemp("daemon")) as daemon:
-        yield daemon
-
-
-@pytest.fixture(scope="package")
-def shop(daemon: Daemon) -> Iterator[list[Any]]:
-    """A source `shop` with a read and a write; what was created so far."""
-    with running_upstream() as (address, made):
-        added = daemon.post("/v1/sources", {"location": f"{address}/openapi.json", "namespace": "shop"})
-        assert added.status == 201, added.body
-        yield made
-
-
-@pytest.fixture
-def paused(daemon: Daemon, shop: list[Any]) -> Any:
-    """An execution that waits for approval of one write."""
-    view = daemon.execute('return await tools.shop.things.createThing({name: "lamp"})')
-    assert view["status"] == "paused", view
-    return view
+__all__ = ["daemon", "house", "ledger", "paused", "reopen", "settings", "shop"]

@@ -23,3 +23,11 @@ def shop(daemon: Daemon) -> Iterator[list[Any]]:
         added = daemon.post("/v1/sources", {"location": f"{address}/openapi.json", "namespace": "shop"})
         assert added.status == 201, added.body
         yield made
+
+
+@pytest.fixture
+def paused(daemon: Daemon, shop: list[Any]) -> Any:
+    """An execution that waits for approval of one write."""
+    view = daemon.execute('return await tools.shop.things.createThing({name: "lamp"})')
+    assert view["status"] == "paused", view
+    return view

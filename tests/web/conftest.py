@@ -13,10 +13,12 @@ from playwright import sync_api
 
 from executor.surfaces.web.files import Files
 from tests.api import identities
-from tests.api.serving import Daemon, running_daemon, running_upstream
+from tests.api.serving import Daemon
+from tests.support.shop import daemon, paused, shop
 from tests.web import hostile as hostile_api
 from tests.web.views import View, settled
 
+__all__ = ["daemon", "paused", "shop"]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = (
     "--no-sandbox",
@@ -48,29 +50,6 @@ def browser() -> Iterator[Any]:
     """Not for longer than a module: while it is open, an event loop of its own runs in this thread."""
     with chromium() as started:
         yield started
-
-
-@pytest.fixture(scope="package")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    with running_daemon(tmp_path_factory.mktemp("daemon")) as daemon:
-        yield daemon
-
-
-@pytest.fixture(scope="package")
-def shop(daemon: Daemon) -> Iterator[list[Any]]:
-    """A source `shop` with a read and a write; what was created so far."""
-    with running_upstream() as (address, made):
-        added = daemon.post("/v1/sources", {"location": f"{address}/openapi.json", "namespace": "shop"})
-        assert added.status == 201, added.body
-        yield made
-
-
-@pytest.fixture
-def paused(daemon: Daemon, shop: list[Any]) -> Any:
-    """An execution that waits for approval of one write."""
-    view = daemon.execute('return await tools.shop.things.createThing({name: "lamp"})')
-    assert view["status"] == "paused", view
-    return view
 
 
 @pytest.fixture

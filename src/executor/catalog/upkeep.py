@@ -147,8 +147,7 @@ class Upkeep:
 
     def _is_due(self, source: Source, seconds: int, now: int) -> bool:
         last = max(source.refreshed_at, self._tried.get(source.id, 0))
-        readable = bool(source.config.get("location") or source.config.get("command"))
-        return readable and now - last >= seconds * 1000
+        return is_readable(source) and now - last >= seconds * 1000
 
     async def _keep_fresh(self, seconds: int) -> None:
         while True:
@@ -176,9 +175,14 @@ class Upkeep:
         task.add_done_callback(self._tasks.discard)
 
 
+def is_readable(source: Source) -> bool:
+    """What was uploaded is nowhere to be read again."""
+    return bool(source.config.get("location") or source.config.get("command"))
+
+
 def check_readable(source: Source) -> None:
-    """What was uploaded is nowhere to be read again. That is no failure of the source, so none is kept."""
-    if source.kind in ("openapi", "graphql") and not source.config.get("location"):
+    """That it can't be read again is no failure of the source, so none is kept."""
+    if not is_readable(source):
         raise Conflict(
             f"{source.namespace} was connected with a document, not with an address: there is nothing to read again",
             hint=f"remove it and add the new document: `executor sources remove {source.namespace}`",

@@ -1,13 +1,24 @@
-"""Opening a browser with a link that holds a secret."""
+"""Links that sign a browser in: told, and opened without showing them to other users of the machine."""
 
 from __future__ import annotations
 
 from html import escape
+from typing import Any
 
 from executor.settings import Settings
-from executor.surfaces.cli.output import say
+from executor.surfaces.cli.output import clean, emit, emit_json, interactive, say
 
 _PAGE = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url={url}"><title>Executor</title>'
+
+
+def hand_out(settings: Settings, link: dict[str, Any], *, as_json: bool, may_open: bool) -> None:
+    if as_json:
+        emit_json(link)
+        return
+    say("open this within ten minutes; it works once:")
+    emit(clean(link["url"]))
+    if may_open and interactive():
+        open_signed_in(settings, link["url"])
 
 
 def open_signed_in(settings: Settings, url: str) -> None:

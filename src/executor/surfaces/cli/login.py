@@ -5,11 +5,11 @@ from typing import Any
 import click
 
 from executor.settings import Settings
-from executor.surfaces.cli.browser import open_signed_in
+from executor.surfaces.cli.browser import hand_out
 from executor.surfaces.cli.client import connect, segment
 from executor.surfaces.cli.main import COMMANDS
 from executor.surfaces.cli.options import json_option
-from executor.surfaces.cli.output import clean, emit, emit_json, interactive, say, table
+from executor.surfaces.cli.output import clean, emit, emit_json, say, table
 
 
 @click.command("login", help=COMMANDS["login"])
@@ -26,13 +26,7 @@ def command(member: str, no_open: bool, listing: bool, end: str | None, as_json:
     else:
         settings = Settings.load()
         link = connect(settings).post("/v1/auth/links", {"accountId": member} if member else {})
-        if as_json:
-            emit_json(link)
-            return
-        say("open this within ten minutes; it works once:")
-        emit(clean(link["url"]))
-        if not no_open and not member and interactive():
-            open_signed_in(settings, link["url"])
+        hand_out(settings, link, as_json=as_json, may_open=not no_open and not member)
 
 
 def _list(as_json: bool) -> None:

@@ -6,11 +6,10 @@ import click
 
 from executor.errors import InvalidRequest
 from executor.settings import Settings
-from executor.surfaces.cli.browser import open_signed_in
+from executor.surfaces.cli.browser import hand_out
 from executor.surfaces.cli.client import connect
 from executor.surfaces.cli.main import COMMANDS
 from executor.surfaces.cli.options import json_option
-from executor.surfaces.cli.output import clean, emit, emit_json, interactive, say
 
 
 @click.command("web", help=COMMANDS["web"])
@@ -24,13 +23,7 @@ def command(path: str, no_open: bool, as_json: bool) -> None:
     settings = Settings.load()
     link = connect(settings).post("/v1/auth/links", {})
     link["url"] = leading_to(path, link["url"])
-    if as_json:
-        emit_json(link)
-        return
-    say("this link signs one browser in; it works once, for ten minutes:")
-    emit(clean(link["url"]))
-    if not no_open and interactive():
-        open_signed_in(settings, link["url"])
+    hand_out(settings, link, as_json=as_json, may_open=not no_open)
 
 
 def leading_to(path: str, url: str) -> str:

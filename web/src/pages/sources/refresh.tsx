@@ -24,7 +24,7 @@ export function Refresh({ id, size = "normal", word = "Refresh" }: Props) {
     },
   });
   const found = useQuery(source(id)).data;
-  if (!may || (found && !found.location && ["openapi", "graphql"].includes(found.kind))) return null;
+  if (!may || (found && !found.location && !found.command)) return null;
   return (
     <Button size={size} busy={refresh.isPending} onClick={() => refresh.mutate()} title={progress.text || undefined}>
       <RotateCw size={14} aria-hidden="true" className={refresh.isPending ? "animate-spin" : ""} />{" "}
