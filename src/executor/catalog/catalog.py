@@ -30,7 +30,7 @@ from executor.errors import NotFound, ToolError
 from executor.model.credential import Credential
 from executor.model.source import Source
 from executor.model.tool import Effect, Tool
-from executor.sources.kind import Checks, Kind, Probe, Progress, SourceRequest, silent
+from executor.sources.kind import Checks, Kind, Outlines, Probe, Progress, SourceRequest, silent
 from executor.sources.references import names_in
 from executor.sources.registry import Kinds
 from executor.storage import sources as source_rows
@@ -115,6 +115,13 @@ class Catalog:
         kind, known = await self._kind_of(tool)
         given = {} if credential is None else {"credential": credential}
         return await kind.invoke(source or known, tool, arguments, idempotency_key, **given)
+
+    async def outline(self, tool: Tool, arguments: dict[str, Any], *, idempotency_key: str) -> str:
+        """The request that `invoke` would send with the same arguments, on one line; empty if the kind can't say."""
+        kind, source = await self._kind_of(tool)
+        if not tool.binding or not isinstance(kind, Outlines):
+            return ""
+        return await kind.outline(source, tool, arguments, idempotency_key)
 
     async def nearest(self, workspace_id: str, path: str, limit: int = 3, *, veil: Veil | None = None) -> list[str]:
         """Nothing that `veil` hides is named."""

@@ -175,6 +175,11 @@ class Mcp:
                 raise results.vanished(tool) from error
             raise
 
+    async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
+        endpoint = endpoints.of_config(source.config)
+        where = f"to {endpoint.shown}" if endpoint.command else f"POST {endpoint.shown}"
+        return f"{where} tools/call {json.dumps(tool.binding['operation'], ensure_ascii=False)}"
+
     async def forget(self, source: Source) -> None:
         """Close what was kept open for a source that is gone, also if nothing was ever called over it."""
         links = [self._links.pop(key) for key in list(self._links) if key[0] == source.id]

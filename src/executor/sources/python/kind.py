@@ -94,6 +94,9 @@ class PythonFunctions:
             raise ToolError("upstream_error", f"{tool.path} raised {raised}", hint="act on its message") from error
         return await asyncio.to_thread(as_json, tool, function, result)
 
+    async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
+        return f"{module_name(source.config['location'])}.{tool.binding['function']}() inside the daemon"
+
     async def close(self) -> None:
         """Nothing is held."""
 
