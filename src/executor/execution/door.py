@@ -209,7 +209,7 @@ class Door:
         if tool.path in artifact_tools.PATHS and tool.source_id == builtins.SOURCE:
             return await artifact_tools.invoke(self.database, self._turns, execution, tool, arguments)
         if tool.source_id == builtins.SOURCE:
-            veil = await self.rules.veil(execution.workspace_id)
+            veil = await self.rules.veil(execution.workspace_id, execution.actor_id)
             return await builtins.invoke(
                 self.catalog,
                 execution.workspace_id,
@@ -233,7 +233,7 @@ class Door:
         return await invoke(credential=errand.credential)
 
     async def _unknown(self, execution: Execution, path: str) -> ToolError:
-        veil = await self.rules.veil(execution.workspace_id)
+        veil = await self.rules.veil(execution.workspace_id, execution.actor_id)
         near = await self.catalog.nearest(execution.workspace_id, path, veil=veil)
         find = "tools.discover(query=…)" if execution.language == "python" else "tools.discover({query})"
         hint = f"did you mean {', '.join(near)}?" if near else f"find tools with {find}"

@@ -100,7 +100,7 @@ NOISE = frozenset({"api", "apis", "rest", "restful", "openapi", "swagger", "the"
 
 
 def poses_as_executor(name: str) -> bool:
-    """`executor`, `Ехecutor` with Cyrillic letters, `execut0r`, `The Executor itself`."""
+    """`executor`, the same with Cyrillic letters, `execut0r`, `The Executor itself`."""
     return "executor" in looks_like(name)
 
 
