@@ -105,9 +105,8 @@ class Checker:
         key = (workspace_id, actor_id, language, digest_text(code))
         task = self._under_way.get(key)
         if task is None:
-            task = self._under_way[key] = asyncio.create_task(
-                self._check(workspace_id, actor_id, named(language), code)
-            )
+            check = self._check(workspace_id, actor_id, named(language), code)
+            task = self._under_way[key] = asyncio.create_task(check)
             task.add_done_callback(lambda _: self._under_way.pop(key, None))
         return await asyncio.shield(task)
 
@@ -191,7 +190,8 @@ class Checker:
 
     async def _read_names(self, workspace_id: str) -> Names:
         heads = await self._catalog.page(workspace_id, limit=MAX_TOOLS)
-        return await asyncio.to_thread(lambda: Names({one.path: one.effect for one in (*heads, *self._builtins)}))
+        effects: dict[str, str] = {one.path: one.effect for one in self._builtins}
+        return await asyncio.to_thread(Names, effects | {one.path: one.effect for one in heads})
 
     async def _check(self, workspace_id: str, actor_id: str, language: Language, code: str) -> Verdict:
         revision, until = self._revision(workspace_id), float("inf")

@@ -1,4 +1,4 @@
-"""What a workspace's policies leave to be found: a tool that is always denied to an actor is not shown to that actor."""
+"""What a workspace's policies leave to be found: a tool that is always denied to an actor is not shown to it."""
 
 from __future__ import annotations
 
