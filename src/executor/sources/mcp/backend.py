@@ -4,19 +4,50 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Iterable
+from typing import Any
 
 import httpcore2
 
 from executor.sources.addresses import literal, moved, refusal
+from executor.sources.mcp.allowance import READ_COST, Allowance
 from executor.sources.reach import ANY, PUBLIC, Reach
+
+
+class MeteredStream(httpcore2.AsyncNetworkStream):
+    """Every byte that a server sends counts here, whatever it is a part of: headers, bodies, comments, padding."""
+
+    def __init__(self, inner: httpcore2.AsyncNetworkStream, allowance: Allowance) -> None:
+        self._inner = inner
+        self._allowance = allowance
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        data = await self._inner.read(max_bytes, timeout)
+        await self._allowance.spend(len(data) + READ_COST)
+        return data
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        await self._inner.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore2.AsyncNetworkStream:
+        return MeteredStream(await self._inner.start_tls(ssl_context, server_hostname, timeout), self._allowance)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)
 
 
 class GuardedBackend(httpcore2.AsyncNetworkBackend):
     """Names are resolved here, once: the address that was checked is the address that is used."""
 
-    def __init__(self, reach: Reach) -> None:
+    def __init__(self, reach: Reach, allowance: Allowance) -> None:
         self._reach = reach
+        self._allowance = allowance
         self._inner = httpcore2.AnyIOBackend()
 
     async def connect_tcp(
@@ -30,10 +61,12 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
         addresses = await self._resolve(host, port)
         for address in addresses[:-1]:
             try:
-                return await self._inner.connect_tcp(address, port, timeout, local_address, socket_options)
+                stream = await self._inner.connect_tcp(address, port, timeout, local_address, socket_options)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                 continue
-        return await self._inner.connect_tcp(addresses[-1], port, timeout, local_address, socket_options)
+            return MeteredStream(stream, self._allowance)
+        stream = await self._inner.connect_tcp(addresses[-1], port, timeout, local_address, socket_options)
+        return MeteredStream(stream, self._allowance)
 
     async def _resolve(self, host: str, port: int) -> list[str]:
         """Refuses a public name if any of its addresses is private: an attacker chooses which one would be used.
