@@ -12,6 +12,7 @@ SPARE_BYTES = 4_000_000  # beyond the answers that are due
 BYTES_PER_SECOND = 1_000_000  # when all that is used up
 READ_COST = 500  # of one line or one packet, however short
 MESSAGE_COST = 1_500  # of looking at one message, besides its bytes
+REQUEST_COST = 20_000  # of a message that wants an answer
 
 
 class Allowance:

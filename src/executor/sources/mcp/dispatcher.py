@@ -15,7 +15,7 @@ from mcp.shared.message import SessionMessage
 from mcp.shared.transport_context import TransportContext
 from mcp_types import JSONRPCNotification, JSONRPCRequest
 
-from executor.sources.mcp.allowance import MESSAGE_COST, Allowance
+from executor.sources.mcp.allowance import MESSAGE_COST, REQUEST_COST, Allowance
 
 MAX_REQUESTS = 16  # of the server, under way at once
 MAX_ID = 256  # characters; it is sent back with the answer
@@ -44,8 +44,8 @@ class Dispatcher(JSONRPCDispatcher[TransportContext]):
             self._over.set()
 
     async def _dispatch(self, item: SessionMessage | Exception, *args: Any) -> None:
-        await self._allowance.spend(MESSAGE_COST)
         message = item.message if isinstance(item, SessionMessage) else None
+        await self._allowance.spend(REQUEST_COST if isinstance(message, JSONRPCRequest) else MESSAGE_COST)
         if isinstance(message, JSONRPCNotification) and message.method not in HEARD:
             return
         if isinstance(message, JSONRPCRequest):
