@@ -23,7 +23,7 @@ from executor.sources.python.kind import PythonFunctions
 from tests.support.daemon import Daemon, Refused
 
 MODULE = """
-import asyncio, sys, threading, time
+import asyncio, concurrent.futures, sys, threading, time
 
 class Mine(BaseException): ...
 
@@ -35,6 +35,8 @@ def interrupt() -> None: raise KeyboardInterrupt
 def cancel() -> None: raise asyncio.CancelledError
 async def itself() -> None: raise asyncio.CancelledError
 def stop() -> None: raise GeneratorExit
+def late() -> None: raise TimeoutError("mine")
+def futures() -> None: raise concurrent.futures.CancelledError
 def strange() -> None: raise Mine("x")
 def huge() -> str: return "x" * 12_000_000
 def deep() -> list:
@@ -64,7 +66,7 @@ async def doze() -> None:
 def quick() -> int: return 1
 async def quick_too() -> int: return 1
 """
-FATAL = ["leave", "later", "interrupt", "cancel", "itself", "stop", "strange", "deep"]
+FATAL = ["leave", "later", "interrupt", "cancel", "itself", "stop", "strange", "deep", "late", "futures"]
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +93,7 @@ def code_of(daemon: Daemon, name: str) -> Any:
 def test_105_what_would_end_a_process_ends_the_call_alone(daemon: Daemon) -> None:
     """Defence: `Running._run` and `contained` let nothing out that would end the daemon's loop."""
     found = {name: code_of(daemon, name) for name in FATAL}
-    assert set(found.values()) <= {"upstream_error", "unexpected_response"}, found
+    assert set(found.values()) <= {"upstream_error", "unexpected_response"}, json.dumps(found)
     assert code_of(daemon, "huge") == "result_too_large"
     assert [code_of(daemon, name) for name in ("loud", "threaded", "fine")] == ["said", "here", 2]
     assert daemon.process is not None and daemon.process.poll() is None

@@ -28,7 +28,7 @@ from executor.model.tool import Schema, Tool
 from executor.sources.kind import Probe, SourceRequest
 from executor.sources.python.functions import arguments_model, build, namespace_from, result_adapter
 from executor.sources.python.given import GIVEN
-from executor.sources.python.threads import Coroutines, Ended, Running
+from executor.sources.python.threads import Coroutines, Ended, Late, Running
 from executor.sources.registry import Surroundings
 from executor.sources.results import transport_error
 from executor.sources.slots import QUEUE_SECONDS, THREADS, Slots
@@ -70,7 +70,7 @@ class PythonFunctions:
         running = Running(lambda _: build(request, imported(name, again=request.again)), lambda: None)
         try:
             return await running.result(self._load_seconds)
-        except TimeoutError as error:
+        except Late as error:
             message = f"the module {name} was not imported within {self._load_seconds:g} seconds"
             raise SourceUnreachable(message, hint="let it do less while it is imported", reason="import") from error
         except Ended as error:
@@ -115,7 +115,7 @@ class PythonFunctions:
         )
         try:
             return await running.result(self._call_seconds)
-        except TimeoutError as error:
+        except Late as error:
             message = f"{tool.path} did not return within {self._call_seconds:g} seconds"
             raise transport_error(tool, SourceUnreachable(message, hint=LATE, reason="timeout", sent=True)) from error
         except ToolError:

@@ -11,7 +11,7 @@ import asyncio
 import ctypes
 import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future, InvalidStateError
 from contextlib import suppress
 from contextvars import copy_context
 from typing import Any, Generic, TypeVar
@@ -24,6 +24,10 @@ class Overdue(BaseException):
     """Raised in a thread whose time is up; `except Exception` does not hold it up."""
 
 
+class Late(Exception):
+    """The work did not end in time."""
+
+
 class Ended(Exception):
     """Code tried to end the process (`sys.exit`), or its own task."""
 
@@ -33,20 +37,26 @@ class Running(Generic[T]):
 
     def __init__(self, work: Callable[[Running[T]], T], on_end: Callable[[], None]) -> None:
         self.awaited: list[Future[Any]] = []
-        self._answer: Future[T] = Future()
+        # What was raised travels as a value: futures turn some errors into others, and a cancellation into our own.
+        self._answer: Future[tuple[T, Exception | None]] = Future()
         self._work, self._on_end = work, on_end
         self._context = copy_context()
         self._thread = threading.Thread(target=self._run, name="module", daemon=True)
         self._thread.start()
 
     async def result(self, seconds: float) -> T:
-        """Raises TimeoutError, or what the work raises; `Ended` in place of what would end the daemon."""
+        """Raises Late, or what the work raises; `Ended` in place of what would end the daemon."""
         try:
             async with asyncio.timeout(seconds):
-                return await asyncio.shield(asyncio.wrap_future(self._answer))
+                result, error = await asyncio.shield(asyncio.wrap_future(self._answer))
+        except TimeoutError as late:
+            raise Late from late
         finally:
             if not self._answer.done():
                 self._give_up()
+        if error is not None:
+            raise error
+        return result
 
     def _give_up(self) -> None:
         if not self.awaited:
@@ -56,17 +66,19 @@ class Running(Generic[T]):
 
     def _run(self) -> None:
         result: Any = None
-        error: BaseException | None = None
+        error: Exception | None = None
         try:
             result = self._context.run(self._work, self)
+        except CancelledError:
+            error = Ended("CancelledError")
         except Exception as raised:  # noqa: BLE001 - it belongs to whoever waits
             error = raised
         except BaseException as raised:  # noqa: BLE001 - in the daemon's own task it would end the daemon
             error = Ended(f"{type(raised).__name__} {raised}".strip()[:2_000])
         finally:
             self._on_end()
-        with suppress(Exception):  # nobody waits any more
-            self._answer.set_exception(error) if error is not None else self._answer.set_result(result)
+        with suppress(InvalidStateError):  # nobody waits any more
+            self._answer.set_result((result, error))
 
 
 class Coroutines:
