@@ -83,7 +83,10 @@ class Connections:
         if known is not None and known[0] > now:
             return known[1]
         workspace_id = connection.workspace_id
-        values = {name: await self.secrets.value(workspace_id, ref) for name, ref in connection.inputs.items()}
+        values = {
+            name: await self.secrets.value(workspace_id, ref, connection.origin)
+            for name, ref in connection.inputs.items()
+        }
         if len(self._read) >= KEPT:
             self._read.clear()
         self._read[key] = now + REMEMBERED_MS, values
