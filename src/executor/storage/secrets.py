@@ -78,8 +78,8 @@ def reseal(c: Connection, secret_id: str, key_id: str, sealed: bytes) -> None:
 
 
 def allow_origin(c: Connection, secret: Secret, origin: str) -> None:
-    origins = dump([*secret.origins, origin])
-    c.execute(sa.update(secrets).where(secrets.c.id == secret.id).values(origins=origins))
+    mine = (secrets.c.workspace_id == secret.workspace_id, secrets.c.id == secret.id)
+    c.execute(sa.update(secrets).where(*mine).values(origins=dump([*secret.origins, origin])))
 
 
 def touch(c: Connection, secret_id: str, at: int) -> None:
