@@ -101,7 +101,7 @@ class Upkeep:
         """
         source = await changes.present(self._database, workspace_id, id_or_namespace)
         if by is not None and runs_code(source):
-            require(by, "operate", f"running {source.namespace} again on this machine")
+            require(by, "running a source's code again")
         async with self._locks.setdefault(source.id, asyncio.Lock()):
             source = await changes.present(self._database, workspace_id, source.id)
             kind = await self._kinds.get(source.kind)

@@ -14,7 +14,7 @@ from executor.connections.placing import Placement, check_placement, filled
 from executor.connections.resolving import WAY, ways_of
 from executor.connections.schemes import Needed
 from executor.errors import Conflict, InvalidRequest, NotFound
-from executor.model.authority import lacking
+from executor.model.authority import refused
 from executor.model.connection import DEFAULT_NAME, Connection, Scheme
 from executor.model.ids import new_id, now_ms
 from executor.model.source import Source
@@ -132,12 +132,11 @@ def check_permitted(c: Database, source: Source, offer: Offer, by: Actor) -> Non
     if by.may("administer"):
         return
     if offer.secrets:
-        raise lacking("administer", "using a stored secret")
+        raise refused("using a stored secret")
     named = {key_of(one) for made in connections.of_source(c, source.id) if not made.actor_id
              for one in made.options.get("placements", ())}  # fmt: skip
-    unnamed = next((one for one in offer.placements if key_of(one) not in named), None)
-    if unnamed is not None:
-        raise lacking("administer", f"putting a credential into the {unnamed['in']} {unnamed['name']}")
+    if any(key_of(one) not in named for one in offer.placements):
+        raise refused("saying by hand where a credential goes")
 
 
 def key_of(placement: Placement) -> tuple[str, str]:
@@ -150,7 +149,7 @@ def check_owner(c: Database, workspace_id: str, actor_id: str, by: Actor) -> Non
         return
     owner = tenancy.actor(c, workspace_id, actor_id)
     if owner is None or owner.kind == "human":
-        raise lacking("administer", "giving a credential for another person's calls")
+        raise refused("giving a credential for another person's calls")
 
 
 def told(connection: Connection, source: Source) -> dict[str, str]:

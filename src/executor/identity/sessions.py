@@ -8,7 +8,7 @@ from sqlalchemy.engine import Connection
 
 from executor.errors import Forbidden, NotFound, Unauthorized
 from executor.identity.minting import LINK, SESSION, digest, mint
-from executor.model.authority import lacking
+from executor.model.authority import require
 from executor.model.ids import now_ms
 from executor.model.tenancy import Actor
 from executor.storage import browsers, events, tenancy, workspaces
@@ -50,7 +50,7 @@ def refuse_elsewhere(c: Connection, by: Actor, account_id: str) -> None:
     if account_id == by.account_id:
         return
     if account_id == tenancy.local_account(c):
-        raise lacking("operate", "signing in as this installation's own account")
+        require(by, "signing in as this installation's own account")
     mine = {place.organization.id for place in workspaces.of_account(c, by.account_id) if place.role == "owner"}
     theirs = {place.organization.id for place in workspaces.of_account(c, account_id)}
     if theirs - mine:

@@ -246,7 +246,7 @@ class Secrets:
 def check_reference(by: Actor, reference: str) -> None:
     """The daemon reads it with what it has itself: its environment, its vault. That is not an organization's."""
     if reference:
-        require(by, "operate", "pointing at a value outside the store")
+        require(by, "pointing at a value outside the store")
 
 
 def taken(name: str) -> Conflict:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from executor.errors import ConsentRequired
-from executor.model.authority import lacking
+from executor.model.authority import refused
 from executor.sources.kind import Kind, SourceRequest
 
 
@@ -13,7 +13,7 @@ def check_consent(kind: Kind, request: SourceRequest) -> None:
         return
     agreed_by_nobody = request.by_code and not request.consent
     if not request.by_operator and not agreed_by_nobody:
-        raise lacking("operate", "running a command" if request.command else "importing a module into the daemon")
+        raise refused("running a command" if request.command else "importing a module into the daemon")
     if request.consent:
         return
     if request.command:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from executor.catalog.previewing import Preview
 from executor.errors import InvalidRequest, NotFound
 from executor.execution.orphans import deny_orphans
-from executor.model.authority import lacking
+from executor.model.authority import refused
 from executor.model.tenancy import Actor
 from executor.sources.egress import check_headers
 from executor.sources.kind import Progress, SourceRequest
@@ -170,5 +170,5 @@ def location_for(by: Actor, body: NewSource) -> str:
     if by.may("operate"):
         return body.location
     if body.spec_url and "://" not in body.spec_url:
-        raise lacking("operate", "reading a file of this machine")
+        raise refused("reading a file of this machine")
     return body.location if body.document is None or "://" in body.location else ""
