@@ -73,7 +73,7 @@ class Row:
 
     def mark(self, who: Who) -> str:
         if not self.admits(who):
-            return "–"
+            return "no"
         return "there" if who.name == ELSEWHERE and self.needs is not None else "yes"
 
 
