@@ -203,7 +203,7 @@ class Mcp:
             if error.code != HEADER_MISMATCH:
                 raise
         # Refused before it was carried out, because this session has not seen the tool's schema.
-        await (await link.connected()).relist()
+        await (await link.connected()).relist(self._limits.list_seconds)
         return await link.request("tools/call", params, self._limits.call_seconds)
 
     async def _has_vanished(self, link: Link, source: Source, tool: Tool) -> bool:
