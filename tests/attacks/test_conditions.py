@@ -250,6 +250,7 @@ def test_88_conditions_and_introspection_inside_a_document(daemon: Daemon, graph
         {"query": '{ search(q: "evil") { secret } }'},
         {"query": '{ search(q: """evil""") { secret } }'},
         {"query": "{ search { secret } }"},
+        {"query": "{ search(q: %s) { secret } }" % ("9" * 5000)},
         {"query": ask % "$v", "variables": {"v": "evil"}},
         {"query": ask % "$v"},
         {"query": ask % "$w", "variables": {"v": "ok"}},

@@ -57,7 +57,7 @@ class Walk:
         for one in operation.variable_definitions or ():
             name = one.variable.name.value
             if name not in found and one.default_value is not None:
-                found[name] = value_from_ast_untyped(one.default_value)
+                found[name] = read_value(one.default_value)
         return found
 
     def _selected(
@@ -107,16 +107,23 @@ class Walk:
 
     def _arguments(self, field: ast.FieldNode, values: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         for one in field.arguments or ():
-            if not unknown_in(one.value, values):
-                value = value_from_ast_untyped(one.value, values)
-                if value is not Undefined:
-                    yield one.name.value, value
+            value = Undefined if unknown_in(one.value, values) else read_value(one.value, values)
+            if value is not Undefined:
+                yield one.name.value, value
+
+
+def read_value(value: ast.ValueNode, values: Mapping[str, Any] | None = None) -> Any:
+    """Undefined for numbers that are too long to be read."""
+    try:
+        return value_from_ast_untyped(value, dict(values or {}))
+    except (ValueError, OverflowError):
+        return Undefined
 
 
 def unknown_in(value: ast.ValueNode, values: Mapping[str, Any]) -> bool:
     """Whether a variable in it has no value here: then the service's own default would count."""
     if isinstance(value, ast.VariableNode):
-        return value.name.value not in values
+        return values.get(value.name.value, Undefined) is Undefined
     if isinstance(value, ast.ListValueNode):
         return any(unknown_in(one, values) for one in value.values)
     return isinstance(value, ast.ObjectValueNode) and any(unknown_in(one.value, values) for one in value.fields)

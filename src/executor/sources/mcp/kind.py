@@ -176,6 +176,11 @@ class Mcp:
                 raise results.vanished(tool) from error
             raise
 
+    async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
+        endpoint = endpoints.of_config(source.config)
+        where = f"to {endpoint.shown}" if endpoint.command else f"POST {endpoint.shown}"
+        return f"{where} tools/call {json.dumps(tool.binding['operation'], ensure_ascii=False)}"
+
     async def forget(self, source: Source) -> None:
         """Close what was kept open for a source that is gone, also if nothing was ever called over it."""
         links = [self._links.pop(key) for key in list(self._links) if key[0] == source.id]
@@ -197,7 +202,7 @@ class Mcp:
             if error.code != HEADER_MISMATCH:
                 raise
         # Refused before it was carried out, because this session has not seen the tool's schema.
-        await (await link.connected()).relist()
+        await (await link.connected()).relist(self._limits.list_seconds)
         return await link.request("tools/call", params, self._limits.call_seconds)
 
     async def _has_vanished(self, link: Link, source: Source, tool: Tool) -> bool:

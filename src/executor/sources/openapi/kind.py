@@ -22,7 +22,6 @@ from executor.sources.openapi import linked, listing, parsing, probing
 from executor.sources.openapi.catalog import READER, build_catalog, digest_of, read_catalog, without_collection
 from executor.sources.openapi.document import read_root
 from executor.sources.openapi.fetching import Fetcher, Read, address_of
-from executor.sources.openapi.pages import LIMITS
 from executor.sources.openapi.request import build as build_request
 from executor.sources.openapi.request import check_names
 from executor.sources.openapi.results import result_text
@@ -112,8 +111,7 @@ class OpenApi:
     async def identity(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> Any:
         """The request itself; bodies that are read as values count as these, not as the bytes that write them."""
         body, base_url = tool.binding["body"], tool.binding["server"] or source.config["base_url"]
-        given = {name: value for name, value in arguments.items() if "all" not in tool.binding or name not in LIMITS}
-        arranged = forms.arrange(tool, given)
+        arranged = forms.arrange(tool, listing.first_page(arguments) if "all" in tool.binding else arguments)
         apart = body is not None and body.get("form") != "form"
         rest = {name: value for name, value in arranged.items() if not apart or name != "body"}
         built = build_request(base_url, tool.binding, rest, "")
@@ -143,9 +141,16 @@ class OpenApi:
         credential: Credential | None = None,
         may_follow: MayFollow | None = None,
     ) -> Answer:
-        base_url = tool.binding["server"] or source.config["base_url"]
-        outgoing = build_request(base_url, tool.binding, forms.arrange(tool, arguments), idempotency_key)
+        outgoing = request_of(source, tool, arguments, idempotency_key)
         return await self.dispatch(source, tool, outgoing, credential, may_follow)
+
+    async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
+        """A credential that goes into the query is not in it: that is put on when the request is sent."""
+        if "all" not in tool.binding:
+            outgoing = request_of(source, tool, arguments, idempotency_key)
+            return f"{outgoing.method} {outgoing.url}"
+        outgoing = request_of(source, tool, listing.first_page(arguments), "")
+        return f"{outgoing.method} {outgoing.url}, and the pages after it"
 
     async def dispatch(
         self,
@@ -189,6 +194,11 @@ class Sending:
             except EgressRefused as error:
                 raise transport_error(tool, error) from error
         return await self.kind.dispatch(source, tool, outgoing, self.credential, self.may_follow)
+
+
+def request_of(source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> Outgoing:
+    base_url = tool.binding["server"] or source.config["base_url"]
+    return build_request(base_url, tool.binding, forms.arrange(tool, arguments), idempotency_key)
 
 
 def without_values(request: SourceRequest) -> SourceRequest:

@@ -112,6 +112,9 @@ class PythonFunctions:
             raise ToolError("upstream_error", f"{tool.path} raised {raised}", hint="act on its message") from error
         return await asyncio.to_thread(as_json, tool, function, result)
 
+    async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
+        return f"{module_name(source.config['location'])}.{tool.binding['function']}() inside the daemon"
+
     def _start(self, party: Party, function: Any, given: dict[str, Any]) -> asyncio.Future[Any]:
         """The slot is free again when the function has returned, also when nobody waits for it any more."""
         loop = asyncio.get_running_loop()
