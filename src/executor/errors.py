@@ -4,10 +4,11 @@ ExecutorError
 ├── InvalidRequest            what was asked makes no sense as it stands
 │   ├── EmptyCode · CodeTooLarge · UnknownRuntime · ConsentRequired
 ├── Unauthorized · Forbidden  who is asking
-│   └── InsufficientScope     a token of an authorization server that was not given enough
+│   ├── InsufficientScope     a token of an authorization server that was not given enough
+│   └── SeparationOfDuties    who asked for a call may not also approve it
 ├── NotFound                  no such thing in this workspace
 ├── Conflict                  it exists, but not in a state that allows this
-│   ├── AlreadySettled · InteractionExpired · NamespaceTaken
+│   ├── AlreadySettled · InteractionExpired · NamespaceTaken · SecretElsewhere
 ├── SourceError               a source could not be read
 │   ├── SourceUnreachable · DocumentInvalid · EgressRefused
 ├── StorageError              the database can't be used
@@ -75,6 +76,12 @@ class Forbidden(ExecutorError):
     status = 403
 
 
+class SeparationOfDuties(Forbidden):
+    """The organization has another person approve what somebody, or their agent, asked for."""
+
+    code = "separation_of_duties"
+
+
 class InsufficientScope(Forbidden):
     """`scope`, among the details, says what a token needs."""
 
@@ -97,6 +104,12 @@ class AlreadySettled(Conflict):
 
 class InteractionExpired(Conflict):
     code = "interaction_expired"
+
+
+class SecretElsewhere(Conflict):
+    """A secret belongs to where it was first sent; an administrator allows another origin by name."""
+
+    code = "secret_origin"
 
 
 class NamespaceTaken(Conflict):

@@ -167,7 +167,9 @@ async def test_10_the_same_source_under_another_name_needs_a_human(house: House)
 
 async def test_11_a_server_says_that_its_tool_only_reads(house: House) -> None:
     """Defence: `effect_of` in `sources/mcp/tools.py`: what a server says of itself never makes a tool a read."""
-    request = SourceRequest(kind="mcp", command=(sys.executable, MCP, "stdio"), namespace="liar", consent=True)
+    request = SourceRequest(
+        kind="mcp", command=(sys.executable, MCP, "stdio"), namespace="liar", consent=True, by_operator=True
+    )
     await house.executor.catalog.add_source(house.executor.tenancy.workspace.id, request)
     for tool in ("peek", "add"):
         outcome = await house.run(

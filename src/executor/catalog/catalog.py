@@ -30,6 +30,7 @@ from executor.connections.connections import Connections
 from executor.errors import NotFound, ToolError
 from executor.model.credential import Credential
 from executor.model.source import Source
+from executor.model.tenancy import Actor
 from executor.model.tool import Effect, Tool
 from executor.sources.egress import MayFollow
 from executor.sources.kind import Checks, Kind, Meaning, Means, Outlines, Probe, Progress, SourceRequest, silent
@@ -261,9 +262,11 @@ class Catalog:
             self._indexes.prepare(workspace_id)
         return source
 
-    async def refresh(self, workspace_id: str, id_or_namespace: str, progress: Progress = silent) -> Refreshed:
+    async def refresh(
+        self, workspace_id: str, id_or_namespace: str, progress: Progress = silent, *, by: Actor | None = None
+    ) -> Refreshed:
         """A source that can't be read keeps its tools and is marked `failing`; the error says why."""
-        return await self.upkeep.refresh(workspace_id, id_or_namespace, progress)
+        return await self.upkeep.refresh(workspace_id, id_or_namespace, progress, by=by)
 
     async def refresh_source(self, workspace_id: str, id_or_namespace: str) -> Source:
         return (await self.refresh(workspace_id, id_or_namespace)).source

@@ -53,6 +53,8 @@ organizations = Table(
     Column("id", String, primary_key=True),
     Column("name", String, nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    # off, destructive, all: which calls nobody approves who asked for them; empty for the default
+    Column("separation", String, nullable=False, default="", server_default=""),
 )
 
 members = Table(
