@@ -17,6 +17,7 @@ ExecutorError
 ├── OAuthFailed               a login at an authorization server did not come to its end
 ├── IssuerUnavailable         an authorization server that vouches for callers can't be asked
 ├── CredentialRequired        a call needs a credential, and only a human can give it
+├── KeyReused                 an idempotency key that already names another submission
 ├── RateLimited               too many tries from one address; later
 ├── Busy                      a limit of the whole installation is reached; try again
 ├── Fenced                    another owner took the execution over (internal)
@@ -171,6 +172,13 @@ class OAuthFailed(ExecutorError):
 class IssuerUnavailable(ExecutorError):
     code = "issuer_unavailable"
     status = 503
+
+
+class KeyReused(ExecutorError):
+    """`executionId`, among the details, is what the key started."""
+
+    code = "idempotency_key_reused"
+    status = 422
 
 
 class RateLimited(ExecutorError):

@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from executor.model.credential import Credential
 from executor.model.source import Loaded, Source
-from executor.model.tool import Schema, Tool
+from executor.model.tool import Effect, Schema, Tool
 
 Progress = Callable[[str], None]
 # Namespaces of built-in tools; a source can't take them.
@@ -140,6 +140,38 @@ class Checks(Protocol):
 
     async def check(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> None:
         """Raises ToolError. Sends nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A call that another call makes as well: `operation` is that of its tool's binding."""
+
+    operation: str
+    effect: Effect
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a call would do, however it is written: `arguments` in one form, and the calls it holds.
+
+    `body` are the fields of a request body where `arguments` has them beside the parameters.
+    """
+
+    arguments: dict[str, Any]
+    parts: tuple[Part, ...] = ()
+    body: dict[str, Any] | None = None
+
+
+@runtime_checkable
+class Means(Protocol):
+    """What a kind has besides if a call can be written in several ways, or hold other calls. Sends nothing."""
+
+    async def meaning(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> Meaning:
+        """Raises ToolError if the arguments contradict each other."""
+
+    async def identity(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> Any:
+        """Equal for two calls that would send the same, as JSON. Raises ToolError."""
 
 
 @runtime_checkable
