@@ -27,13 +27,17 @@ async def told(here: Context, asked: Sequence[Interaction]) -> list[views.View]:
 
     def look(c: Connection) -> Known:
         return Known(
-            reach.actor_names(c, here.workspace_id),
+            reach.actor_names(c, here.workspace_id, _actors(asked)),
             {one.id: one.name for one in connections.listing(c, here.workspace_id)},
             executions.origins(c, here.workspace_id, {one.execution_id for one in asked}),
         )
 
     known = await here.executor.database.read(look) if asked else Known()
     return [_told(one, here.executor.settings.address, known) for one in asked]
+
+
+def _actors(asked: Sequence[Interaction]) -> set[str]:
+    return {actor_id for one in asked for actor_id in (one.binding.actor_id, one.settled_by) if actor_id}
 
 
 def _told(asked: Interaction, base_url: str, known: Known) -> views.View:

@@ -71,6 +71,7 @@ class InteractionPage(Shape):
     items: list[InteractionView]
     next: str | None
     total: int
+    partial: bool
 
 
 class Cut(Shape):
@@ -100,6 +101,7 @@ class ArtifactView(Shape):
 class ArtifactPage(Shape):
     items: list[ArtifactView]
     next: str | None
+    partial: bool
 
 
 class CallView(Shape):
@@ -180,6 +182,7 @@ class ExecutionSummary(Shape):
 class ExecutionPage(Shape):
     items: list[ExecutionSummary]
     next: str | None
+    partial: bool
 
 
 class DifferenceView(Shape):
