@@ -30,7 +30,7 @@ from executor.errors import NotFound, ToolError
 from executor.model.credential import Credential
 from executor.model.source import Source
 from executor.model.tool import Effect, Tool
-from executor.sources.kind import Checks, Kind, Probe, Progress, SourceRequest, silent
+from executor.sources.kind import Checks, Kind, Outlines, Probe, Progress, SourceRequest, silent
 from executor.sources.references import names_in
 from executor.sources.registry import Kinds
 from executor.storage import sources as source_rows
@@ -116,6 +116,13 @@ class Catalog:
         given = {} if credential is None else {"credential": credential}
         return await kind.invoke(source or known, tool, arguments, idempotency_key, **given)
 
+    async def outline(self, tool: Tool, arguments: dict[str, Any], *, idempotency_key: str) -> str:
+        """The request that `invoke` would send with the same arguments, on one line; empty if the kind can't say."""
+        kind, source = await self._kind_of(tool)
+        if not tool.binding or not isinstance(kind, Outlines):
+            return ""
+        return await kind.outline(source, tool, arguments, idempotency_key)
+
     async def nearest(self, workspace_id: str, path: str, limit: int = 3, *, veil: Veil | None = None) -> list[str]:
         """Nothing that `veil` hides is named."""
         shown = await self._indexes.of(workspace_id)
@@ -152,11 +159,11 @@ class Catalog:
     ) -> dict[str, Any]:
         """Within `budget` tokens; what had no room is said, and can be asked for by `part` or `types`."""
         wish = Wish(language, budget, part, tuple(types), include_schemas)
-        shelf = self._shelf(workspace_id)
-        told = shelf.described.get((path, wish))
+        shelf, tool = self._shelf(workspace_id), await self.tool(workspace_id, path)
+        hidden = tool is not None and veil is not None and veil.hides(path, tool.effect)
+        told = None if hidden else shelf.described.get((path, wish))
         if told is None:
-            tool = await self.tool(workspace_id, path)
-            if tool is None:
+            if tool is None or hidden:
                 close = await self.nearest(workspace_id, path, veil=veil)
                 hint = f"nearest: {', '.join(close)}" if close else "find tools with tools.discover({query})"
                 raise NotFound(f"there is no tool {path[:200]!r}", hint=hint, nearest=close)
@@ -236,10 +243,10 @@ class Catalog:
     async def remove_source(self, workspace_id: str, id_or_namespace: str, *, by: By = None) -> Source:
         return await self.upkeep.remove(workspace_id, id_or_namespace, by=by)
 
-    async def version(self, workspace_id: str, schema_digest: str) -> dict[str, Any]:
+    async def version(self, workspace_id: str, schema_digest: str, *, veil: Veil | None = None) -> dict[str, Any]:
         """A tool as it was when a call was made to it, whatever has become of it since."""
         found = await self._database.read(lambda c: past(c, workspace_id, schema_digest))
-        if found is None:
+        if found is None or (veil is not None and veil.hides(found["path"], found["effect"])):
             raise NotFound(
                 f"there is no version {schema_digest[:80]!r} of a tool", hint="a call's schemaDigest names one"
             )

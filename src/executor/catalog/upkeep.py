@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
-from executor.catalog import changes, previewing
+from executor.catalog import changes, namespaces, previewing
 from executor.catalog.changes import Refreshed
 from executor.catalog.previewing import Preview
 from executor.connections.connections import Connections
@@ -82,6 +82,7 @@ class Upkeep:
 
     async def rename(self, workspace_id: str, id_or_namespace: str, name: str, *, by: By = None) -> Source:
         """Only its name for people: paths begin with the namespace, which stays."""
+        namespaces.check_name(name)
         source = await changes.present(self._database, workspace_id, id_or_namespace)
         async with self._locks.setdefault(source.id, asyncio.Lock()):
             renamed = replace(await changes.present(self._database, workspace_id, source.id), name=name)

@@ -141,7 +141,7 @@ async def _described(
     path, types = arguments["path"], tuple(arguments.get("types", ()))
     schemas, language = arguments.get("includeSchemas", False), arguments["language"]
     budget, part = arguments.get("budget", describing.BUDGET), arguments.get("part", "")
-    if path in BUILTINS:
+    if path in BUILTINS and not (veil is not None and veil.hides(path, BUILTINS[path].effect)):
         wish = describing.Wish(language, budget, part, types, schemas)
         return describing.of_builtin(BUILTINS[path], VALIDATORS[path], "executor", wish)
     return await catalog.describe(

@@ -141,6 +141,14 @@ class Checks(Protocol):
 
 
 @runtime_checkable
+class Outlines(Protocol):
+    """What a kind has besides if it can say which request a call makes, before anything is sent."""
+
+    async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
+        """One line: the method and the whole address, or what is called where. No secrets; raises ToolError."""
+
+
+@runtime_checkable
 class Forgets(Protocol):
     """What a kind has besides if it keeps connections or processes for a source."""
 

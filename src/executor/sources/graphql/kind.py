@@ -14,6 +14,7 @@ from executor.model.credential import Credential
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
 from executor.sources import grants
+from executor.sources.addresses import shown
 from executor.sources.credentials import with_credential
 from executor.sources.egress import Bounds, Egress, Outgoing
 from executor.sources.graphql import documents, probing, reading
@@ -103,6 +104,14 @@ class GraphQL:
         except (SourceUnreachable, EgressRefused) as error:
             raise transport_error(tool, error) from error
         return result_text(tool, answer)
+
+    async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
+        if tool.binding["type"] == "describe":
+            return "nothing is sent: Executor keeps the schema"
+        where = f"POST {shown(source.config['base_url'])}"
+        if tool.binding["type"] == "raw":
+            return f"{where} the document in `query`"
+        return f"{where} {tool.binding['type']} {tool.binding['field']}"
 
     async def close(self) -> None:
         self._schemas.clear()

@@ -8,6 +8,7 @@ import json
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +176,11 @@ class Mcp:
                 raise results.vanished(tool) from error
             raise
 
+    async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
+        endpoint = endpoints.of_config(source.config)
+        where = f"to {endpoint.shown}" if endpoint.command else f"POST {endpoint.shown}"
+        return f"{where} tools/call {json.dumps(tool.binding['operation'], ensure_ascii=False)}"
+
     async def forget(self, source: Source) -> None:
         """Close what was kept open for a source that is gone, also if nothing was ever called over it."""
         links = [self._links.pop(key) for key in list(self._links) if key[0] == source.id]
@@ -269,7 +275,9 @@ class Mcp:
         task.add_done_callback(self._closing.discard)
 
     def _new_link(self, endpoint: Endpoint) -> Link:
-        return Link(endpoint, self._dial, self._limits.idle_seconds)
+        """Requests by HTTP share the connections with those of other sources; each command has a share of its own."""
+        hold = None if endpoint.command else partial(self._egress.slots.hold, parse(endpoint.url).origin)
+        return Link(endpoint, self._dial, self._limits.idle_seconds, hold)
 
     async def _dial(self, endpoint: Endpoint, on_changed: Callable[[], None]) -> Any:
         """The SDK takes a second to import, so it is imported in a thread when the first connection is made."""

@@ -121,9 +121,15 @@ class OpenApi:
         idempotency_key: str = "",
         credential: Credential | None = None,
     ) -> Answer:
-        base_url = tool.binding["server"] or source.config["base_url"]
-        outgoing = build_request(base_url, tool.binding, forms.arrange(tool, arguments), idempotency_key)
-        return await self.dispatch(source, tool, outgoing, credential)
+        return await self.dispatch(source, tool, request_of(source, tool, arguments, idempotency_key), credential)
+
+    async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
+        """A credential that goes into the query is not in it: that is put on when the request is sent."""
+        if "all" not in tool.binding:
+            outgoing = request_of(source, tool, arguments, idempotency_key)
+            return f"{outgoing.method} {outgoing.url}"
+        outgoing = request_of(source, tool, listing.first_page(arguments), "")
+        return f"{outgoing.method} {outgoing.url}, and the pages after it"
 
     async def dispatch(
         self, source: Source, tool: Tool, outgoing: Outgoing, credential: Credential | None = None
@@ -155,6 +161,11 @@ class Sending:
 
     async def dispatch(self, source: Source, tool: Tool, outgoing: Outgoing) -> Answer:
         return await self.kind.dispatch(source, tool, outgoing, self.credential)
+
+
+def request_of(source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> Outgoing:
+    base_url = tool.binding["server"] or source.config["base_url"]
+    return build_request(base_url, tool.binding, forms.arrange(tool, arguments), idempotency_key)
 
 
 def without_values(request: SourceRequest) -> SourceRequest:

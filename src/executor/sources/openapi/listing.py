@@ -33,7 +33,7 @@ async def collect(sender: Sender, source: Source, tool: Tool, arguments: dict[st
     paging = tool.binding["all"]
     max_pages = int(arguments.get("maxPages") or DEFAULT_PAGES)
     max_items = int(arguments.get("maxItems") or DEFAULT_ITEMS)
-    given = {name: value for name, value in arguments.items() if name not in LIMITS}
+    given = first_page(arguments)
     items: list[Any] = []
     size, page, started = 0, 0, time.monotonic()
     following: dict[str, Any] | str | None = {}
@@ -54,6 +54,10 @@ async def collect(sender: Sender, source: Source, tool: Tool, arguments: dict[st
             seen.add(mark)
     complete = following is None and len(items) <= max_items
     return orjson.dumps({"items": items[:max_items], "pages": page, "complete": complete}).decode()
+
+
+def first_page(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if name not in LIMITS}
 
 
 async def ask(

@@ -22,7 +22,7 @@ class Known:
     origins: dict[str, str] = field(default_factory=dict)
 
 
-async def told(here: Context, asked: Sequence[Interaction]) -> list[views.View]:
+async def told(here: Context, asked: Sequence[Interaction], *, whole: bool = False) -> list[views.View]:
     """Names are looked up as they are now; the ids that the decision is bound to stay beside them."""
 
     def look(c: Connection) -> Known:
@@ -33,17 +33,21 @@ async def told(here: Context, asked: Sequence[Interaction]) -> list[views.View]:
         )
 
     known = await here.executor.database.read(look) if asked else Known()
-    return [_told(one, here.executor.settings.address, known) for one in asked]
+    return [_told(one, here.executor.settings.address, known, whole=whole) for one in asked]
 
 
+<<<<<<< HEAD
 def _actors(asked: Sequence[Interaction]) -> set[str]:
     return {actor_id for one in asked for actor_id in (one.binding.actor_id, one.settled_by) if actor_id}
 
 
 def _told(asked: Interaction, base_url: str, known: Known) -> views.View:
+=======
+def _told(asked: Interaction, base_url: str, known: Known, *, whole: bool) -> views.View:
+>>>>>>> main
     connection_id = asked.binding.connection.partition("@")[0]
     return {
-        **views.interaction_view(asked, base_url),
+        **views.interaction_view(asked, base_url, whole=whole),
         "actorId": asked.binding.actor_id,
         "actor": known.actors.get(asked.binding.actor_id),
         "origin": known.origins.get(asked.execution_id) or None,

@@ -11,7 +11,18 @@ from executor.daemon.process import DaemonUnreachable
 from executor.surfaces.cli import exits
 from executor.surfaces.cli.client import Client, connect, segment
 from executor.surfaces.cli.decide import decide_all, say_how_to_go_on
-from executor.surfaces.cli.output import as_json, clean, clean_lines, emit, emit_json, interactive, program, say
+from executor.surfaces.cli.output import (
+    as_json,
+    clean,
+    clean_lines,
+    emit,
+    emit_json,
+    interactive,
+    program,
+    quoted,
+    say,
+)
+from executor.surfaces.text import error_code
 
 FIRST_WAIT = 1
 WAIT = 20
@@ -91,7 +102,7 @@ class Follower:
         logs = view.get("logs") or []
         if not self.as_json:
             for line in logs[self._logs_shown :]:
-                say(f"{clean(line.get('level', 'log'))}: {clean_lines(line.get('text', ''))}")
+                say(f"{clean(line.get('level', 'log'))}: {quoted(line.get('text', ''))}")
         self._logs_shown = max(self._logs_shown, len(logs))
 
 
@@ -106,7 +117,7 @@ def show_diagnostics(view: dict[str, Any]) -> None:
     """What its type check found; of a failed one the first is told as the failure."""
     found = (view.get("error") or {}).get("diagnostics", ())[1:] or view.get("diagnostics") or ()
     for one in found:
-        say(f"{clean(one['severity'])}: line {one['line']}, column {one['column']}: {clean_lines(one['message'])}")
+        say(f"{clean(one['severity'])}: line {one['line']}, column {one['column']}: {quoted(one['message'])}")
 
 
 def signature_of(error: dict[str, Any]) -> str:
@@ -118,13 +129,13 @@ def signature_of(error: dict[str, Any]) -> str:
 def show_failure(view: dict[str, Any]) -> None:
     error = view.get("error") or {}
     where = f" (line {error['line']}, column {error.get('column', '?')})" if error.get("line") else ""
-    say(f"{view['status']}: {clean(error.get('code', view['status']))}: {clean_lines(error.get('message', ''))}{where}")
+    say(f"{view['status']}: {error_code(error.get('code', view['status']))}: {quoted(error.get('message', ''))}{where}")
     for line in clean_lines(signature_of(error)).splitlines():
         say(f"    {line}")
     if stack := error.get("stack"):
-        say(clean_lines(stack))
+        say(f"| {quoted(stack)}")
     if hint := error.get("hint"):
-        say(f"hint: {clean_lines(hint)}")
+        say(f"hint: {quoted(hint)}")
     say(f"execution {clean(view['executionId'])}")
 
 

@@ -71,7 +71,7 @@ class DaemonGateway:
         token = read_token(self._settings.agent_token_file)
         if token is None:
             raise DataDirectoryUnusable(
-                f"there is no {self._settings.agent_token_file}", hint="run `executor down`, then `executor up`"
+                "this installation has no token for agents", hint="run `executor down`, then `executor up`"
             )
         headers = {"Authorization": f"Bearer {token}"}
         self._client = httpx2.AsyncClient(

@@ -44,6 +44,8 @@ class InteractionView(Shape):
     arguments_cut: str | None
     effect: str | None
     host: str | None
+    request: str | None = None
+    sent_with: str | None = None
     reason: str
     policy_id: str | None
     decision_reason: str
