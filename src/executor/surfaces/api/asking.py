@@ -36,15 +36,11 @@ async def told(here: Context, asked: Sequence[Interaction], *, whole: bool = Fal
     return [_told(one, here.executor.settings.address, known, whole=whole) for one in asked]
 
 
-<<<<<<< HEAD
 def _actors(asked: Sequence[Interaction]) -> set[str]:
     return {actor_id for one in asked for actor_id in (one.binding.actor_id, one.settled_by) if actor_id}
 
 
-def _told(asked: Interaction, base_url: str, known: Known) -> views.View:
-=======
 def _told(asked: Interaction, base_url: str, known: Known, *, whole: bool) -> views.View:
->>>>>>> main
     connection_id = asked.binding.connection.partition("@")[0]
     return {
         **views.interaction_view(asked, base_url, whole=whole),
