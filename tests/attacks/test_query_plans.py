@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from executor.storage import scan, statistics
 from tests.api.serving import Daemon, running_daemon, running_upstream
 from tests.support.plans import costs, recording
 
@@ -129,6 +130,13 @@ def test_no_route_asks_for_more_the_longer_the_history_is(
     assert {text: faults for text, faults in found.items() if faults} == {}
 
 
+def test_a_small_table_gets_no_statistics_that_would_mislead_once_it_has_grown(daemon: Daemon) -> None:
+    daemon.run(daemon.executor.database.write(statistics.refresh))
+    with sqlite3.connect(daemon.executor.settings.database_file) as c:
+        assert c.execute("SELECT count(*) FROM sqlite_master WHERE name = 'sqlite_stat1'").fetchone() == (0,)
+    c.close()
+
+
 @pytest.mark.parametrize(
     "statement",
     [
@@ -145,8 +153,6 @@ def test_a_list_without_an_index_is_found(grown: sqlite3.Connection, statement: 
 
 
 def test_a_search_ends_at_its_bound_and_says_where_to_go_on(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
-    from executor.storage import scan
-
     monkeypatch.setattr(scan, "SCANNED", 2)
     monkeypatch.setattr(scan, "BLOCK", 2)
     found, before, pages = [], "", 0
