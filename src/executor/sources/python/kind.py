@@ -26,6 +26,7 @@ from executor.model.credential import Credential
 from executor.model.fairness import CURRENT, Party
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
+from executor.sources.consent import check_consent
 from executor.sources.kind import Probe, SourceRequest
 from executor.sources.python.functions import arguments_model, build, namespace_from, result_adapter
 from executor.sources.python.given import GIVEN
@@ -57,6 +58,7 @@ class PythonFunctions:
         return Probe(self.name, request.location, module, namespace_from(module), transport="in-process", note=note)
 
     async def load(self, request: SourceRequest) -> Loaded:
+        check_consent(self, request)
         module = await asyncio.to_thread(imported, module_name(request.location), again=request.again)
         return await asyncio.to_thread(build, request, module)
 

@@ -33,6 +33,14 @@ class Diagnostic(Shape):
     hint: str | None = None
 
 
+class Refusal(Shape):
+    """Why whoever asks may not let an open question pass, and who can."""
+
+    code: str
+    message: str
+    hint: str
+
+
 class InteractionView(Shape):
     id: str
     execution_id: str
@@ -67,6 +75,9 @@ class InteractionView(Shape):
     description: str | None = None
     connection: str | None = None
     settled_by_name: str | None = None
+    needs: list[str] | None = None
+    waits_for: str | None = None
+    refusal: Refusal | None = None
 
 
 class InteractionPage(Shape):
