@@ -83,12 +83,12 @@ def _serve(settings: Settings, load_surfaces: LoadSurfaces, report: Report) -> N
                 settings.pid_file.unlink(missing_ok=True)
 
 
-<<<<<<< HEAD
 def _check_database(settings: Settings) -> None:
     from executor.daemon import installation
 
     installation.check_beginning(settings)
-=======
+
+
 def _raise_file_limit() -> None:
     """Every connection is an open file, and many systems start programs with 1,024 or fewer unless they ask."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -96,7 +96,6 @@ def _raise_file_limit() -> None:
     if soft != resource.RLIM_INFINITY and soft < wanted:
         with suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
->>>>>>> main
 
 
 def _configure_logs(settings: Settings, report: Report) -> None:

@@ -339,10 +339,9 @@ events = Table(
     Index(None, "workspace_id", "type", "id"),
 )
 
-<<<<<<< HEAD
 # For SQLite, which else walks the events of all workspaces once statistics say that most are of one.
 BY_WORKSPACE = "INDEXED BY ix_events_workspace_id_id"
-=======
+
 # A client's own name for something it submitted, so that sending it again finds what it started the first time.
 submissions = Table(
     "submissions",
@@ -354,7 +353,6 @@ submissions = Table(
     Column("execution_id", String, ForeignKey("executions.id", ondelete="CASCADE"), nullable=False),
     Index(None, "execution_id"),
 )
->>>>>>> main
 
 # The last link of each workspace's chain of events: its seal covers every event before it.
 chains = Table(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from alembic import op
 
 revision = "0011"
-down_revision = "0008"
+down_revision = "0012"
 branch_labels = None
 depends_on = None
 
