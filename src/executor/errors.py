@@ -4,18 +4,21 @@ ExecutorError
 ├── InvalidRequest            what was asked makes no sense as it stands
 │   ├── EmptyCode · CodeTooLarge · UnknownRuntime · ConsentRequired
 ├── Unauthorized · Forbidden  who is asking
-│   └── InsufficientScope     a token of an authorization server that was not given enough
+│   ├── InsufficientScope     a token of an authorization server that was not given enough
+│   └── SeparationOfDuties    who asked for a call may not also approve it
 ├── NotFound                  no such thing in this workspace
 ├── Conflict                  it exists, but not in a state that allows this
-│   ├── AlreadySettled · InteractionExpired · NamespaceTaken
+│   ├── AlreadySettled · InteractionExpired · NamespaceTaken · SecretElsewhere
 ├── SourceError               a source could not be read
 │   ├── SourceUnreachable · DocumentInvalid · EgressRefused
 ├── StorageError              the database can't be used
 │   ├── DataDirectoryLocked · DataDirectoryUnusable · StorageFull · NewerDatabase
+│   ├── StorageDamaged · DatabaseMissing · DatabaseUnexpected
 ├── SecretUnavailable         a secret's value can't be had from its provider
 ├── OAuthFailed               a login at an authorization server did not come to its end
 ├── IssuerUnavailable         an authorization server that vouches for callers can't be asked
 ├── CredentialRequired        a call needs a credential, and only a human can give it
+├── KeyReused                 an idempotency key that already names another submission
 ├── RateLimited               too many tries from one address; later
 ├── Busy                      a limit of the whole installation is reached; try again
 ├── Fenced                    another owner took the execution over (internal)
@@ -75,6 +78,12 @@ class Forbidden(ExecutorError):
     status = 403
 
 
+class SeparationOfDuties(Forbidden):
+    """The organization has another person approve what somebody, or their agent, asked for."""
+
+    code = "separation_of_duties"
+
+
 class InsufficientScope(Forbidden):
     """`scope`, among the details, says what a token needs."""
 
@@ -97,6 +106,12 @@ class AlreadySettled(Conflict):
 
 class InteractionExpired(Conflict):
     code = "interaction_expired"
+
+
+class SecretElsewhere(Conflict):
+    """A secret belongs to where it was first sent; an administrator allows another origin by name."""
+
+    code = "secret_origin"
 
 
 class NamespaceTaken(Conflict):
@@ -143,6 +158,22 @@ class NewerDatabase(StorageError):
     code = "newer_database"
 
 
+class StorageDamaged(StorageError):
+    code = "storage_damaged"
+
+
+class DatabaseMissing(StorageError):
+    """This installation had a database, and it is gone or empty."""
+
+    code = "database_missing"
+
+
+class DatabaseUnexpected(StorageError):
+    """The database is of another installation, or older than this one."""
+
+    code = "database_unexpected"
+
+
 class SecretUnavailable(ExecutorError):
     code = "secret_unavailable"
     status = 503
@@ -158,6 +189,13 @@ class OAuthFailed(ExecutorError):
 class IssuerUnavailable(ExecutorError):
     code = "issuer_unavailable"
     status = 503
+
+
+class KeyReused(ExecutorError):
+    """`executionId`, among the details, is what the key started."""
+
+    code = "idempotency_key_reused"
+    status = 422
 
 
 class RateLimited(ExecutorError):

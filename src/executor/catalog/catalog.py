@@ -20,6 +20,7 @@ from executor.catalog.examples import Accepts
 from executor.catalog.indexes import Indexes, Veil
 from executor.catalog.language import LANGUAGES, Language
 from executor.catalog.nearest import nearest
+from executor.catalog.operations import Operations, read_operations
 from executor.catalog.references import reached, with_definitions
 from executor.catalog.shelf import Recent, Shelf
 from executor.catalog.signatures import COMPACT, FULL, signature
@@ -29,8 +30,10 @@ from executor.connections.connections import Connections
 from executor.errors import NotFound, ToolError
 from executor.model.credential import Credential
 from executor.model.source import Source
+from executor.model.tenancy import Actor
 from executor.model.tool import Effect, Tool
-from executor.sources.kind import Checks, Kind, Outlines, Probe, Progress, SourceRequest, silent
+from executor.sources.egress import MayFollow
+from executor.sources.kind import Checks, Kind, Meaning, Means, Outlines, Probe, Progress, SourceRequest, silent
 from executor.sources.references import names_in
 from executor.sources.registry import Kinds
 from executor.storage import sources as source_rows
@@ -42,6 +45,7 @@ from executor.storage.tools import Head
 
 SIGNATURE_STEPS = 9
 MANY_TOOLS = 500
+JUDGED_REDIRECTS = frozenset({"openapi"})  # a redirect within it may be a call of another tool
 
 
 class Catalog:
@@ -102,6 +106,19 @@ class Catalog:
         if isinstance(kind, Checks):
             await kind.check(source, tool, arguments)
 
+    async def meaning(self, tool: Tool, arguments: dict[str, Any]) -> Meaning:
+        """What a call would do, however it is written. Raises ToolError."""
+        kind, source = await self._kind_of(tool)
+        return await kind.meaning(source, tool, arguments) if isinstance(kind, Means) else Meaning(arguments)
+
+    async def identity(self, tool: Tool, arguments: dict[str, Any]) -> Any:
+        """Equal for calls that would send the same. Raises ToolError."""
+        kind, source = await self._kind_of(tool)
+        return await kind.identity(source, tool, arguments) if isinstance(kind, Means) else [tool.path, arguments]
+
+    async def source_of(self, tool: Tool) -> Source:
+        return (await self._kind_of(tool))[1]
+
     async def invoke(
         self,
         tool: Tool,
@@ -110,11 +127,23 @@ class Catalog:
         idempotency_key: str,
         source: Source | None = None,
         credential: Credential | None = None,
+        may_follow: MayFollow | None = None,
     ) -> str:
         """`source` is the tool's own, as the caller has it (with the values of its config), if it has it."""
         kind, known = await self._kind_of(tool)
-        given = {} if credential is None else {"credential": credential}
+        given: dict[str, Any] = {} if credential is None else {"credential": credential}
+        if may_follow is not None and kind.name in JUDGED_REDIRECTS:
+            given["may_follow"] = may_follow
         return await kind.invoke(source or known, tool, arguments, idempotency_key, **given)
+
+    async def operations(self, source: Source) -> Operations:
+        """What its tools are calls of, for requests that lead elsewhere and for documents that hold several."""
+        shelf = self._shelf(source.workspace_id)
+        found = shelf.operations.get(source.id)
+        if found is None:
+            found = await self._database.read(lambda c: read_operations(tool_rows.bindings(c, source.id)))
+            shelf.operations.put(source.id, found)
+        return found
 
     async def outline(self, tool: Tool, arguments: dict[str, Any], *, idempotency_key: str) -> str:
         """The request that `invoke` would send with the same arguments, on one line; empty if the kind can't say."""
@@ -233,9 +262,11 @@ class Catalog:
             self._indexes.prepare(workspace_id)
         return source
 
-    async def refresh(self, workspace_id: str, id_or_namespace: str, progress: Progress = silent) -> Refreshed:
+    async def refresh(
+        self, workspace_id: str, id_or_namespace: str, progress: Progress = silent, *, by: Actor | None = None
+    ) -> Refreshed:
         """A source that can't be read keeps its tools and is marked `failing`; the error says why."""
-        return await self.upkeep.refresh(workspace_id, id_or_namespace, progress)
+        return await self.upkeep.refresh(workspace_id, id_or_namespace, progress, by=by)
 
     async def refresh_source(self, workspace_id: str, id_or_namespace: str) -> Source:
         return (await self.refresh(workspace_id, id_or_namespace)).source

@@ -23,17 +23,18 @@ from executor.execution.flood import Flood
 from executor.execution.permits import Permits
 from executor.execution.prompt import shown_credential, shown_request
 from executor.execution.rules import Rules
+from executor.execution.subjects import check_following, keys_of, subject_of
 from executor.model.digest import digest, digest_text
 from executor.model.execution import Call, Execution
 from executor.model.ids import new_id
 from executor.model.interaction import Binding
-from executor.model.policy import Decision
+from executor.model.policy import Decision, Policy
 from executor.model.source import Source
 from executor.model.tool import Tool
 from executor.policy.decide import Subject, decide
 from executor.runtime.sandbox import Proposal
 from executor.storage.database import Database
-from executor.storage.permits import exact
+from executor.storage.permits import Standing
 
 _LONG = re.compile(r"\d{19}")
 RESULT_BYTES = 8 * 1024 * 1024
@@ -98,7 +99,10 @@ class Door:
 
     async def decide(self, execution: Execution, tool: Tool, arguments: dict[str, Any]) -> Decision:
         rules = await self.rules.of(execution.workspace_id)
-        return decide(Subject(tool.path, tool.effect, tool.source_id, execution.actor_id, arguments), rules.policies)
+        return decide(await self.subject(tool, execution.actor_id, arguments), rules.policies)
+
+    async def subject(self, tool: Tool, actor_id: str, arguments: dict[str, Any]) -> Subject:
+        return await subject_of(self.catalog, tool, actor_id, arguments)
 
     async def denial(self, execution: Execution, call: Call, tool: Tool) -> ToolError | None:
         """Why the policies in force refuse the call, whatever was decided about it before."""
@@ -110,7 +114,7 @@ class Door:
     ) -> Admission:
         """A denial holds for the same call, a permit for the same tool sent to the same place; all else is asked."""
         standing = await self.permits.of(execution)
-        reason = standing.denials.get(exact(tool.path, arguments))
+        reason = await self._denial_of(execution, standing, tool, arguments) if standing.denials else None
         if reason is not None:
             return Admission(proposal, "refuse", tool, refusal=denied_before(tool.path, reason))
         permit = standing.permits.get(tool.path)
@@ -120,6 +124,21 @@ class Door:
             if permit.fits(await self.bind(execution, call, tool, source)):
                 return Admission(proposal, "send", tool, "a human allowed it for the rest of this execution")
         return Admission(proposal, "ask", tool, decision.reason)
+
+    async def _denial_of(
+        self, execution: Execution, standing: Standing, tool: Tool, arguments: dict[str, Any]
+    ) -> str | None:
+        """Why the same call was denied before, however it is written now."""
+        if standing.reasons is None:
+            reasons: dict[str, str] = {}
+            for denied in standing.denials:
+                was = await self.find(execution.workspace_id, denied.path)
+                if was is not None:
+                    key, *_ = await keys_of(self.catalog, was, denied.arguments)
+                    reasons[key] = denied.reason
+            standing.reasons = reasons
+        keys = await keys_of(self.catalog, tool, arguments)
+        return next((standing.reasons[key] for key in keys if key in standing.reasons), None)
 
     async def check(self, tool: Tool, arguments: dict[str, Any], language: str = "typescript") -> None:
         if tool.source_id == builtins.SOURCE:
@@ -224,13 +243,24 @@ class Door:
         if source is not None:
             await errand.equip(source, tool, execution.actor_id, approved_with=binding.connection if binding else None)
         key = key_of(call)
-        invoke = partial(self.catalog.invoke, tool, arguments, idempotency_key=key, source=errand.source)
+        following = partial(check_following, self.catalog, await self._policies(execution), execution, tool)
+        invoke = partial(
+            self.catalog.invoke,
+            tool,
+            arguments,
+            idempotency_key=key,
+            source=errand.source,
+            may_follow=following,
+        )
         try:
             return await invoke(credential=errand.credential)
         except ToolError as error:
             if not await errand.renew(tool, error):
                 raise
         return await invoke(credential=errand.credential)
+
+    async def _policies(self, execution: Execution) -> tuple[Policy, ...]:
+        return (await self.rules.of(execution.workspace_id)).policies
 
     async def _unknown(self, execution: Execution, path: str) -> ToolError:
         veil = await self.rules.veil(execution.workspace_id, execution.actor_id)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy.engine import Connection
 
+from executor.execution.authority import Verdict, judge, waits_for
 from executor.model.interaction import Interaction
 from executor.storage import connections, executions, reach
 from executor.surfaces import views
@@ -15,11 +16,12 @@ from executor.surfaces.api.context import Context
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """By id: names of actors and connections, and where executions came from."""
+    """By id: names of actors and connections, where executions came from, and what settling each question takes."""
 
     actors: dict[str, str] = field(default_factory=dict)
     connections: dict[str, str] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
 
 
 async def told(here: Context, asked: Sequence[Interaction], *, whole: bool = False) -> list[views.View]:
@@ -27,13 +29,18 @@ async def told(here: Context, asked: Sequence[Interaction], *, whole: bool = Fal
 
     def look(c: Connection) -> Known:
         return Known(
-            reach.actor_names(c, here.workspace_id),
+            reach.actor_names(c, here.workspace_id, _actors(asked)),
             {one.id: one.name for one in connections.listing(c, here.workspace_id)},
             executions.origins(c, here.workspace_id, {one.execution_id for one in asked}),
+            {one.id: judge(c, here.actor, one) for one in asked if one.status == "pending"},
         )
 
     known = await here.executor.database.read(look) if asked else Known()
     return [_told(one, here.executor.settings.address, known, whole=whole) for one in asked]
+
+
+def _actors(asked: Sequence[Interaction]) -> set[str]:
+    return {actor_id for one in asked for actor_id in (one.binding.actor_id, one.settled_by) if actor_id}
 
 
 def _told(asked: Interaction, base_url: str, known: Known, *, whole: bool) -> views.View:
@@ -48,4 +55,14 @@ def _told(asked: Interaction, base_url: str, known: Known, *, whole: bool) -> vi
         "description": asked.prompt.get("description"),
         "connection": known.connections.get(connection_id),
         "settledByName": known.actors.get(asked.settled_by),
+        **verdict_view(known.verdicts.get(asked.id)),
     }
+
+
+def verdict_view(verdict: Verdict | None) -> views.View:
+    """Whom an open question waits for, and why that is not the one who looks at it."""
+    if verdict is None:
+        return {}
+    refusal = verdict.refusal
+    told = {"code": refusal.code, "message": refusal.message, "hint": refusal.hint} if refusal is not None else None
+    return {"needs": list(verdict.needs), "waitsFor": waits_for(verdict.needs), "refusal": told}

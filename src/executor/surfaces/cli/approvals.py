@@ -65,6 +65,9 @@ def show(interaction_id: str, as_json: bool) -> None:
         return
     emit(prompt(interaction))
     emit(_facts(interaction))
+    if refusal := interaction.get("refusal"):
+        say(f"it waits for {clean(interaction['waitsFor'])}: {clean(refusal['message'])}")
+        say(f"hint: {clean(refusal['hint'])}")
     if interaction.get("status") == "pending":
         word = "give" if interaction.get("kind") in KINDS else "approve"
         say(f"to {word} it:\n  {program()} approvals {word} {clean(interaction['id'])}")

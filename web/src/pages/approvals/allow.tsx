@@ -15,6 +15,7 @@ type Props = {
   asked: Interaction;
   blocked: boolean;
   folded: boolean;
+  refused: boolean;
   mayRule: boolean;
   panel: Panel;
   armed: boolean;
@@ -22,11 +23,12 @@ type Props = {
   onAnswer: (answer: Answer) => void;
 };
 
-export function Allow({ asked, blocked, folded, mayRule, panel, armed, onPanel, onAnswer }: Props) {
+/** `refused`: somebody else has to allow it, but whoever asked may still deny it. */
+export function Allow({ asked, blocked, folded, refused, mayRule, panel, armed, onPanel, onAnswer }: Props) {
   const turn = (wanted: Panel) => onPanel(panel === wanted ? "" : wanted);
   const lost = asked.kind === "unknown_outcome";
   const single = asked.tool.startsWith("executor.") && asked.effect !== "read";
-  const unseen = blocked || folded;
+  const unseen = blocked || folded || refused;
   const rare = panel === "" || panel === "deny" ? "max-md:hidden" : "";
   return (
     <>
@@ -43,12 +45,17 @@ export function Allow({ asked, blocked, folded, mayRule, panel, armed, onPanel, 
           {lost ? "Send it again" : "Allow once"}
         </Button>
         {!single && (
-          <Button className="md:hidden" aria-expanded={rare === ""} disabled={blocked} onClick={() => turn("more")}>
+          <Button
+            className="md:hidden"
+            aria-expanded={rare === ""}
+            disabled={blocked || refused}
+            onClick={() => turn("more")}
+          >
             More…
           </Button>
         )}
         {lost && (
-          <Button className={rare} disabled={blocked} onClick={() => turn("result")}>
+          <Button className={rare} disabled={blocked || refused} onClick={() => turn("result")}>
             It happened: give its result…
           </Button>
         )}

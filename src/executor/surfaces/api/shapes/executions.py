@@ -33,6 +33,14 @@ class Diagnostic(Shape):
     hint: str | None = None
 
 
+class Refusal(Shape):
+    """Why whoever asks may not let an open question pass, and who can."""
+
+    code: str
+    message: str
+    hint: str
+
+
 class InteractionView(Shape):
     id: str
     execution_id: str
@@ -67,12 +75,16 @@ class InteractionView(Shape):
     description: str | None = None
     connection: str | None = None
     settled_by_name: str | None = None
+    needs: list[str] | None = None
+    waits_for: str | None = None
+    refusal: Refusal | None = None
 
 
 class InteractionPage(Shape):
     items: list[InteractionView]
     next: str | None
     total: int
+    partial: bool
 
 
 class Cut(Shape):
@@ -102,6 +114,7 @@ class ArtifactView(Shape):
 class ArtifactPage(Shape):
     items: list[ArtifactView]
     next: str | None
+    partial: bool
 
 
 class CallView(Shape):
@@ -182,6 +195,7 @@ class ExecutionSummary(Shape):
 class ExecutionPage(Shape):
     items: list[ExecutionSummary]
     next: str | None
+    partial: bool
 
 
 class DifferenceView(Shape):
