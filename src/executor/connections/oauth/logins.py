@@ -18,6 +18,7 @@ from executor.connections.oauth.saving import OAUTH, Connected, Terms
 from executor.connections.oauth.wire import Wire
 from executor.connections.offers import NAME, check_owner
 from executor.errors import Forbidden, InvalidRequest, NotFound, OAuthFailed
+from executor.model.authority import require
 from executor.model.connection import DEFAULT_NAME
 from executor.model.interaction import Interaction
 from executor.model.source import Source
@@ -95,7 +96,8 @@ class Logins:
         return standing
 
     async def by_credentials(self, actor: Actor, wish: Wish) -> Connected:
-        """Without a person: the client speaks for itself, so it must have a secret."""
+        """Without a person: the client speaks for itself, so it must have a secret, which is not a member's."""
+        require(actor, "using a stored secret")
         terms = await self._terms(actor, wish, "client_credentials")
         client = await self.clients.by_id(actor.workspace_id, terms.client_row)
         if client is None or not client.secret:
