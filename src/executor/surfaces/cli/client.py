@@ -43,15 +43,28 @@ class Client:
         given = {name: value for name, value in query.items() if value not in (None, "", [])}
         return self.request("GET", f"{path}?{urlencode(given, doseq=True)}" if given else path, seconds=seconds)
 
-    def post(self, path: str, body: Mapping[str, Any] | None = None, *, seconds: float = ANSWER_SECONDS) -> Any:
-        return self.request("POST", path, body or {}, seconds=seconds)
+    def post(
+        self, path: str, body: Mapping[str, Any] | None = None, *, seconds: float = ANSWER_SECONDS, key: str = ""
+    ) -> Any:
+        """With an idempotency `key` it may be sent again when nobody answered."""
+        return self.request("POST", path, body or {}, seconds=seconds, key=key)
 
     def patch(self, path: str, body: Mapping[str, Any]) -> Any:
         return self.request("PATCH", path, body)
 
-    def lines(self, path: str, *, seconds: float = ANSWER_SECONDS) -> list[str]:
-        """An answer of JSON lines."""
-        return self.content(path, seconds=seconds).decode().split("\n")[:-1]
+    def lines(self, path: str, *, seconds: float = ANSWER_SECONDS) -> Iterator[str]:
+        """An answer of JSON lines as they come; `seconds` are for each silence."""
+        headers = {"Authorization": f"Bearer {self._token}", **workspace_header()}
+        try:
+            answer = self._connected(seconds).follow("GET", path, headers, None, seconds=seconds)
+            if isinstance(answer, Answer):
+                _value(answer)
+                raise WireError("the answer is not a stream")
+            yield from (line.decode() for line in answer)
+        except (OSError, WireError) as error:
+            raise self._lost(error) from error
+        finally:
+            self.close()
 
     def content(self, path: str, *, seconds: float = ANSWER_SECONDS) -> bytes:
         """An answer as the bytes that it is."""
@@ -73,9 +86,17 @@ class Client:
         return self.request("DELETE", path)
 
     def request(
-        self, method: str, path: str, body: Mapping[str, Any] | None = None, *, seconds: float = ANSWER_SECONDS
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        seconds: float = ANSWER_SECONDS,
+        key: str = "",
     ) -> Any:
         headers = {"Authorization": f"Bearer {self._token}", "Accept": "application/json", **workspace_header()}
+        if key:
+            headers["Idempotency-Key"] = key
         content = None
         if body is not None:
             content = _encoded(body)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -43,8 +44,13 @@ class Follower:
 
     def run(self, request: dict[str, Any]) -> dict[str, Any]:
         """Ctrl-C is held back until the daemon has told the execution's id, so that we can say how to go on."""
+        body, key = {**request, "wait": FIRST_WAIT}, os.urandom(16).hex()
         with _interrupt_held_back() as pressed:
-            view = self.client.post("/v1/executions", {**request, "wait": FIRST_WAIT}, seconds=FIRST_WAIT + GRACE)
+            view = self._insist(
+                lambda: self.client.post("/v1/executions", body, seconds=FIRST_WAIT + GRACE, key=key),
+                "the code was submitted",
+                "`executor executions list` shows whether it was started",
+            )
         self.interrupted = bool(pressed)
         return self._followed(view)
 
@@ -83,19 +89,25 @@ class Follower:
         return view
 
     def _wait(self, execution_id: str) -> dict[str, Any]:
-        """A daemon that dies meanwhile is started again: the journal takes the execution on from there."""
         path = f"/v1/executions/{segment(execution_id)}"
+        return self._insist(
+            lambda: self.client.get(path, wait=WAIT, seconds=WAIT + GRACE),
+            f"execution {execution_id} was running",
+            f"`executor resume --execution-id {execution_id}` looks again",
+        )
+
+    def _insist(self, ask: Callable[[], Any], meanwhile: str, hint: str) -> dict[str, Any]:
+        """A daemon that dies meanwhile is started again: the journal takes the execution on from there."""
         for _ in range(RECONNECTIONS):
             try:
-                view: dict[str, Any] = self.client.get(path, wait=WAIT, seconds=WAIT + GRACE)
+                view: dict[str, Any] = ask()
                 return view
             except DaemonUnreachable as error:
                 say(f"{clean(error.message)}; connecting again")
                 self.client = connect(self.client.settings)
         raise DaemonUnreachable(
-            f"the daemon went away {RECONNECTIONS} times while execution {execution_id} was running",
-            hint=f"its log is {self.client.settings.log_file}; "
-            f"`executor resume --execution-id {execution_id}` looks again",
+            f"the daemon went away {RECONNECTIONS} times while {meanwhile}",
+            hint=f"its log is {self.client.settings.log_file}; {hint}",
         )
 
     def _show_logs(self, view: dict[str, Any]) -> None:
