@@ -24,8 +24,8 @@ QUESTIONS: dict[InteractionKind, str] = {
     "credential": "This call needs a credential. Give one, and it is made with it.",
     "oauth": "This call needs your consent at its service. Sign in there, and it is made with it.",
     "unknown_outcome": (
-        "This call was sent, but Executor stopped before the answer was recorded: it may or may not have taken effect. "
-        "Approve to send it again, deny to let the code see the error `unknown_outcome`."
+        "This call was sent, but its answer was lost: it may or may not have taken effect. Approve to send it again, "
+        "or give the result that it really had; deny to let the code see the error `unknown_outcome`."
     ),
 }
 

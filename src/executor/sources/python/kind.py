@@ -85,8 +85,13 @@ class PythonFunctions:
             async with asyncio.timeout(self._call_seconds):
                 result = await called(function, given)
         except TimeoutError as error:
-            message = f"{tool.path} did not return within {self._call_seconds:g} seconds"
-            raise ToolError("upstream_timeout", message, hint="let it do less at a time", retryable=True) from error
+            raise ToolError(
+                "upstream_timeout",
+                f"{tool.path} did not return within {self._call_seconds:g} seconds",
+                hint="let it do less at a time",
+                details={"sent": True},
+                retryable=tool.effect == "read",
+            ) from error
         except ToolError:
             raise
         except Exception as error:
