@@ -106,7 +106,13 @@ class Door:
 
     async def decide(self, execution: Execution, tool: Tool, arguments: dict[str, Any]) -> Decision:
         rules = await self.rules.of(execution.workspace_id)
-        return decide(Subject(tool.path, tool.effect, tool.source_id, execution.actor_id, arguments), rules.policies)
+        return decide(await self.subject(execution.workspace_id, tool, execution.actor_id, arguments), rules.policies)
+
+    async def subject(self, workspace_id: str, tool: Tool, actor_id: str, arguments: dict[str, Any] | None) -> Subject:
+        """A call as the policies judge it: with the tool as it is now, and where it goes now."""
+        source = await self.source_of(workspace_id, tool)
+        where = self.destination_for(source, tool) if source is not None else ""
+        return Subject(tool.path, tool.effect, tool.source_id, actor_id, arguments, tool.schema_digest, where)
 
     async def denial(self, execution: Execution, call: Call, tool: Tool) -> ToolError | None:
         """Why the policies in force refuse the call, whatever was decided about it before."""
@@ -162,6 +168,11 @@ class Door:
                 self._destinations.clear()
             known = self._destinations[source.id] = source, destination(source)
         return known[1]
+
+    def destination_for(self, source: Source, tool: Tool) -> str:
+        """What a rule for a tool is bound to. A document of one's own reaches whatever the whole schema offers."""
+        where = self.destination(source)
+        return f"{where}:{source.document_digest}" if tool.binding.get("type") == "raw" else where
 
     async def route(self, execution: Execution, tool: Tool) -> str:
         """Where a call of the tool goes now, and with which credential."""

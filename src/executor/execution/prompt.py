@@ -71,10 +71,13 @@ def whereto(call: Call, tool: Tool, source: Source | None) -> str:
     """What the call would reach. Arguments of a source's command may be secrets: only its first word is told."""
     if source is None:
         return opened_by(orjson.loads(call.arguments)) if tool.path == ADD_SOURCE else ""
-    config = source.config
-    if command := config.get("command"):
+    return str(tool.binding.get("server") or "") or address_of(source)
+
+
+def address_of(source: Source) -> str:
+    if command := source.config.get("command"):
         return f"this machine, where the command `{command[0]}` runs"
-    return str(tool.binding.get("server") or config.get("base_url") or shown(str(config.get("location", ""))))
+    return str(source.config.get("base_url") or shown(str(source.config.get("location", ""))))
 
 
 def opened_by(arguments: dict[str, Any]) -> str:

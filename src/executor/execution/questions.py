@@ -12,6 +12,7 @@ from executor.errors import ToolError
 from executor.execution import failures
 from executor.execution.door import Admission, Door, parse_arguments
 from executor.execution.failures import AnswerLost
+from executor.execution.notices import notices_of
 from executor.execution.prompt import ask
 from executor.model.execution import Call, Execution
 from executor.model.ids import now_ms
@@ -112,7 +113,8 @@ class Questions:
             question = replace(question, prompt={**question.prompt, "credential": missing.view()})
         elif kind == "approval":
             decided = await self._door.decide(self._execution, tool, parse_arguments(call.arguments))
-            question = replace(question, prompt={**question.prompt, "policyId": decided.policy_id})
+            more = {"policyId": decided.policy_id, **await notices_of(self._door, self._execution, call, tool)}
+            question = replace(question, prompt={**question.prompt, **more})
         self.asked[call.seq] = question
         return question
 

@@ -36,7 +36,8 @@ class SourceRequest:
     operator asks: then the origins of `location`, `spec_url` and `base_url` may be on a private network. `by_code` says
     that submitted code asked and the operator has approved what was shown of it: nothing else is opened. `opened` says
     that this was done (see `grants`): an address found later opens nothing. `consent` is true when a human saw what is
-    going to be run (a command, a module to import) and agreed.
+    going to be run (a command, a module to import) and agreed. `inherit_rules` is true when an administrator agreed
+    that the rules which allow calls in its namespace hold for it too.
 
     When a source is read again, `again` is true, `origins` are the ones granted to it when it was added (see `reach`),
     `validators` are those of the last read, for a conditional request, and `names` are the names its tools have
@@ -62,6 +63,7 @@ class SourceRequest:
     by_code: bool = False
     opened: bool = False
     consent: bool = False
+    inherit_rules: bool = False
     again: bool = False
     origins: tuple[str, ...] = ()
     validators: dict[str, str] = field(default_factory=dict)

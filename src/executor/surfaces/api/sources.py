@@ -11,16 +11,24 @@ from starlette.responses import Response
 from executor.catalog.previewing import Preview
 from executor.errors import InvalidRequest, NotFound
 from executor.execution.orphans import deny_orphans
+from executor.policy.drafts import text
 from executor.sources.egress import check_headers
 from executor.sources.kind import Progress, SourceRequest
-from executor.storage import sources
+from executor.storage import policies, sources
 from executor.storage.sources import HOSTED
 from executor.surfaces import views
 from executor.surfaces.api.answers import PROBLEMS, answer
 from executor.surfaces.api.bodies import NewSource, SourceChange
-from executor.surfaces.api.context import EdgeRoute, context, needs
+from executor.surfaces.api.context import Context, EdgeRoute, context, needs
 from executor.surfaces.api.progress import wants_progress, with_progress
-from executor.surfaces.api.shapes.sources import PreviewView, ProbeView, RefreshedView, SourcePage, SourceView
+from executor.surfaces.api.shapes.sources import (
+    AddedView,
+    PreviewView,
+    ProbeView,
+    RefreshedView,
+    SourcePage,
+    SourceView,
+)
 
 router = APIRouter(prefix="/v1/sources", route_class=EdgeRoute, tags=["sources"], responses=PROBLEMS)
 SKIPPED = 100
@@ -34,7 +42,7 @@ async def listing(request: Request) -> Response:
     return answer({"items": [views.source_view(source, secrets=here.actor.may_decide) for source in found]})
 
 
-@router.post("", status_code=201, response_model=SourceView)
+@router.post("", status_code=201, response_model=AddedView)
 @needs("administer")
 async def add(request: Request, body: NewSource) -> Response:
     """Connect a source. With `Accept: text/event-stream`, the answer tells of the progress first."""
@@ -44,7 +52,7 @@ async def add(request: Request, body: NewSource) -> Response:
     async def work(progress: Progress) -> views.View:
         request = replace(wanted, progress=progress)
         added = await here.executor.catalog.add_source(here.workspace_id, request, by=here.actor)
-        return views.source_view(added, secrets=True)
+        return {**views.source_view(added, secrets=True), "rules": await covering(here, added.namespace, added.id)}
 
     if wants_progress(request):
         return with_progress(work)
@@ -67,7 +75,8 @@ async def preview(request: Request, body: NewSource) -> Response:
     wanted = wish(body)
 
     async def work(progress: Progress) -> views.View:
-        return preview_view(await here.executor.catalog.upkeep.preview(replace(wanted, progress=progress)))
+        found = await here.executor.catalog.upkeep.preview(replace(wanted, progress=progress))
+        return {**preview_view(found), "rules": await covering(here, found.namespace)}
 
     return with_progress(work) if wants_progress(request) else answer(await work(wanted.progress))
 
@@ -124,6 +133,16 @@ async def refresh(request: Request, source: str) -> Response:
     return with_progress(work) if wants_progress(request) else answer(await work(lambda text: None))
 
 
+async def covering(here: Context, namespace: str, source_id: str = "") -> list[views.View]:
+    """Rules that allow calls in a namespace, and whether they hold for the source that has it."""
+    rules = await here.executor.database.read(lambda c: policies.in_force(c, here.workspace_id))
+    return [
+        {"id": one.id, "text": text(one), "holds": bool(source_id) and source_id not in one.excluded}
+        for one in rules
+        if policies.names_namespace(one, namespace)
+    ]
+
+
 def preview_view(preview: Preview) -> views.View:
     return {
         "name": preview.name,
@@ -147,6 +166,7 @@ def wish(body: NewSource) -> SourceRequest:
         document=None if body.document is None else body.document.encode(),
         command=tuple(body.command),
         consent=body.consent,
+        inherit_rules=body.inherit_rules,
         namespace=body.namespace,
         name=body.name,
         base_url=body.base_url,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from executor.surfaces.api.shapes.base import Effect, Shape
 
 
@@ -35,8 +37,19 @@ class OfferedTool(Shape):
     effect: Effect
 
 
+class CoveringRule(Shape):
+    """A rule that allows calls in the namespace of a source. One that was there first holds for it only by consent."""
+
+    id: str
+    text: str
+    holds: bool
+
+
 class PreviewView(Shape):
-    """What a source would offer: the first `tools` of `toolCount`; `note` says why there are none yet."""
+    """What a source would offer: the first `tools` of `toolCount`; `note` says why there are none yet.
+
+    `rules` are those that would cover it.
+    """
 
     name: str
     namespace: str
@@ -44,6 +57,7 @@ class PreviewView(Shape):
     tools: list[OfferedTool]
     skipped: list[Skipped]
     note: str | None
+    rules: list[CoveringRule] = Field(default_factory=list)
 
 
 class TemplateView(Shape):
@@ -79,6 +93,12 @@ class SourceView(Shape):
     skipped: list[Skipped]
     created_at: str
     refreshed_at: str
+
+
+class AddedView(SourceView):
+    """`rules` are those that were there and cover its namespace."""
+
+    rules: list[CoveringRule] = Field(default_factory=list)
 
 
 class RefreshedView(SourceView):
