@@ -88,7 +88,7 @@ class Daemon:
         return asyncio.run_coroutine_threadsafe(await_it(), self.loop).result(60)
 
 
-def wait_for(condition: Callable[[], Any], seconds: float = 30.0) -> Any:
+def wait_for(condition: Callable[[], Any], seconds: float = 120.0) -> Any:
     """The first true value of `condition`."""
     deadline = time.monotonic() + seconds
     while not (value := condition()):
@@ -108,7 +108,7 @@ def running_daemon(directory: Path, **changes: Any) -> Iterator[Daemon]:
     started: list[Any] = []
     thread = threading.Thread(target=_serve, args=(settings, listener, started), daemon=True)
     thread.start()
-    wait_for(lambda: started, 60)
+    wait_for(lambda: started)
     outcome = started[0]
     if isinstance(outcome, BaseException):
         raise outcome

@@ -112,7 +112,7 @@ async def test_a_kind_that_notices_a_change_has_the_source_read_again(house: Hou
     serve(house, {**LIST, **SHOP}, **parts())
     for _ in range(5):
         house.catalog.upkeep.source_changed(source.id)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while await house.catalog.tool(house.workspace, "things.shops.listShops") is None:
             pass
     reads = [got for got in house.upstream.requests if got.target == "/openapi.json"]

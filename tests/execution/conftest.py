@@ -103,7 +103,7 @@ def value(outcome: Outcome) -> Any:
     return orjson.loads(outcome.execution.result or "null")
 
 
-async def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 120.0) -> None:
     """Wait on a condition, never on a guess."""
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110 - the condition lives in another process or thread

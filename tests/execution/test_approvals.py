@@ -239,7 +239,7 @@ async def test_parallel_approvals_can_be_settled_in_any_order(house: House) -> N
 async def test_a_run_with_work_left_takes_a_decision_without_parking(house: House) -> None:
     agent = house.executor.tenancy.agent
     code = """
-        const slow = tools.ledger.slow.wait({ms: 700});
+        const slow = tools.ledger.slow.wait({ms: 6000});
         const entry = await tools.ledger.entries.addEntry({key: "a"});
         const after = await tools.ledger.entries.listEntries({key: "early"});
         await slow;
@@ -247,7 +247,7 @@ async def test_a_run_with_work_left_takes_a_decision_without_parking(house: Hous
     """
     execution = await house.executor.engine.submit(agent, code)
     pending: list[Interaction] = []
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         while not pending:
             pending = await house.executor.database.read(
                 lambda c: interactions.page(c, agent.workspace_id, status="pending")

@@ -124,7 +124,7 @@ async def test_a_tampered_artifact_does_not_replay(house: House) -> None:
 
 async def test_a_run_that_lost_its_epoch_keeps_nothing(house: House) -> None:
     agent = house.executor.tenancy.agent
-    execution = await house.executor.engine.submit(agent, f"await tools.ledger.slow.wait({{ms: 300}}); return {ROWS}")
+    execution = await house.executor.engine.submit(agent, f"await tools.ledger.slow.wait({{ms: 3000}}); return {ROWS}")
     await house.executor.database.write(lambda c: executions.claim(c, execution.id))
     run = house.executor.engine._dispatch.runs[execution.id]
     await run.done.wait()

@@ -250,7 +250,7 @@ async def test_a_run_fenced_off_by_another_owner_writes_nothing_more(reopen: Reo
     house = await reopen()
     await house.policy("ledger.**", "allow")
     agent = house.executor.tenancy.agent
-    code = 'await tools.ledger.slow.wait({ms: 300}); await tools.ledger.entries.addEntry({key: "late"})'
+    code = 'await tools.ledger.slow.wait({ms: 3000}); await tools.ledger.entries.addEntry({key: "late"})'
     execution = await house.executor.engine.submit(agent, code)
     await house.executor.database.write(lambda c: executions.claim(c, execution.id))
     await until(lambda: house.executor.engine.live == 0)

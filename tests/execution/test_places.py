@@ -19,7 +19,7 @@ def settings(settings: Settings) -> Settings:
 
 async def test_executions_that_wait_for_a_timer_do_not_keep_others_out(house: House) -> None:
     agent = house.executor.tenancy.agent
-    sleeper = "await new Promise((resolve) => setTimeout(resolve, 2500)); return %d"
+    sleeper = "await new Promise((resolve) => setTimeout(resolve, 8000)); return %d"
     sleepers = [await house.executor.engine.submit(agent, sleeper % n) for n in range(6)]
     for _ in range(3):
         assert value(await house.run("return 1 + 1")) == 2

@@ -14,15 +14,16 @@ from tests.runtime.driving import CLOCK, Failed, drive, failure_of, first_step, 
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
+# None of these needs more memory as it goes on: otherwise the limit that is met first would depend on the machine.
 ENDLESS = {
     "a loop": "while (true) {}",
     "a loop that catches everything": "for (;;) { try { for (;;) {} } catch {} }",
     "a loop in finally": "try { for (;;) {} } finally { for (;;) {} }",
     "regular expression backtracking": 'return /^(a+)+$/.test("a".repeat(40) + "b")',
-    "promises without end": "const f = () => Promise.resolve().then(f); await f()",
+    "promises without end": "const f = () => { Promise.resolve().then(f) }; f(); await new Promise(() => {})",
     "awaiting without end": "for (;;) await null",
     "a clock that is asked for ever": "while (Date.now() >= 0) new Date().getHours()",
-    "sorting": "const a = Array.from({length: 1e6}, (_, i) => i); for (;;) a.sort(() => Math.random() - 0.5)",
+    "sorting": "const a = Array.from({length: 1e4}, (_, i) => i); for (;;) a.sort(() => Math.random() - 0.5)",
     "a big number": "let n = 3n; for (;;) { n *= n; if (n.toString().length > 1e5) n = 3n }",
     "a getter in the result": "return { get a() { for (;;); } }",
     "toJSON in an argument": "await tools.a.b({ toJSON() { for (;;); } })",

@@ -28,7 +28,7 @@ from tests.runtime.driving import CLOCK, failure_of, program, value_of
 
 
 async def eventually(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while not condition():  # noqa: ASYNC110 - what is waited for happens in another process
             await asyncio.sleep(0.01)
 
@@ -128,7 +128,7 @@ async def test_open_waits_for_a_free_place(own: TypeScriptRuntime) -> None:
     await asyncio.sleep(0)
     assert not fifth.done()
     await held.pop().close()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         await (await fifth).close()
     for sandbox in held:
         await sandbox.close()
@@ -143,7 +143,7 @@ async def test_giving_up_waiting_loses_no_place(own: TypeScriptRuntime) -> None:
     await asyncio.gather(*waiting, return_exceptions=True)
     for sandbox in held:
         await sandbox.close()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         for sandbox in [await own.open() for _ in range(4)]:
             await sandbox.close()
 

@@ -45,7 +45,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Names]:
 
 @pytest.fixture
 def kind(egress: Egress) -> OpenApi:
-    return OpenApi(egress, load_seconds=5.0, call_seconds=5.0)
+    return OpenApi(egress, load_seconds=60.0, call_seconds=60.0)
 
 
 def at(upstream: Upstream, host: str) -> str:

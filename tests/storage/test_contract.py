@@ -236,7 +236,7 @@ async def test_a_follower_gets_history_and_then_news_without_gap_or_repeat(datab
     await database.write(lambda c: events.append(c, ws, "test", {"n": 99}, "exec_other"))
     for n in range(3, 6):
         await database.write(lambda c, n=n: events.append(c, ws, "test", {"n": n}, "exec_1"))  # type: ignore[misc]
-    await asyncio.wait_for(follower, 10)
+    await asyncio.wait_for(follower, 120)
     assert seen == [0, 1, 2, 3, 4, 5]
 
 
@@ -249,4 +249,4 @@ async def test_a_closed_feed_ends_its_followers(database: Database, local: Tenan
     follower = asyncio.create_task(follow())
     await asyncio.sleep(0)
     feed.close()
-    assert await asyncio.wait_for(follower, 10) == 0
+    assert await asyncio.wait_for(follower, 120) == 0

@@ -55,7 +55,7 @@ class Daemon:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def start(self, seconds: float = 60.0) -> None:
+    def start(self, seconds: float = 120.0) -> None:
         command = [sys.executable, "-m", "executor", "up", "--foreground"]
         with self.log.open("ab") as output:
             self.process = subprocess.Popen(command, env=self.environ, stdout=output, stderr=output)

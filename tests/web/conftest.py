@@ -31,6 +31,9 @@ ARGUMENTS = (
 )
 Open = Callable[..., Any]
 
+# A busy machine is slow, and that is no failure: only what never comes is.
+sync_api.expect.set_options(timeout=60_000)
+
 
 @contextmanager
 def chromium(**options: Any) -> Iterator[Any]:
@@ -69,7 +72,7 @@ def visit(browser: Any, daemon: Daemon, also_asked: tuple[str, ...]) -> Iterator
         context = within or browser.new_context(base_url=daemon.url, **options)
         if within is None:
             contexts.append(context)
-            context.set_default_timeout(15_000)
+            context.set_default_timeout(60_000)
             if signed_in:
                 sign_in(context, daemon)
         page = watched(context.new_page(), (daemon.url, *also_asked), complaints)
@@ -138,7 +141,7 @@ class Audience:
 
     def _enter(self, place: str) -> Any:
         context = self._browser.new_context(base_url=self._daemon.url)
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(60_000)
         if place != "outside":
             sign_in(context, self._daemon)
         if place == "empty":

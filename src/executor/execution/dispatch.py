@@ -17,6 +17,7 @@ from executor.execution.journal import INLINE_BYTES, Journal
 from executor.execution.places import Places
 from executor.execution.run import Run
 from executor.model.execution import Execution, Failure
+from executor.model.fairness import CURRENT, Party
 from executor.model.ids import new_id
 from executor.runtime.runtimes import Runtimes
 from executor.storage import events, executions
@@ -113,6 +114,7 @@ class LocalDispatch:
     async def _supervise(self, run: Run) -> None:
         """The edge of a run: whatever goes wrong in it ends that execution alone, or is tried again."""
         execution = run.execution
+        CURRENT.set(Party(execution.actor_id, execution.id))
         try:
             await run.drive()
         except StorageError as error:

@@ -31,6 +31,7 @@ from executor.execution.outcome import Outcome, ReplayReport, log_line
 from executor.execution.questions import NEEDS
 from executor.execution.replay import replay_journal
 from executor.execution.run import Run
+from executor.execution.submissions import Submission, Submitted
 from executor.model.execution import Call, Execution, Limits
 from executor.model.ids import new_id, now_ms
 from executor.model.interaction import Interaction, InteractionStatus, Scope
@@ -92,8 +93,8 @@ class Engine:
         limits: Limits | None = None,
         typecheck: Typecheck | None = None,
     ) -> Execution:
-        """Start it; durable when this returns. Language and runtime follow from each other, or are the default."""
-        run, journal = self._begin(actor, code, language, runtime, limits, typecheck)
+        """Start it; durable when this returns."""
+        run, journal = self._begin(actor, Submission(code, language, runtime, limits, typecheck))
         await journal.durable()
         return run.execution
 
@@ -108,13 +109,22 @@ class Engine:
         typecheck: Typecheck | None = None,
         seconds: float,
     ) -> Outcome:
-        """Submit and wait. The first write is on its way while the sandbox already runs; both end before this does."""
-        run, journal = self._begin(actor, code, language, runtime, limits, typecheck)
-        await wait_until(run.done, seconds)
-        if run.outcome is not None:
-            return run.outcome
-        await journal.durable()
-        return await self.outcome(actor, run.execution.id)
+        """Submit and wait."""
+        submitted = await self.begin(actor, Submission(code, language, runtime, limits, typecheck))
+        return await submitted.outcome(seconds)
+
+    async def begin(self, actor: Actor, submission: Submission) -> Submitted:
+        """Submit. The first write is on its way while the sandbox already runs; an outcome is told after both."""
+        run, journal = self._begin(actor, submission)
+
+        async def outcome(seconds: float) -> Outcome:
+            await wait_until(run.done, seconds)
+            if run.outcome is not None:
+                return run.outcome
+            await journal.durable()
+            return await self.outcome(actor, run.execution.id)
+
+        return Submitted(run.execution.id, outcome)
 
     async def wait(
         self, actor: Actor, execution_id: str, seconds: float, *, through_pause: bool = False, whole: bool = True
@@ -266,17 +276,9 @@ class Engine:
 
     # -- submissions ------------------------------------------------------------------------------------------------
 
-    def _begin(
-        self,
-        actor: Actor,
-        code: str,
-        language: str | None,
-        runtime: str | None,
-        limits: Limits | None,
-        typecheck: Typecheck | None,
-    ) -> tuple[Run, Journal]:
-        self._check_code(code)
-        language, runtime = self._dispatch.runtimes.choose(language, runtime)
+    def _begin(self, actor: Actor, submission: Submission) -> tuple[Run, Journal]:
+        self._check_code(submission.code)
+        language, runtime = self._dispatch.runtimes.choose(submission.language, submission.runtime)
         at = now_ms()
         execution = Execution(
             id=new_id("exec"),
@@ -284,16 +286,16 @@ class Engine:
             actor_id=actor.id,
             language=language,
             runtime=runtime,
-            code=code,
+            code=submission.code,
             status="running",
             seed=os.urandom(16),
             clock_ms=at,
-            limits=limits or self._limits,
+            limits=submission.limits or self._limits,
             created_at=at,
             updated_at=at,
             origin=actor.origin,
         )
-        check = self._checks.begin(execution, typecheck) if self._checks is not None else None
+        check = self._checks.begin(execution, submission.typecheck) if self._checks is not None else None
         return self._dispatch.begin(execution, check)
 
     def _check_code(self, code: str) -> None:

@@ -49,7 +49,7 @@ class Actor:
     """Who a request acts as. What it may do follows from the credential that was shown, never from its content.
 
     `via` and `credential_id` say what was shown, `address` from where, `door` by which protocol if not by `/v1`; the
-    audit keeps them.
+    audit keeps them. `expires_at` is when that credential ends by itself.
     """
 
     id: str
@@ -62,6 +62,7 @@ class Actor:
     credential_id: str = ""
     address: str = ""
     door: Literal["", "mcp"] = ""
+    expires_at: int | None = None
 
     def may(self, permission: Permission) -> bool:
         granted = self.permissions if self.permissions is not None else (OWNER if self.kind == "human" else AGENT)

@@ -16,6 +16,7 @@ from urllib.parse import urljoin
 from executor.errors import EgressRefused, SourceUnreachable
 from executor.sources.addresses import Target, is_private_host, parse, refusal, shown
 from executor.sources.reach import ANY, PUBLIC, Reach, reach_of
+from executor.sources.slots import QUEUE_SECONDS, HostSlots
 
 if TYPE_CHECKING:
     from executor.sources.transport import Transport
@@ -33,12 +34,13 @@ class Bounds:
     """`seconds` is for everything, redirects and body included; `size` counts bytes after decompression.
 
     With `stream_seconds`, an answer that is a stream of events or lines is read that long, or until `size`, and what
-    came by then is the answer.
+    came by then is the answer. `queue_seconds` is how long it may wait for its turn; `seconds` starts after that.
     """
 
     seconds: float = 60.0
     size: int = 10_000_000
     stream_seconds: float = 0.0
+    queue_seconds: float = QUEUE_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +68,37 @@ class Outgoing:
     body: bytes | None = None
 
 
+class Attempt:
+    """One request on its way. `sent` is true as soon as a byte of it may have left; `pause` stops its clock."""
+
+    def __init__(self, seconds: float) -> None:
+        self.sent = False
+        self.timeout = asyncio.timeout(seconds)
+        self._left = seconds
+
+    def pause(self) -> None:
+        if (ends := self.timeout.when()) is not None:
+            self._left = ends - asyncio.get_running_loop().time()
+            self.timeout.reschedule(None)
+
+    def go_on(self) -> None:
+        self.timeout.reschedule(asyncio.get_running_loop().time() + self._left)
+
+
 class Egress:
     """`allow_private` opens private networks for every source: a setting for closed installations."""
 
     def __init__(self, *, allow_private: bool = False, connect_seconds: float = 10.0) -> None:
         self.allow_private = allow_private
         self._connect_seconds = connect_seconds
+        self.slots = HostSlots()
         self._transport: Transport | None = None
 
     async def warm(self) -> Transport:
         """The HTTP library takes long to import, so it is not imported before it is needed, and then in a thread."""
         if self._transport is None:
             transport = await asyncio.to_thread(importlib.import_module, "executor.sources.transport")
-            self._transport = self._transport or transport.Transport(self._connect_seconds)
+            self._transport = self._transport or transport.Transport(self._connect_seconds, self.slots)
         return self._transport
 
     async def send(
@@ -87,15 +107,17 @@ class Egress:
         """Raises EgressRefused or SourceUnreachable; `details` tell the `reason` and if it may have been `sent`."""
         bounds = bounds or Bounds()
         check_headers(outgoing.headers)
+        attempt = Attempt(bounds.seconds)
         try:
-            async with asyncio.timeout(bounds.seconds):
-                return await self._follow(outgoing, origins, bounds)
+            async with attempt.timeout:
+                return await self._follow(outgoing, origins, bounds, attempt)
         except TimeoutError as error:
+            failed = "answer" if attempt.sent else "accept a connection"
             raise SourceUnreachable(
-                f"{shown(outgoing.url)} did not answer within {bounds.seconds:g} seconds",
+                f"{shown(outgoing.url)} did not {failed} within {bounds.seconds:g} seconds",
                 hint="check that the service is up, then try again",
                 reason="timeout",
-                sent=True,
+                sent=attempt.sent,
                 request={"method": outgoing.method, "url": shown(outgoing.url)},
             ) from error
         except (SourceUnreachable, EgressRefused) as error:
@@ -107,12 +129,12 @@ class Egress:
         if transport is not None:
             await transport.close()
 
-    async def _follow(self, outgoing: Outgoing, origins: frozenset[str], bounds: Bounds) -> Answer:
+    async def _follow(self, outgoing: Outgoing, origins: frozenset[str], bounds: Bounds, attempt: Attempt) -> Answer:
         visited = [outgoing.url]
         transport = self._transport or await self.warm()
         while True:
             target = parse(outgoing.url)
-            answer = await transport.send(outgoing, target, self.reach(target, origins), bounds)
+            answer = await transport.send(outgoing, target, self.reach(target, origins), bounds, attempt)
             location = answer.headers.get("Location")
             if answer.status not in REDIRECTS or location is None:
                 return answer

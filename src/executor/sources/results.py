@@ -28,6 +28,7 @@ HINTS = {
     422: "the service rejects these arguments; `details` names the fields",
     429: "too many requests: wait before the next one",
 }
+CODES = {"timeout": "upstream_timeout", "too_large": "result_too_large", "busy": "upstream_busy"}
 RETRYABLE = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
@@ -121,6 +122,6 @@ def transport_error(tool: Tool, error: SourceError) -> ToolError:
     if isinstance(error, EgressRefused):
         return ToolError("egress_refused", f"{tool.path}: {error.message}", hint=error.hint)
     assert isinstance(error, SourceUnreachable)  # noqa: S101 - the only other error of the client
-    code = {"timeout": "upstream_timeout", "too_large": "result_too_large"}.get(reason, "upstream_unreachable")
+    code = CODES.get(reason, "upstream_unreachable")
     retryable = safe and reason not in ("too_large", "redirects", "tls")
     return ToolError(code, f"{tool.path}: {error.message}", hint=hint, details={"sent": sent}, retryable=retryable)

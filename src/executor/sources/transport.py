@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from contextvars import ContextVar
 from typing import Any
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.connector import Connection
 from yarl import URL
 
 from executor import __version__
 from executor.errors import SourceUnreachable
 from executor.sources.addresses import Target, literal, moved, refusal, shown
-from executor.sources.egress import SAFE_METHODS, Answer, Bounds, Outgoing
+from executor.sources.egress import SAFE_METHODS, Answer, Attempt, Bounds, Outgoing
 from executor.sources.inflate import BrokenEncoding, Inflater
 from executor.sources.reach import ANY, PUBLIC, Reach
+from executor.sources.slots import HostSlots
 
 # Shorter than the five seconds after which common servers drop an idle connection: a write must not meet that moment.
 KEEP_ALIVE_SECONDS = 4.0
@@ -56,22 +59,41 @@ class GuardedResolver(AbstractResolver):
         await self._inner.close()
 
 
+ATTEMPT: ContextVar[Attempt] = ContextVar("executor_attempt")
+
+
+class Request(aiohttp.ClientRequest):
+    """Asked to send once there is a connection: whatever fails before that has not left."""
+
+    async def send(self, conn: Connection) -> aiohttp.ClientResponse:
+        ATTEMPT.get().sent = True
+        return await super().send(conn)
+
+
 class Transport:
-    def __init__(self, connect_seconds: float) -> None:
+    """Who gets a connection is decided by `slots`, so that the pools below need no bounds of their own."""
+
+    def __init__(self, connect_seconds: float, slots: HostSlots) -> None:
         self._connect_seconds = connect_seconds
+        self._slots = slots
         self._sessions: dict[Reach, aiohttp.ClientSession] = {}
 
-    async def send(self, outgoing: Outgoing, target: Target, reach: Reach, bounds: Bounds) -> Answer:
-        attempts = 2 if outgoing.method in SAFE_METHODS else 1
+    async def send(self, outgoing: Outgoing, target: Target, reach: Reach, bounds: Bounds, attempt: Attempt) -> Answer:
+        async with self._slots.hold(target.origin, attempt, bounds.queue_seconds):
+            return await self._try(outgoing, target, reach, bounds, attempt)
+
+    async def _try(self, outgoing: Outgoing, target: Target, reach: Reach, bounds: Bounds, attempt: Attempt) -> Answer:
+        tries = 2 if outgoing.method in SAFE_METHODS else 1
+        ATTEMPT.set(attempt)
         while True:
-            attempts -= 1
+            tries -= 1
             try:
                 return await self._exchange(outgoing, target, reach, bounds)
             except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
-                if attempts == 0 or isinstance(error, aiohttp.ClientConnectorError):
-                    raise unreachable(target, error) from error
+                if tries == 0 or isinstance(error, aiohttp.ClientConnectorError):
+                    raise unreachable(target, error, sent=attempt.sent) from error
             except (aiohttp.ClientError, BrokenEncoding, OSError) as error:
-                raise unreachable(target, error) from error
+                raise unreachable(target, error, sent=attempt.sent) from error
 
     async def _exchange(self, outgoing: Outgoing, target: Target, reach: Reach, bounds: Bounds) -> Answer:
         session = self._sessions.get(reach) or self._open_session(reach)
@@ -88,12 +110,12 @@ class Transport:
     def _open_session(self, reach: Reach) -> aiohttp.ClientSession:
         connector = aiohttp.TCPConnector(
             resolver=None if reach == ANY else GuardedResolver(reach),
-            limit=200,
-            limit_per_host=100,
+            limit=0,
             keepalive_timeout=KEEP_ALIVE_SECONDS,
         )
         session = aiohttp.ClientSession(
             connector=connector,
+            request_class=Request,
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"User-Agent": f"executor/{__version__}", "Accept-Encoding": "gzip, deflate"},
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._connect_seconds),
@@ -147,9 +169,8 @@ async def read_body(response: aiohttp.ClientResponse, limit: int) -> bytes:
     return inflater.finish()
 
 
-def unreachable(target: Target, error: Exception) -> SourceUnreachable:
+def unreachable(target: Target, error: Exception, *, sent: bool) -> SourceUnreachable:
     where = target.origin
-    sent = not isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         reason, message = "dns", f"the host {target.host} could not be found"
     elif isinstance(error, aiohttp.ClientSSLError):

@@ -70,7 +70,7 @@ class HostProcess:
         self.process.stderr.close()
 
 
-def wait_for(condition: Any, seconds: float = 60.0) -> Any:
+def wait_for(condition: Any, seconds: float = 120.0) -> Any:
     deadline = time.monotonic() + seconds
     while not (value := condition()):
         assert time.monotonic() < deadline, "the condition did not come true in time"

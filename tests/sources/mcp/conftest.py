@@ -126,7 +126,7 @@ def connect_within(tmp_path: Path, egress: Egress) -> Callable[..., Connecting]:
     return lambda **limits: Connecting(Mcp(egress, tmp_path, limits=Limits(**limits)))
 
 
-async def until(is_so: Callable[[], bool], seconds: float = 20.0) -> None:
+async def until(is_so: Callable[[], bool], seconds: float = 120.0) -> None:
     async with asyncio.timeout(seconds):
         while not is_so():  # noqa: ASYNC110 - what is waited for happens in other processes
             await asyncio.sleep(0.01)

@@ -19,7 +19,7 @@ from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json
 
 @pytest.fixture
 async def kind(egress: Egress) -> AsyncIterator[OpenApi]:
-    yield OpenApi(egress, load_seconds=2.0, call_seconds=1.0, answer_bytes=10_000)
+    yield OpenApi(egress, load_seconds=60.0, call_seconds=5.0, answer_bytes=10_000)
 
 
 THING = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}

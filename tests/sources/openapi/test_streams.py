@@ -22,7 +22,13 @@ EVENTS = {"200": {"description": "", "content": {"text/event-stream": {}}}}
 
 @pytest.fixture
 async def kind(egress: Egress) -> AsyncIterator[OpenApi]:
-    yield OpenApi(egress, stream_seconds=0.3, answer_bytes=100_000)
+    yield OpenApi(egress, stream_seconds=60.0, answer_bytes=100_000)
+
+
+@pytest.fixture
+async def hasty(egress: Egress) -> AsyncIterator[OpenApi]:
+    """Reads a stream for a moment only."""
+    yield OpenApi(egress, stream_seconds=2.0, answer_bytes=100_000)
 
 
 async def answer_of(kind: OpenApi, upstream: Upstream, reply: Any, responses: Any = EVENTS) -> Any:
@@ -91,9 +97,9 @@ def endless() -> Iterator[Callable[[str, str], Any]]:
     ],
 )
 async def test_a_stream_without_end_gives_what_came_says_that_it_was_cut_and_how_to_go_on(
-    kind: OpenApi, upstream: Upstream, endless: Any, media_type: str, text: str, items: Any, advice: str
+    hasty: OpenApi, upstream: Upstream, endless: Any, media_type: str, text: str, items: Any, advice: str
 ) -> None:
-    found = await answer_of(kind, upstream, endless(media_type, text))
+    found = await answer_of(hasty, upstream, endless(media_type, text))
     assert (found["items"], found["complete"]) == (items, False)
     assert "bound" in found["more"] and advice in found["more"]
 

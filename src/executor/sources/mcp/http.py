@@ -10,6 +10,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import httpcore2
@@ -71,8 +72,6 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
                 f"{shown(str(request.url))} is not where this source was added",
                 hint="add the source again with that address, if it is the right one",
             )
-        if exchange is not None:
-            exchange.sent = True
         response = await self._send(request, exchange)
         try:
             self._check_redirect(request, response)
@@ -87,17 +86,16 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         url = httpcore2.URL(
             scheme=request.url.raw_scheme, host=request.url.raw_host, port=request.url.port, target=request.url.raw_path
         )
+        extensions = {**request.extensions, "trace": partial(note_progress, exchange)}
         core = httpcore2.Request(
-            request.method, url, headers=request.headers.raw, content=content, extensions=request.extensions
+            request.method, url, headers=request.headers.raw, content=content, extensions=extensions
         )
         try:
             answer = await self._pool.handle_async_request(core)
         except NOT_SENT as error:
-            if exchange is not None:
-                exchange.sent = False
             raise unreachable(self._origin, error, sent=False) from error
         except (httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError, OSError) as error:
-            raise unreachable(self._origin, error, sent=True) from error
+            raise unreachable(self._origin, error, sent=exchange is None or exchange.sent) from error
         assert not isinstance(answer.stream, bytes)  # noqa: S101 - tells the type
         stream = Body(answer.stream, self._origin, exchange, self._limit)
         return httpx2.Response(answer.status, headers=answer.headers, stream=stream, request=request)
@@ -231,6 +229,12 @@ class Body(httpx2.AsyncByteStream):
             async with asyncio.timeout(END_SECONDS):
                 while size < END_BYTES:
                     size += len(await anext(self._parts))
+
+
+async def note_progress(exchange: Exchange | None, event: str, _: dict[str, Any]) -> None:
+    """The pool says so when it has a connection and begins to write; until then nothing has left."""
+    if exchange is not None and event.endswith("send_request_headers.started"):
+        exchange.sent = True
 
 
 def open_client(

@@ -8,6 +8,7 @@ import json
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -269,7 +270,9 @@ class Mcp:
         task.add_done_callback(self._closing.discard)
 
     def _new_link(self, endpoint: Endpoint) -> Link:
-        return Link(endpoint, self._dial, self._limits.idle_seconds)
+        """Requests by HTTP share the connections with those of other sources; each command has a share of its own."""
+        hold = None if endpoint.command else partial(self._egress.slots.hold, parse(endpoint.url).origin)
+        return Link(endpoint, self._dial, self._limits.idle_seconds, hold)
 
     async def _dial(self, endpoint: Endpoint, on_changed: Callable[[], None]) -> Any:
         """The SDK takes a second to import, so it is imported in a thread when the first connection is made."""

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from executor.errors import SourceError, SourceUnreachable
 from executor.sources.mcp.endpoint import Endpoint
+from executor.sources.slots import COMMAND, Slots
 
 if TYPE_CHECKING:
     from executor.sources.mcp.connection import Connection
 
 Dial = Callable[[Endpoint, Callable[[], None]], Awaitable["Connection"]]
+Hold = Callable[[], AbstractAsyncContextManager[None]]
 
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 30.0
@@ -22,11 +26,15 @@ FINAL = frozenset({"auth", "timeout"})
 
 
 class Link:
-    """At most one connection takes new requests; one that was given up lives until its requests are answered."""
+    """`hold` is where a request waits for its turn.
 
-    def __init__(self, endpoint: Endpoint, dial: Dial, idle_seconds: float) -> None:
+    At most one connection takes new requests; one that was given up lives until its requests are answered.
+    """
+
+    def __init__(self, endpoint: Endpoint, dial: Dial, idle_seconds: float, hold: Hold | None = None) -> None:
         self.endpoint = endpoint
         self._dial = dial
+        self._hold = hold or partial(Slots(COMMAND).hold, endpoint.shown)
         self._watcher: Callable[[], None] | None = None
         self._has_changed = False
         self._idle_seconds = idle_seconds
@@ -39,6 +47,11 @@ class Link:
         self._last_error: SourceError | None = None
 
     async def request(self, method: str, params: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """In turn with the others on this line. `seconds` counts from then on."""
+        async with self._hold():
+            return await self._request(method, params, seconds)
+
+    async def _request(self, method: str, params: dict[str, Any], seconds: float) -> dict[str, Any]:
         """Sent a second time only if it certainly didn't reach the server the first time."""
         connection = await self.connected()
         try:

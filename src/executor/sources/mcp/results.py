@@ -10,6 +10,7 @@ import orjson
 from executor.errors import EgressRefused, SourceError, ToolError
 from executor.model.tool import Tool
 from executor.sources.mcp.endpoint import printable
+from executor.sources.results import CODES
 from executor.sources.vocabulary import plain
 
 MAX_SAID = 300
@@ -133,7 +134,7 @@ def transport_error(tool: Tool, error: SourceError) -> ToolError:
     if isinstance(error, EgressRefused):
         return ToolError("egress_refused", f"{tool.path}: {error.message}", hint=error.hint)
     reason, sent = error.details.get("reason", ""), bool(error.details.get("sent"))
-    codes = {"timeout": "upstream_timeout", "too_large": "result_too_large", "auth": "upstream_error"}
+    codes = {**CODES, "auth": "upstream_error"}
     details: dict[str, Any] = {"sent": sent}
     if "auth" in error.details:
         details["auth"] = error.details["auth"]

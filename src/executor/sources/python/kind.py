@@ -10,6 +10,11 @@ import importlib
 import inspect
 import re
 import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from contextvars import copy_context
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -18,15 +23,19 @@ from pydantic import ValidationError
 
 from executor.errors import DocumentInvalid, SourceUnreachable, ToolError
 from executor.model.credential import Credential
+from executor.model.fairness import CURRENT, Party
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
 from executor.sources.kind import Probe, SourceRequest
 from executor.sources.python.functions import arguments_model, build, namespace_from, result_adapter
 from executor.sources.python.given import GIVEN
 from executor.sources.registry import Surroundings
+from executor.sources.results import transport_error
+from executor.sources.slots import QUEUE_SECONDS, THREADS, Slots
 
 PREFIX = "python:"
 CALL_SECONDS = 60.0
+LATE = "let it do less at a time"
 _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*\Z", re.ASCII)
 
 
@@ -36,6 +45,8 @@ class PythonFunctions:
 
     def __init__(self, surroundings: Surroundings | None = None, *, call_seconds: float = CALL_SECONDS) -> None:
         self._call_seconds = call_seconds
+        self._slots = Slots(THREADS)
+        self._threads: ThreadPoolExecutor | None = None
 
     async def probe(self, request: SourceRequest) -> Probe | None:
         """Nothing is imported: even looking for a module runs the code of the package around it."""
@@ -81,17 +92,19 @@ class PythonFunctions:
             raise ToolError("unknown_tool", f"{module.__name__} has no function {name}", hint="refresh the source")
         given = converted(tool, name, function, arguments)
         GIVEN.set(credential)
+        party = CURRENT.get()
+        try:
+            await self._slots.acquire(party, tool.path, None, QUEUE_SECONDS)
+        except SourceUnreachable as error:
+            raise transport_error(tool, error) from error
+        under_way = self._start(party, function, given)
         try:
             async with asyncio.timeout(self._call_seconds):
-                result = await called(function, given)
+                result = await under_way
+                result = await result if inspect.isawaitable(result) else result
         except TimeoutError as error:
-            raise ToolError(
-                "upstream_timeout",
-                f"{tool.path} did not return within {self._call_seconds:g} seconds",
-                hint="let it do less at a time",
-                details={"sent": True},
-                retryable=tool.effect == "read",
-            ) from error
+            message = f"{tool.path} did not return within {self._call_seconds:g} seconds"
+            raise transport_error(tool, SourceUnreachable(message, hint=LATE, reason="timeout", sent=True)) from error
         except ToolError:
             raise
         except Exception as error:
@@ -99,15 +112,28 @@ class PythonFunctions:
             raise ToolError("upstream_error", f"{tool.path} raised {raised}", hint="act on its message") from error
         return await asyncio.to_thread(as_json, tool, function, result)
 
+    def _start(self, party: Party, function: Any, given: dict[str, Any]) -> asyncio.Future[Any]:
+        """The slot is free again when the function has returned, also when nobody waits for it any more."""
+        loop = asyncio.get_running_loop()
+        if inspect.iscoroutinefunction(function):
+            task = loop.create_task(function(**given))
+            task.add_done_callback(lambda _: self._slots.release(party))
+            return task
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(THREADS.total, thread_name_prefix="python-source")
+        running = self._threads.submit(copy_context().run, partial(function, **given))
+        running.add_done_callback(lambda _: call_if_open(loop, partial(self._slots.release, party)))
+        return asyncio.wrap_future(running)
+
     async def close(self) -> None:
-        """Nothing is held."""
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-async def called(function: Any, given: dict[str, Any]) -> Any:
-    if inspect.iscoroutinefunction(function):
-        return await function(**given)
-    result = await asyncio.to_thread(function, **given)
-    return await result if inspect.isawaitable(result) else result
+def call_if_open(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:
+    """From a thread that may outlive the loop."""
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(callback)
 
 
 def module_name(location: str) -> str:

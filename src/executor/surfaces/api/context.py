@@ -16,6 +16,7 @@ from executor.model.tenancy import Actor, Permission
 from executor.surfaces.api.guard import ACTOR
 from executor.surfaces.api.parameters import names_of, refuse_unknown
 from executor.surfaces.body import StrictRequest
+from executor.surfaces.open_requests import declare_needs
 from executor.surfaces.waiting import Held
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -79,6 +80,7 @@ class EdgeRoute(APIRoute):
         strict = self.include_in_schema
 
         async def handle(request: Request) -> Response:
+            declare_needs(any_of or ())
             if any_of is not None and not any(meets(request.scope[ACTOR], need) for need in any_of):
                 raise refusal(any_of, request.scope[ACTOR])
             if strict:

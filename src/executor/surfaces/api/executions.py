@@ -13,6 +13,7 @@ from starlette.responses import Response
 from executor.errors import Forbidden, InvalidRequest
 from executor.execution.engine import seen
 from executor.execution.outcome import Outcome, ReplayReport
+from executor.execution.submissions import Submission
 from executor.model.execution import Execution
 from executor.storage import artifacts, calls, events, executions, history, reach
 from executor.surfaces import views, waiting
@@ -36,16 +37,8 @@ async def execute(request: Request, body: NewExecution) -> Response:
     """Run code, and wait up to `wait` seconds for it to end or pause."""
     here = context(request)
     limits = None if body.timeout_ms is None else replace(here.executor.limits, wall_ms=body.timeout_ms)
-    run = here.executor.engine.run(
-        here.actor,
-        body.code,
-        language=body.language,
-        runtime=body.runtime,
-        limits=limits,
-        typecheck=body.typecheck,
-        seconds=body.wait,
-    )
-    outcome = await here.held.hold(run)
+    submission = Submission(body.code, body.language, body.runtime, limits, body.typecheck)
+    outcome, _ = await waiting.run(here.executor, here.held, here.actor, submission, body.wait)
     view = views.execution_view(outcome, here.executor.settings.address, whole=body.result == "whole")
     return answer(view, 201, {"Location": f"/v1/executions/{outcome.execution.id}"})
 
