@@ -11,6 +11,7 @@ from starlette.responses import Response
 from executor.catalog.previewing import Preview
 from executor.errors import InvalidRequest, NotFound
 from executor.execution.orphans import deny_orphans
+from executor.model.source import Source
 from executor.policy.drafts import text
 from executor.sources.egress import check_headers
 from executor.sources.kind import Progress, SourceRequest
@@ -52,7 +53,7 @@ async def add(request: Request, body: NewSource) -> Response:
     async def work(progress: Progress) -> views.View:
         request = replace(wanted, progress=progress)
         added = await here.executor.catalog.add_source(here.workspace_id, request, by=here.actor)
-        return {**views.source_view(added, secrets=True), "rules": await covering(here, added.namespace, added.id)}
+        return {**views.source_view(added, secrets=True), "rules": await covering(here, added)}
 
     if wants_progress(request):
         return with_progress(work)
@@ -75,8 +76,7 @@ async def preview(request: Request, body: NewSource) -> Response:
     wanted = wish(body)
 
     async def work(progress: Progress) -> views.View:
-        found = await here.executor.catalog.upkeep.preview(replace(wanted, progress=progress))
-        return {**preview_view(found), "rules": await covering(here, found.namespace)}
+        return preview_view(await here.executor.catalog.upkeep.preview(replace(wanted, progress=progress)))
 
     return with_progress(work) if wants_progress(request) else answer(await work(wanted.progress))
 
@@ -133,14 +133,10 @@ async def refresh(request: Request, source: str) -> Response:
     return with_progress(work) if wants_progress(request) else answer(await work(lambda text: None))
 
 
-async def covering(here: Context, namespace: str, source_id: str = "") -> list[views.View]:
-    """Rules that allow calls in a namespace, and whether they hold for the source that has it."""
-    rules = await here.executor.database.read(lambda c: policies.in_force(c, here.workspace_id))
-    return [
-        {"id": one.id, "text": text(one), "holds": bool(source_id) and source_id not in one.excluded}
-        for one in rules
-        if policies.names_namespace(one, namespace)
-    ]
+async def covering(here: Context, source: Source) -> list[views.View]:
+    """Rules that allow calls in the namespace of a source, and whether they hold for it."""
+    rules = await here.executor.database.read(lambda c: policies.covering(c, source))
+    return [{"id": one.id, "text": text(one), "holds": source.id not in one.excluded} for one in rules]
 
 
 def preview_view(preview: Preview) -> views.View:

@@ -46,10 +46,7 @@ class CoveringRule(Shape):
 
 
 class PreviewView(Shape):
-    """What a source would offer: the first `tools` of `toolCount`; `note` says why there are none yet.
-
-    `rules` are those that would cover it.
-    """
+    """What a source would offer: the first `tools` of `toolCount`; `note` says why there are none yet."""
 
     name: str
     namespace: str
@@ -57,7 +54,6 @@ class PreviewView(Shape):
     tools: list[OfferedTool]
     skipped: list[Skipped]
     note: str | None
-    rules: list[CoveringRule] = Field(default_factory=list)
 
 
 class TemplateView(Shape):
