@@ -51,7 +51,7 @@ async def draft_rule(
     if tool is None:
         raise NotFound(f"there is no tool {asked.binding.path} any more", hint="deny it, or approve it once")
     arguments = parse_arguments(call.arguments)
-    subject = await door.subject(asked.workspace_id, tool, asked.binding.actor_id, arguments)
+    subject = await door.subject(tool, asked.binding.actor_id, arguments)
     rules = await door.rules.of(asked.workspace_id)
     decided = decide(subject, rules.policies)
     asking = next((policy for policy in rules.policies if policy.id == decided.policy_id), None)

@@ -7,7 +7,9 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Literal
+from weakref import WeakValueDictionary
 
 from sqlalchemy.engine import Connection
 
@@ -19,11 +21,13 @@ from executor.errors import (
     Forbidden,
     InteractionExpired,
     InvalidRequest,
+    KeyReused,
     NotFound,
     StorageError,
 )
 from executor.execution import failures
 from executor.execution.always import Always, check_permitted, check_scope
+from executor.execution.authority import check_may_settle
 from executor.execution.checks import Checks, Typecheck
 from executor.execution.dispatch import LocalDispatch
 from executor.execution.journal import Journal, close_in, interaction_event
@@ -36,7 +40,7 @@ from executor.model.execution import Call, Execution, Limits
 from executor.model.ids import new_id, now_ms
 from executor.model.interaction import Interaction, InteractionStatus, Scope
 from executor.model.tenancy import Actor
-from executor.storage import artifacts, calls, events, executions, interactions, permits, policies
+from executor.storage import artifacts, calls, events, executions, interactions, permits, policies, submissions
 from executor.storage.database import Database
 
 SWEEP_SECONDS = 5.0
@@ -63,6 +67,7 @@ class Engine:
         self._max_code_bytes = max_code_bytes
         self._checks = checks
         self._decisions: dict[str, asyncio.Event] = {}
+        self._names: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
     @property
     def live(self) -> int:
@@ -115,7 +120,28 @@ class Engine:
 
     async def begin(self, actor: Actor, submission: Submission) -> Submitted:
         """Submit. The first write is on its way while the sandbox already runs; an outcome is told after both."""
-        run, journal = self._begin(actor, submission)
+        if not submission.key:
+            return self._started(actor, *self._begin(actor, submission))
+        name = (actor.id, submission.key)
+        async with self._names.setdefault(name, asyncio.Lock()):
+            found = await self._database.read(lambda c: submissions.find(c, *name))
+            if found is not None:
+                return self._known(actor, submission, *found)
+            run, journal = self._begin(actor, submission)
+            journal.name(submission.key, submission.digest)
+            await journal.durable()
+            return self._started(actor, run, journal)
+
+    def _known(self, actor: Actor, submission: Submission, execution_id: str, digest: str) -> Submitted:
+        if digest != submission.digest:
+            raise KeyReused(
+                f"the idempotency key {submission.key!r} was sent before with other code or options",
+                hint="use a new key for every submission",
+                executionId=execution_id,
+            )
+        return Submitted(execution_id, partial(self.wait, actor, execution_id), is_known=True)
+
+    def _started(self, actor: Actor, run: Run, journal: Journal) -> Submitted:
 
         async def outcome(seconds: float) -> Outcome:
             await wait_until(run.done, seconds)
@@ -218,6 +244,7 @@ class Engine:
             if asked is None:
                 raise NotFound(f"there is no interaction {interaction_id}", hint="see `executor approvals list`")
             check_open(asked)
+            check_may_settle(c, actor, asked, approves=decision == "approve")
             if asked.kind in NEEDS and decision == "approve":
                 raise InvalidRequest("a credential is given, not approved", hint="see `executor approvals show`")
             if result is not None and (asked.kind != "unknown_outcome" or decision != "approve"):

@@ -27,7 +27,7 @@ async def notices_of(door: Door, execution: Execution, call: Call, tool: Tool) -
         found = [text(rule) for rule in rules if names_namespace(rule, namespace)]
         more = [f"and {len(found) - MOST_RULES} more"] if len(found) > MOST_RULES else []
         return {"namespace": namespace, "rules": [*found[:MOST_RULES], *more]}
-    rule = outdated(await door.subject(execution.workspace_id, tool, execution.actor_id, arguments), rules)
+    rule = outdated(await door.subject(tool, execution.actor_id, arguments), rules)
     if rule is None or rule.made_for is None:
         return {}
     return {"changed": await _changed(door, execution.workspace_id, tool, rule, rule.made_for)}

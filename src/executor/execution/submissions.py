@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Coroutine
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
+from executor.errors import InvalidRequest
 from executor.execution.checks import Typecheck
 from executor.execution.outcome import Outcome
 from executor.model.digest import digest
 from executor.model.execution import Limits
+
+_KEY = re.compile(r"[!-~]{1,255}")
+
+
+def checked_key(key: object) -> str:
+    """As HTTP can carry it in a header."""
+    if not isinstance(key, str) or not _KEY.fullmatch(key):
+        raise InvalidRequest("an idempotency key has 1 to 255 visible ASCII characters", hint="use a random UUID")
+    return key
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +37,9 @@ class Submission:
 
     @property
     def digest(self) -> str:
-        """Of everything that says what runs."""
-        return digest({**asdict(self), "key": ""})
+        """Of everything that says what runs, and nothing that the settings decide."""
+        wall_ms = self.limits.wall_ms if self.limits else None
+        return digest([self.code, self.language, self.runtime, self.typecheck, wall_ms])
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from executor.identity.attempts import Attempts
 from executor.identity.minting import digest as digest
 from executor.identity.shown import Shown
 from executor.model.ids import now_ms
-from executor.model.tenancy import KEY, ROLES, Actor, Via
+from executor.model.tenancy import KEY, OWNER, ROLES, Actor, Via
 from executor.storage import browsers, keys, tenancy
 from executor.storage.database import Database
 from executor.storage.tenancy import Tenancy
@@ -45,7 +45,15 @@ class Callers:
 
     async def identify(self, shown: Shown) -> Actor:
         actor = await self._identify(shown)
-        return await self._placed(replace(actor, address=shown.address), shown.workspace)
+        return self._operating(await self._placed(replace(actor, address=shown.address), shown.workspace))
+
+    def _operating(self, actor: Actor) -> Actor:
+        """This installation's own account, in person, also operates the machine; nobody's role gives that."""
+        in_person = actor.kind == "human" and actor.via in ("operator_token", "browser")
+        if not in_person or actor.account_id != self._local.account.id:
+            return actor
+        held = OWNER if actor.permissions is None else actor.permissions
+        return replace(actor, permissions=held | {"operate"})
 
     async def confirm(self, shown: Shown) -> Actor:
         """Whom a credential that was good before stands for now. A failure is no try to guess one."""

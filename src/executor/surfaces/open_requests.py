@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.types import Message, Receive, Scope, Send
 
+from executor.daemon.protocol import ABORT, LOST
 from executor.errors import Busy, ExecutorError, Forbidden
 from executor.model.event import Announcement, Revocation
 from executor.model.ids import now_ms
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 CONFIRM_SECONDS = 15.0
 LONGEST_TIMER = 86_400.0
-ABORT = "executor.abort"  # in the state of a request: drops its connection
-LOST = "executor.lost"  # and what the server calls when the connection is lost
 # The request that the code which looks here works for. Tasks that it starts inherit it.
 CURRENT: ContextVar[OpenRequest | None] = ContextVar("open_request", default=None)
 

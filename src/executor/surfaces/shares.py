@@ -31,8 +31,9 @@ class Bounds:
     of_stranger: int
 
 
-STREAMS = Bounds("event streams", 2048, humans=256, strangers=128, of_human=256, of_program=16, of_stranger=4)
-WAITS = Bounds("waits", 8192, humans=512, strangers=512, of_human=1024, of_program=1024, of_stranger=8)
+# Together less than the connections that the daemon accepts, so that there is always a place for the next request.
+STREAMS = Bounds("event streams", 1536, humans=256, strangers=128, of_human=256, of_program=16, of_stranger=4)
+WAITS = Bounds("waits", 2048, humans=256, strangers=256, of_human=512, of_program=512, of_stranger=8)
 
 
 class Shares:

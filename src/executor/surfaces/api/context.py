@@ -10,6 +10,7 @@ from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
+from executor.catalog.indexes import Veil
 from executor.daemon.executor import Executor
 from executor.errors import Forbidden
 from executor.model.tenancy import Actor, Permission
@@ -33,6 +34,11 @@ class Context:
     @property
     def workspace_id(self) -> str:
         return self.actor.workspace_id
+
+
+async def veil_of(here: Context) -> Veil | None:
+    """What the actor must not see described; whoever administers the policies sees also what they deny."""
+    return None if here.actor.may("administer") else await here.executor.rules.veil(here.workspace_id, here.actor.id)
 
 
 def context(request: Request) -> Context:

@@ -27,8 +27,8 @@ class EngineGateway:
         self._executor = executor
         self._held = held
 
-    async def execute(self, code: str, language: str | None) -> View:
-        submission = Submission(code, language)
+    async def execute(self, code: str, language: str | None, key: str = "") -> View:
+        submission = Submission(code, language, key=key)
         outcome, _ = await run(self._executor, self._held, self._actor, submission, WAIT_SECONDS)
         return self._view(outcome)
 
