@@ -431,7 +431,7 @@ class Run:
     async def _finish(self, status: Status, *, result: str | None = None, failure: Failure | None = None) -> None:
         if failure is not None:
             await self._outwait(STOP_GRACE)
-            failure = failures.with_unknown(failure, self._sends.unanswered_writes())
+            failure = failures.with_unknown(failure, self._unknown_writes())
         if self._position.open or self._questions.asked:
             self.journal.close_open_calls()
         at = await self.journal.finish(status, result, failure, self._wall_ms())
@@ -439,6 +439,13 @@ class Run:
         self.execution = replace(self.execution, result=result, failure=failure, finished_at=at, artifact_id=kept)
         self._questions.asked.clear()
         self._tell(status)
+
+    def _unknown_writes(self) -> list[dict[str, Any]]:
+        """Those under way, and those whose answer was lost and about which nobody has decided."""
+        lost = [(call.seq, call.path) for call, why in self._unsettled if isinstance(why, AnswerLost)]
+        asked = [one for one in self._questions.asked.values() if one.kind == "unknown_outcome"]
+        lost += [(one.call_seq, one.binding.path) for one in asked]
+        return [*self._sends.unanswered_writes(), *({"seq": seq, "path": path} for seq, path in lost)]
 
     def _tell(self, status: Status) -> None:
         self.execution = replace(self.execution, status=status, updated_at=now_ms())
