@@ -13,11 +13,13 @@ ExecutorError
 │   ├── SourceUnreachable · DocumentInvalid · EgressRefused
 ├── StorageError              the database can't be used
 │   ├── DataDirectoryLocked · DataDirectoryUnusable · StorageFull · NewerDatabase
+│   ├── StorageDamaged · DatabaseMissing · DatabaseUnexpected
 ├── SecretUnavailable         a secret's value can't be had from its provider
 ├── OAuthFailed               a login at an authorization server did not come to its end
 ├── IssuerUnavailable         an authorization server that vouches for callers can't be asked
 ├── CredentialRequired        a call needs a credential, and only a human can give it
 ├── KeyReused                 an idempotency key that already names another submission
+├── QuotaExceeded             an anonymous agent has used up what it may use here
 ├── RateLimited               too many tries from one address; later
 ├── Busy                      a limit of the whole installation is reached; try again
 ├── Fenced                    another owner took the execution over (internal)
@@ -157,6 +159,22 @@ class NewerDatabase(StorageError):
     code = "newer_database"
 
 
+class StorageDamaged(StorageError):
+    code = "storage_damaged"
+
+
+class DatabaseMissing(StorageError):
+    """This installation had a database, and it is gone or empty."""
+
+    code = "database_missing"
+
+
+class DatabaseUnexpected(StorageError):
+    """The database is of another installation, or older than this one."""
+
+    code = "database_unexpected"
+
+
 class SecretUnavailable(ExecutorError):
     code = "secret_unavailable"
     status = 503
@@ -179,6 +197,11 @@ class KeyReused(ExecutorError):
 
     code = "idempotency_key_reused"
     status = 422
+
+
+class QuotaExceeded(ExecutorError):
+    code = "quota_exceeded"
+    status = 403
 
 
 class RateLimited(ExecutorError):

@@ -42,7 +42,7 @@ REASONS = {
         sources:rewrite sources:delete sources:by_id tools:show tools:names tools:_own tools:_delete
     """,
     UPKEEP: """
-        anonymous:count anonymous:unused browsers:forget_links connections:every_grant interactions:expired
+        anonymous:count anonymous:listing browsers:forget_links connections:every_grant interactions:expired
         oauth:insert_flow oauth:every_client oauth:every_flow sources:everywhere sources:hosted
         secrets:every_sealed tools:unseen
         secrets/rotation:keys_in_use

@@ -33,6 +33,7 @@ from executor.execution.dispatch import LocalDispatch
 from executor.execution.journal import Journal, close_in, interaction_event
 from executor.execution.outcome import Outcome, ReplayReport, log_line
 from executor.execution.questions import NEEDS
+from executor.execution.quotas import Quotas, narrowed
 from executor.execution.replay import replay_journal
 from executor.execution.run import Run
 from executor.execution.submissions import Submission, Submitted
@@ -45,6 +46,7 @@ from executor.storage.database import Database
 
 SWEEP_SECONDS = 5.0
 GLANCE_SECONDS = 0.02
+ABANDON_SECONDS = 5.0
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +62,9 @@ class Engine:
         limits: Limits,
         max_code_bytes: int,
         checks: Checks | None = None,
+        quotas: Quotas | None = None,
     ) -> None:
+        self._quotas = quotas
         self._database = database
         self._dispatch = dispatch
         self._limits = limits
@@ -99,7 +103,7 @@ class Engine:
         typecheck: Typecheck | None = None,
     ) -> Execution:
         """Start it; durable when this returns."""
-        run, journal = self._begin(actor, Submission(code, language, runtime, limits, typecheck))
+        run, journal = await self._admitted(actor, Submission(code, language, runtime, limits, typecheck))
         await journal.durable()
         return run.execution
 
@@ -121,16 +125,24 @@ class Engine:
     async def begin(self, actor: Actor, submission: Submission) -> Submitted:
         """Submit. The first write is on its way while the sandbox already runs; an outcome is told after both."""
         if not submission.key:
-            return self._started(actor, *self._begin(actor, submission))
+            return self._started(actor, *await self._admitted(actor, submission))
         name = (actor.id, submission.key)
         async with self._names.setdefault(name, asyncio.Lock()):
-            found = await self._database.read(lambda c: submissions.find(c, *name))
+            found = await self._database.read(lambda c: submissions.find(c, actor.workspace_id, *name))
             if found is not None:
                 return self._known(actor, submission, *found)
-            run, journal = self._begin(actor, submission)
+            run, journal = await self._admitted(actor, submission)
             journal.name(submission.key, submission.digest)
             await journal.durable()
             return self._started(actor, run, journal)
+
+    async def _admitted(self, actor: Actor, submission: Submission) -> tuple[Run, Journal]:
+        if actor.via != "anonymous" or self._quotas is None:
+            return self._begin(actor, submission)
+        await self._quotas.admit(actor)
+        begun = self._begin(actor, replace(submission, limits=narrowed(submission.limits or self._limits)))
+        self._quotas.note(actor.workspace_id, begun[0].execution.id)
+        return begun
 
     def _known(self, actor: Actor, submission: Submission, execution_id: str, digest: str) -> Submitted:
         if digest != submission.digest:
@@ -202,6 +214,14 @@ class Engine:
             run.abort()
         self._carry(execution_id, None)
         return cancelled
+
+    async def abandon(self, workspace_id: str) -> None:
+        """Let go of everything that runs in a workspace which is about to be removed."""
+        live = [run for run in self._dispatch.runs.values() if run.execution.workspace_id == workspace_id]
+        for run in live:
+            run.abort()
+        for run in live:
+            await wait_until(run.done, ABANDON_SECONDS)
 
     async def replay(self, actor: Actor, execution_id: str) -> ReplayReport:
         """Run an ended execution's code again from its journal alone; nothing is sent."""

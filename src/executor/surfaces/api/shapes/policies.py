@@ -92,6 +92,7 @@ class BeforeAndAfter(Shape):
 class SimulationView(Shape):
     decision: BeforeAndAfter | None
     judged: int
+    executions: int
     changed: list[ChangeView]
     next: str | None
 
