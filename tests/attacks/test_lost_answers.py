@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.api.serving import Daemon, running_daemon, wait_for
+from executor.execution.flood import ApprovalLimits
+from tests.api.serving import Daemon, running_daemon
 from tests.sources.graphql.service import Service
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving
 
@@ -231,19 +232,21 @@ def test_86_a_setting_gives_the_error_to_the_code(daemon: Daemon, fresh: Upset) 
         daemon.executor.door.lost_answers = "ask"
 
 
-def test_86_lost_answers_in_masses_do_not_flood_people(daemon: Daemon, fresh: Upset) -> None:
+def test_86_lost_answers_in_masses_do_not_flood_people(
+    daemon: Daemon, fresh: Upset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Defence: `Flood.admit` in `Questions.lose`."""
-    most = daemon.executor.settings.approval_limit_execution
+    monkeypatch.setattr(daemon.executor.door.flood, "_limits", ApprovalLimits(execution=2, actor=1_000))
     code = """
-        const made = Array.from({length: MANY}, () => tools.api.m.write({how: "drop"}));
+        const made = Array.from({length: 5}, () => tools.api.m.write({how: "drop"}));
         const told = await Promise.all(made.map((one) => one.then(() => "", (e) => e.code)));
         return told.filter((code) => code === "unknown_outcome").length;
     """
-    made = daemon.execute(code.replace("MANY", str(most + 10)), wait=0)
-    where = f"/v1/executions/{made['executionId']}"
-    view = wait_for(lambda: found if (found := daemon.get(where).json)["status"] == "paused" else None, 60)
-    assert len(view["interactions"]) == most
-    daemon.post(f"/v1/executions/{made['executionId']}/cancel")
+    view = daemon.execute(code, wait=30)
+    assert (view["status"], len(view["interactions"])) == ("paused", 2)
+    for asked in view["interactions"]:
+        daemon.post(f"/v1/interactions/{asked['id']}/deny")
+    assert daemon.post(f"/v1/executions/{view['executionId']}/resume", {"wait": 30}).json["result"] == 5
 
 
 def unused() -> int:
