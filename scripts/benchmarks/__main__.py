@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from benchmarks import (
+    backlog,
     checking,
     describe,
     direct,
@@ -38,8 +39,9 @@ CHECKING = "checking"
 LARGE = "large"
 SEARCH = "search"
 WEB = "web"
+BACKLOG = "backlog"
 # These are not taken of a subject alone.
-APART = (DIRECT, OVERHEAD, MCP, INDEX, DESCRIBE, LANGUAGES, LARGE, CHECKING, SEARCH, WEB)
+APART = (DIRECT, OVERHEAD, MCP, INDEX, DESCRIBE, LANGUAGES, LARGE, CHECKING, SEARCH, WEB, BACKLOG)
 
 
 def arguments() -> argparse.Namespace:
@@ -97,6 +99,10 @@ def run(options: argparse.Namespace, folder: Path) -> report.Results:
         return results
     with ExitStack() as stack:
         address = stack.enter_context(processes.listening([sys.executable, "-m", "benchmarks.upstream"]))
+        if BACKLOG in wanted:
+            collect(results, Ours.name, backlog.measure(folder / "backlog", address, quick=options.quick, say=say))
+        if set(wanted) <= {INDEX, DESCRIBE, CHECKING, SEARCH, WEB, BACKLOG}:
+            return results
         subjects = prepared(folder, with_peer=options.peer)
         for subject in subjects:
             stack.callback(subject.stop)
@@ -144,8 +150,9 @@ def main() -> None:
         print(json.dumps(report.as_json(results), indent=2))
     else:
         print(report.table(results, Ours.name, Peer.name if options.peer else None))
-        for aims in filter(None, (sources.aims(results, Ours.name), web.aims(results, Ours.name))):
-            print(f"\n{aims}")
+        remarks = sources.aims(results, Ours.name), web.aims(results, Ours.name), backlog.plot(results, Ours.name)
+        for remark in filter(None, remarks):
+            print(f"\n{remark}")
 
 
 if __name__ == "__main__":

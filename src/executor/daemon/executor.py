@@ -29,11 +29,11 @@ from executor.execution.rules import Rules
 from executor.identity.anonymous import Anonymous
 from executor.identity.callers import Callers
 from executor.model.execution import Limits
-from executor.model.ids import now_ms
+from executor.model.ids import continue_after, now_ms
 from executor.settings import Settings
 from executor.sources.egress import Egress
 from executor.sources.registry import Kinds
-from executor.storage import events, migrate, tenancy
+from executor.storage import events, executions, migrate, tenancy
 from executor.storage.database import Database, sqlite_path
 from executor.storage.notify import Feed
 from executor.storage.tenancy import Tenancy
@@ -124,6 +124,8 @@ class Executor:
         progress("opening the database")
         database = Database(await asyncio.to_thread(migrate.ready, path))
         try:
+            for found in await database.read(executions.newest_ids):
+                continue_after(found)
             executor = cls(settings, database, await database.write(tenancy.provision), sandboxes)
             await executor.secrets.finish_rotation()
             await executor.connections.statics.migrate()

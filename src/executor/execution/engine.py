@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 from sqlalchemy.engine import Connection
@@ -71,8 +72,7 @@ class Engine:
     async def start(self) -> int:
         """Take up what an earlier process left unfinished; how many there were."""
         left = await self._database.read(executions.unfinished)
-        for execution_id in left:
-            self._dispatch.spawn(self._dispatch.take_over(execution_id))
+        self._dispatch.take_over(left)
         self._dispatch.spawn(self._sweep_forever())
         return len(left)
 
@@ -93,9 +93,9 @@ class Engine:
         typecheck: Typecheck | None = None,
     ) -> Execution:
         """Start it; durable when this returns. Language and runtime follow from each other, or are the default."""
-        run, journal = self._begin(actor, code, language, runtime, limits, typecheck)
+        execution, _, journal = self._begin(actor, code, language, runtime, limits, typecheck)
         await journal.durable()
-        return run.execution
+        return execution
 
     async def run(
         self,
@@ -109,12 +109,15 @@ class Engine:
         seconds: float,
     ) -> Outcome:
         """Submit and wait. The first write is on its way while the sandbox already runs; both end before this does."""
-        run, journal = self._begin(actor, code, language, runtime, limits, typecheck)
+        execution, run, journal = self._begin(actor, code, language, runtime, limits, typecheck)
+        if run is None:
+            await journal.durable()
+            return await self.wait(actor, execution.id, seconds)
         await wait_until(run.done, seconds)
         if run.outcome is not None:
             return run.outcome
         await journal.durable()
-        return await self.outcome(actor, run.execution.id)
+        return await self.outcome(actor, execution.id)
 
     async def wait(
         self, actor: Actor, execution_id: str, seconds: float, *, through_pause: bool = False, whole: bool = True
@@ -134,6 +137,8 @@ class Engine:
                 return outcome
             if status == "paused":
                 await wait_until(self._decision(execution_id), min(left, GLANCE_SECONDS * 50))
+            elif waiting := self._dispatch.backlog.get(execution_id):
+                await wait_until(waiting.gone, left)
             elif execution_id not in self._dispatch.runs:
                 await asyncio.sleep(min(left, GLANCE_SECONDS))
 
@@ -162,8 +167,7 @@ class Engine:
             return executions.get(c, actor.workspace_id, execution_id) or execution
 
         cancelled = await self._database.write(job)
-        if run := self._dispatch.runs.get(execution_id):
-            run.abort()
+        self._dispatch.cancel(execution_id)
         self._carry(execution_id, None)
         return cancelled
 
@@ -274,7 +278,7 @@ class Engine:
         runtime: str | None,
         limits: Limits | None,
         typecheck: Typecheck | None,
-    ) -> tuple[Run, Journal]:
+    ) -> tuple[Execution, Run | None, Journal]:
         self._check_code(code)
         language, runtime = self._dispatch.runtimes.choose(language, runtime)
         at = now_ms()
@@ -293,8 +297,9 @@ class Engine:
             updated_at=at,
             origin=actor.origin,
         )
-        check = self._checks.begin(execution, typecheck) if self._checks is not None else None
-        return self._dispatch.begin(execution, check)
+        begin_check = partial(self._checks.begin, typecheck=typecheck) if self._checks is not None else None
+        run, journal = self._dispatch.begin(execution, begin_check)
+        return (run.execution if run else replace(execution, status="queued")), run, journal
 
     def _check_code(self, code: str) -> None:
         if not code.strip():

@@ -27,6 +27,11 @@ class Sends:
         """Under way, or answered and not yet taken."""
         return seq in self._under_way or any(call.seq == seq for call, _ in self.arrived)
 
+    @property
+    def has_calls(self) -> bool:
+        """Of tools, under way or answered; timers start again by themselves."""
+        return any(call.kind == "tool" for call, _ in (*self._under_way.values(), *self.arrived))
+
     def launch(self, call: Call, work: Coroutine[Any, Any, str]) -> None:
         self._under_way[call.seq] = call, asyncio.create_task(self._answer(call, work))
 
@@ -63,6 +68,8 @@ class Sends:
         self.arrive(call, outcome)
 
 
-async def sleep_until(due_ms: float) -> str:
-    await asyncio.sleep(max(0.0, (due_ms - now_ms()) / 1000))
+async def sleep(started_ms: int, wanted_ms: float) -> str:
+    """What is left of it, also after a restart. A clock that was set back in between does not make it longer."""
+    passed = max(0, now_ms() - started_ms)
+    await asyncio.sleep(max(0.0, (wanted_ms - passed) / 1000))
     return "null"
