@@ -255,6 +255,7 @@ class Run:
             self._record()
         await self._ask_for_credentials()
         await self.journal.durable()
+        self._sends.release_all()
         self._deliveries.clear()
         self._questions.asked.clear()
         self._answers = Answers(self.execution.clock_ms, self.execution.limits.result_bytes)
@@ -322,6 +323,7 @@ class Run:
         """One answer at a time, the sandbox drained in between; put on the wire together to save the waiting."""
         answers = [self._deliveries.popleft() for _ in range(len(self._deliveries))]
         steps = await asyncio.gather(*(sandbox.answer(answer) for answer in answers), return_exceptions=True)
+        self._sends.release(answer.seq for answer in answers)
         for step in steps:
             if self._end is not None:
                 return

@@ -49,7 +49,11 @@ class Turns:
     def take(self) -> Place | None:
         """A place on the worker with the most free ones."""
         worker = max(self._workers, key=lambda candidate: len(candidate.free), default=None)
-        return worker.free.pop() if worker is not None and worker.free else None
+        if worker is None or not worker.free:
+            return None
+        place = worker.free.pop()
+        worker.most_at_once = max(worker.most_at_once, len(worker.places) - len(worker.free))
+        return place
 
     async def wait(self, give_back: Callable[[Place], None], *, hog: bool) -> Place:
         future: Waiter = asyncio.get_running_loop().create_future()

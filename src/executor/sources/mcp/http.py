@@ -26,6 +26,7 @@ from executor.sources.mcp.challenge import challenge
 from executor.sources.mcp.endpoint import Endpoint
 from executor.sources.mcp.exchange import CURRENT, Exchange
 from executor.sources.reach import Reach
+from executor.sources.slots import Reserve
 
 KEEP_ALIVE_SECONDS = 4.0
 CONNECT_SECONDS = 10.0
@@ -181,11 +182,19 @@ class Body(httpx2.AsyncByteStream):
         self._origin = origin
         self._exchange = exchange
         self._limit = limit
+        self._size = 0
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        deadline = None if self._exchange is None else self._exchange.deadline + 1.0
+        reserve = Reserve(self._origin, self._exchange)
+        try:
+            async for part in self._read_parts(reserve):
+                yield part
+        finally:
+            reserve.close(self._size)
+
+    async def _read_parts(self, reserve: Reserve) -> AsyncIterator[bytes]:
         while True:
+            deadline = None if self._exchange is None else self._exchange.deadline + 1.0
             try:
                 async with asyncio.timeout_at(deadline):
                     part = await anext(self._parts)
@@ -195,9 +204,11 @@ class Body(httpx2.AsyncByteStream):
             except (httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError, OSError) as error:
                 self._mark_broken()
                 raise unreachable(self._origin, error, sent=True) from error
-            size += len(part)
-            if size > self._limit and self._exchange is not None:
+            self._size += len(part)
+            if self._size > self._limit and self._exchange is not None:
                 raise self._too_large(self._exchange)
+            if self._exchange is not None:
+                await reserve.fit(self._size, self._limit)
             yield part
 
     def _mark_broken(self) -> None:

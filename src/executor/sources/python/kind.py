@@ -10,8 +10,9 @@ import importlib
 import inspect
 import re
 import sys
+import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
@@ -46,7 +47,6 @@ class PythonFunctions:
     def __init__(self, surroundings: Surroundings | None = None, *, call_seconds: float = CALL_SECONDS) -> None:
         self._call_seconds = call_seconds
         self._slots = Slots(THREADS)
-        self._threads: ThreadPoolExecutor | None = None
 
     async def probe(self, request: SourceRequest) -> Probe | None:
         """Nothing is imported: even looking for a module runs the code of the package around it."""
@@ -119,15 +119,29 @@ class PythonFunctions:
             task = loop.create_task(function(**given))
             task.add_done_callback(lambda _: self._slots.release(party))
             return task
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(THREADS.total, thread_name_prefix="python-source")
-        running = self._threads.submit(copy_context().run, partial(function, **given))
+        running = in_thread(copy_context().run, partial(function, **given))
         running.add_done_callback(lambda _: call_if_open(loop, partial(self._slots.release, party)))
         return asyncio.wrap_future(running)
 
     async def close(self) -> None:
-        if self._threads is not None:
-            self._threads.shutdown(wait=False, cancel_futures=True)
+        """Nothing is held. A function that does not return is left alone: its thread keeps no process alive."""
+
+
+def in_thread(function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    """In a thread of its own that ends with the process: one of a pool would be waited for, however long it takes."""
+    running: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            result = function(*arguments)
+        except BaseException as error:  # noqa: BLE001 - handed to whoever waits for it
+            running.set_exception(error)
+        else:
+            running.set_result(result)
+
+    running.set_running_or_notify_cancel()
+    threading.Thread(target=run, name="python-source", daemon=True).start()
+    return running
 
 
 def call_if_open(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:
