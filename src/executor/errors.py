@@ -4,10 +4,11 @@ ExecutorError
 ├── InvalidRequest            what was asked makes no sense as it stands
 │   ├── EmptyCode · CodeTooLarge · UnknownRuntime · ConsentRequired
 ├── Unauthorized · Forbidden  who is asking
-│   └── InsufficientScope     a token of an authorization server that was not given enough
+│   ├── InsufficientScope     a token of an authorization server that was not given enough
+│   └── SeparationOfDuties    who asked for a call may not also approve it
 ├── NotFound                  no such thing in this workspace
 ├── Conflict                  it exists, but not in a state that allows this
-│   ├── AlreadySettled · InteractionExpired · NamespaceTaken
+│   ├── AlreadySettled · InteractionExpired · NamespaceTaken · SecretElsewhere
 ├── SourceError               a source could not be read
 │   ├── SourceUnreachable · DocumentInvalid · EgressRefused
 ├── StorageError              the database can't be used
@@ -16,6 +17,7 @@ ExecutorError
 ├── OAuthFailed               a login at an authorization server did not come to its end
 ├── IssuerUnavailable         an authorization server that vouches for callers can't be asked
 ├── CredentialRequired        a call needs a credential, and only a human can give it
+├── KeyReused                 an idempotency key that already names another submission
 ├── RateLimited               too many tries from one address; later
 ├── Busy                      a limit of the whole installation is reached; try again
 ├── Fenced                    another owner took the execution over (internal)
@@ -75,6 +77,12 @@ class Forbidden(ExecutorError):
     status = 403
 
 
+class SeparationOfDuties(Forbidden):
+    """The organization has another person approve what somebody, or their agent, asked for."""
+
+    code = "separation_of_duties"
+
+
 class InsufficientScope(Forbidden):
     """`scope`, among the details, says what a token needs."""
 
@@ -97,6 +105,12 @@ class AlreadySettled(Conflict):
 
 class InteractionExpired(Conflict):
     code = "interaction_expired"
+
+
+class SecretElsewhere(Conflict):
+    """A secret belongs to where it was first sent; an administrator allows another origin by name."""
+
+    code = "secret_origin"
 
 
 class NamespaceTaken(Conflict):
@@ -158,6 +172,13 @@ class OAuthFailed(ExecutorError):
 class IssuerUnavailable(ExecutorError):
     code = "issuer_unavailable"
     status = 503
+
+
+class KeyReused(ExecutorError):
+    """`executionId`, among the details, is what the key started."""
+
+    code = "idempotency_key_reused"
+    status = 422
 
 
 class RateLimited(ExecutorError):

@@ -13,6 +13,7 @@ from executor.surfaces.api.app import NOUNS, document
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "roles.md"
 BEGIN, END = "<!-- routes -->\n", "<!-- end of routes -->"
+OPERATOR = "operator"  # this installation's own account; no role gives what it needs
 RANKS: tuple[Role, ...] = ("viewer", "member", "admin", "owner")
 SCOPES = ("discover", "execute", "read")
 _ROW = re.compile(r"^\| `([A-Z]+) ([^`]+)` \| ([a-z ]+) \| ([a-z]+) \| ([a-z, `]+) \|", re.MULTILINE)
@@ -33,7 +34,9 @@ class Row:
         return self.least == "anyone"
 
     def admits(self, role: str) -> bool:
-        return self.is_public or RANKS.index(role) >= RANKS.index(self.least)  # type: ignore[arg-type]
+        if self.is_public or self.least == OPERATOR:
+            return self.is_public
+        return RANKS.index(role) >= RANKS.index(self.least)  # type: ignore[arg-type]
 
 
 def endpoints() -> dict[tuple[str, str], tuple[str, ...] | None]:
@@ -59,7 +62,7 @@ def _row(method: str, path: str, needs: tuple[str, ...] | None) -> Row:
     if needs is None:
         return Row(method, path, "anyone", True, frozenset(SCOPES))
     anybody, in_person = "credential" in needs, "human" in needs
-    held = [role for role in RANKS if anybody or in_person or ROLES[role] & set(needs)]
+    held = [role for role in RANKS if anybody or in_person or ROLES[role] & set(needs)] or [OPERATOR]
     agents = anybody or bool(AGENT & set(needs))
     return Row(method, path, held[0], agents, frozenset(SCOPES) if anybody else frozenset(KEY & set(needs)))
 

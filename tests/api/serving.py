@@ -19,6 +19,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from executor.daemon.executor import Executor
+from executor.daemon.listening import configuration
 from executor.identity.tokens import Tokens
 from executor.settings import Settings
 from executor.surfaces.front import Front
@@ -134,10 +135,7 @@ def _serve(settings: Settings, listener: socket.socket, started: list[Any]) -> N
             tokens = Tokens.load_or_create(settings.data_dir)
             front = Front(settings, tokens)
             await front.load(executor)
-            config = uvicorn.Config(
-                front, log_config=None, access_log=False, timeout_graceful_shutdown=2, lifespan="off"
-            )
-            server = uvicorn.Server(config)
+            server = uvicorn.Server(configuration(front))
             app = front.api.result()
             started.append((Daemon(executor, tokens, app, settings.port, asyncio.get_running_loop()), server))
             await server.serve(sockets=[listener])

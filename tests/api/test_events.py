@@ -6,6 +6,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +137,8 @@ def test_events_are_also_given_as_pages(daemon: Daemon) -> None:
 def test_too_many_streams_are_refused_and_closed_ones_make_room(
     daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "MAX_STREAMS", 1)
+    bounds = replace(daemon.app.state.streams.streams.bounds, all=1)
+    monkeypatch.setattr(daemon.app.state.streams.streams, "bounds", bounds)
     with stream(daemon, "/v1/events") as live:
         next(live.frames())
         refused = daemon.get("/v1/events", headers={"Accept": "text/event-stream"})
@@ -158,7 +160,7 @@ def test_a_reader_that_stops_reading_is_let_go(daemon: Daemon, monkeypatch: pyte
     first = daemon.get("/v1/events?limit=1000").json["items"][-1]["id"]
     for _ in range(9):
         daemon.execute("for (let i = 0; i < 100; i++) console.log('x'.repeat(9000))")
-    wait_for(lambda: daemon.app.state.streams.count == 0)
+    wait_for(lambda: daemon.app.state.streams.streams.count == 0)
     with socket.socket() as reader:
         reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         reader.connect(("127.0.0.1", daemon.port))
@@ -166,8 +168,8 @@ def test_a_reader_that_stops_reading_is_let_go(daemon: Daemon, monkeypatch: pyte
             f"GET /v1/events?after={first} HTTP/1.1\r\nHost: 127.0.0.1:{daemon.port}\r\n"
             f"Authorization: Bearer {daemon.tokens.operator}\r\nAccept: text/event-stream\r\n\r\n".encode()
         )
-        wait_for(lambda: daemon.app.state.streams.count == 1)
-        wait_for(lambda: daemon.app.state.streams.count == 0)
+        wait_for(lambda: daemon.app.state.streams.streams.count == 1)
+        wait_for(lambda: daemon.app.state.streams.streams.count == 0)
 
 
 def test_streams_end_when_the_daemon_stops(tmp_path: Path) -> None:
@@ -182,7 +184,7 @@ def test_streams_end_when_the_daemon_stops(tmp_path: Path) -> None:
 
         reader = threading.Thread(target=read)
         reader.start()
-        wait_for(lambda: daemon.app.state.streams.count == 1)
+        wait_for(lambda: daemon.app.state.streams.streams.count == 1)
     assert ended.wait(10)
     reader.join(10)
 
@@ -206,4 +208,5 @@ def test_waits_end_when_the_daemon_stops_and_the_execution_goes_on_later(tmp_pat
     for waiting in waits:
         waiting.join(10)
     assert (answers["get"].status, answers["get"].json["status"]) == (200, "running")
-    assert (answers["post"].status, answers["post"].json["code"]) == (503, "busy")
+    assert (answers["post"].status, answers["post"].json["status"]) == (201, "running")
+    assert answers["post"].json["executionId"].startswith("exec_")

@@ -147,6 +147,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("PATCH", "/v1/sources/{source}"): {"name": "mine"},
     ("POST", "/v1/policies/{policy_id}/move"): {"position": 0},
     ("POST", "/v1/secrets/{name}/rotate"): {"value": "another"},
+    ("POST", "/v1/secrets/{name}/origins"): {"origin": "https://api.example.com"},
     ("POST", "/v1/interactions/{interaction_id}/credential"): {"values": {"token": "x"}},
 }
 

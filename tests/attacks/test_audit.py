@@ -111,6 +111,38 @@ async def test_a_whole_record_written_anew_differs_from_a_head_that_was_kept(hou
     assert "noted" in report.problem
 
 
+WIPED = {
+    "everything": ["delete from events", "delete from chains"],
+    "the events alone": ["delete from events"],
+    "the events, and the note says so": ["delete from events", "update chains set event_id = 0, seal = ''"],
+    "an older copy": [
+        "delete from events where id > (select min(id) from events)",
+        "update chains set event_id = (select max(id) from events), seal = (select seal from events limit 1)",
+    ],
+}
+
+
+@pytest.mark.parametrize("how", WIPED)
+async def test_110_a_record_that_was_wiped_differs_from_a_head_that_was_kept(house: House, how: str) -> None:
+    """Defence: `chains._end` looks for the noted head also where nothing is left to look at."""
+    await house.run("return 1")
+    report = await whole(house)
+    workspace_id = house.executor.tenancy.workspace.id
+    await tampered(house, *WIPED[how])
+    found = await house.executor.database.read(lambda c: chains.verify(c, workspace_id, report.head))
+    assert found.problem != ""
+    if how == "everything":
+        assert "all events are missing" in found.problem and found.event_id == report.head[0]  # type: ignore[index]
+
+
+async def test_110_the_head_of_another_workspace_is_not_found_in_this_one(house: House) -> None:
+    await house.run("return 1")
+    stranger = (7, "a" * 64)
+    for workspace_id in (house.executor.tenancy.workspace.id, "ws_of_nobody"):
+        found = await house.executor.database.read(lambda c, w=workspace_id: chains.verify(c, w, stranger))
+        assert found.problem != ""
+
+
 async def test_the_chain_survives_jobs_that_are_rolled_back_and_many_writers_at_once(house: House) -> None:
     """Defence: `Heads.undo` and `Heads.forget` in `storage/database.py`."""
     database, workspace_id = house.executor.database, house.executor.tenancy.workspace.id

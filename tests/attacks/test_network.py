@@ -77,6 +77,18 @@ async def test_29_a_base_url_or_a_document_inside_the_network(house: House, upst
     assert upstream.connections == 0
 
 
+@pytest.mark.parametrize(
+    "host",
+    ["[fec0::1]", "[3fff::1]", "192.88.99.1", "[2002:c0a8:101::]", "[64:ff9b:1::1]", "[2606:4700::5efe:a00:1]",
+     "198.51.100.1", "[100::1]"],
+)  # fmt: skip
+async def test_93_a_network_that_is_not_the_internet_under_a_rare_address(house: House, host: str) -> None:
+    """Defence: `addresses.is_private` has one list of networks, and takes IPv6 outside 2000::/3 for private."""
+    with pytest.raises(ExecutorError) as caught:
+        await connect(house, "", location=f"http://{host}:9/openapi.json", document=None)
+    assert caught.value.code == "egress_refused"
+
+
 async def test_29_a_reference_or_a_redirect_inside_the_network(house: House, upstream: Upstream) -> None:
     """Defence: each hop and each `$ref` is sent by the same client, with the grant of the source alone."""
     with serving() as inside:

@@ -106,7 +106,9 @@ async def test_9_arguments_are_written_so_that_a_condition_does_not_see_them(hou
         ('{key: "a", amount: 5}', "completed"),
         ('{key: "a", amount: 101}', "paused"),
         ('{key: "a"}', "paused"),
-        ('{body: {key: "a", amount: 5}}', "paused"),
+        ('{body: {key: "a", amount: 5}}', "completed"),
+        ('{body: {key: "a", amount: 101}}', "paused"),
+        ('{body: {key: "a"}}', "paused"),
         ('{key: "a", amount: 5, body: {amount: 5000}}', "failed"),
         ('{key: "a", amount: "5"}', "failed"),
         ('{key: "a", amount: -0}', "completed"),
@@ -165,7 +167,9 @@ async def test_10_the_same_source_under_another_name_needs_a_human(house: House)
 
 async def test_11_a_server_says_that_its_tool_only_reads(house: House) -> None:
     """Defence: `effect_of` in `sources/mcp/tools.py`: what a server says of itself never makes a tool a read."""
-    request = SourceRequest(kind="mcp", command=(sys.executable, MCP, "stdio"), namespace="liar", consent=True)
+    request = SourceRequest(
+        kind="mcp", command=(sys.executable, MCP, "stdio"), namespace="liar", consent=True, by_operator=True
+    )
     await house.executor.catalog.add_source(house.executor.tenancy.workspace.id, request)
     for tool in ("peek", "add"):
         outcome = await house.run(

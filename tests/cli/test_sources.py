@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -147,10 +148,16 @@ def test_several_words_or_a_quoted_line_are_a_command_run_here(tmp_path: Path, m
             connecting.located(words, TEMPLATES)
 
 
-def test_headers_and_variables_are_taken_apart() -> None:
-    given = ["Authorization: Bearer a:b", "X-Empty-Is-Asked:x"]
-    assert connecting.headers(given) == {"Authorization": "Bearer a:b", "X-Empty-Is-Asked": "x"}
-    assert connecting.variables(["A=b=c", "TOKEN"]) == {"A": "b=c", "TOKEN": None}
+def test_headers_and_variables_are_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("Bearer a:b\nhidden\n"))
+    given = ["Authorization", "Accept: text/plain", "X-Api-Version:3"]
+    assert connecting.headers(given) == {
+        "Authorization": "Bearer a:b",
+        "Accept": "text/plain",
+        "X-Api-Version": "3",
+    }
+    found = connecting.variables(["A=b=c", "API_KEY", "EMPTY="], ["HANDED_ON"])
+    assert found == {"A": "b=c", "API_KEY": "hidden", "EMPTY": "", "HANDED_ON": None}
 
 
 def test_the_document_its_changes_and_its_dependents_are_shown(shared: Cli, upstream: Upstream, tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ async def connect(home: Home, source: Source, *placements: dict[str, str], **giv
 
 
 async def test_a_command_gets_it_in_its_environment_and_nowhere_else(home: Home) -> None:
-    source = await add(home, command=COMMAND, namespace="child", consent=True)
+    source = await add(home, command=COMMAND, namespace="child", consent=True, by_operator=True)
     before = value(await home.run("return await tools.child.key({})"))
     assert "key=none" in before
     await connect(home, source, {"in": "environment", "name": "API_KEY", "template": "{value}"})
@@ -51,7 +51,7 @@ async def test_a_command_gets_it_in_its_environment_and_nowhere_else(home: Home)
 
 async def test_another_command_under_the_same_source_gets_nothing(home: Home) -> None:
     """Pinned to the command line: a source whose command was changed is another place."""
-    source = await add(home, command=COMMAND, namespace="child", consent=True)
+    source = await add(home, command=COMMAND, namespace="child", consent=True, by_operator=True)
     await connect(home, source, {"in": "environment", "name": "API_KEY", "template": "{value}"})
     [made] = await home.executor.connections.of_source(source.id)
     credential = await home.executor.connections.credential(made)
@@ -62,7 +62,7 @@ async def test_another_command_under_the_same_source_gets_nothing(home: Home) ->
 
 
 async def test_sessions_are_not_shared_between_credentials(home: Home) -> None:
-    source = await add(home, command=COMMAND, namespace="child", consent=True)
+    source = await add(home, command=COMMAND, namespace="child", consent=True, by_operator=True)
     code = "return await tools.child.session({})"
     first = value(await home.run(code))
     await connect(home, source, {"in": "environment", "name": "API_KEY", "template": "{value}"})
@@ -127,7 +127,7 @@ async def test_a_python_function_is_given_it_for_its_call(
         "def size_of() -> int:\n    return len(credential().get('API_KEY', ''))\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    source = await add(home, location="python:keyed_module", namespace="keyed", consent=True)
+    source = await add(home, location="python:keyed_module", namespace="keyed", consent=True, by_operator=True)
     assert value(await home.run("return await tools.keyed.sizeOf({})")) == 0
     await connect(home, source, {"in": "environment", "name": "API_KEY", "template": "{value}"})
     assert value(await home.run("return await tools.keyed.sizeOf({})")) == len(CANARY)

@@ -117,7 +117,7 @@ async def test_a_source_that_changed_after_the_approval_is_asked_about_again(
 async def test_a_command_that_changed_after_the_approval_is_asked_about_again(
     house: House, changes: dict[str, Any]
 ) -> None:
-    request = SourceRequest(command=(sys.executable, HOSTILE, "calls"), consent=True, namespace="run")
+    request = SourceRequest(command=(sys.executable, HOSTILE, "calls"), consent=True, by_operator=True, namespace="run")
     await house.executor.catalog.add_source(house.executor.tenancy.workspace.id, request)
     outcome = await house.run("return await tools.run.work({})")
     [question] = outcome.interactions

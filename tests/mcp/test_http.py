@@ -53,11 +53,11 @@ async def test_an_agent_finds_a_tool_and_calls_it(daemon: Daemon, shop: list[Any
     assert listed.structured_content["result"] == shop
 
 
-async def test_a_string_result_is_plain_text_and_logs_follow(daemon: Daemon) -> None:
+async def test_a_string_result_is_json_and_logs_follow(daemon: Daemon) -> None:
     async with connected(daemon) as client:
         result = await client.call_tool("execute", {"code": "console.warn('careful'); return 'done'"})
         silent = await client.call_tool("execute", {"code": "const a = 1"})
-    assert text_of(result) == "done\n\nLogs:\n[warn] careful"
+    assert text_of(result) == '"done"\n\nLogs:\n[warn] careful'
     assert text_of(silent) == "Completed; the code returned nothing."
 
 
@@ -175,7 +175,7 @@ async def test_code_that_takes_longer_than_a_client_waits_is_answered_with_its_i
     assert early.structured_content["status"] == "running"
     assert not early.is_error
     assert f'resume with {{"executionId": "{early.structured_content["executionId"]}"}}' in text_of(early)
-    assert text_of(late) == "late"
+    assert text_of(late) == '"late"'
 
 
 async def test_a_client_that_hangs_up_does_not_end_its_execution(daemon: Daemon, shop: list[Any]) -> None:

@@ -33,7 +33,7 @@ async def test_five_megabytes_cost_few_tokens_and_stay_within_reach(daemon: Daem
         code = f'const {{value}} = await tools.executor.artifacts.read({{id: "{kept["id"]}"}})'
         assert code in text_of(result)
         again = await client.call_tool("execute", {"code": f"{code}; return value.at(-1).name"})
-        assert text_of(again) == "customer 30999"
+        assert text_of(again) == '"customer 30999"'
         resumed = await client.call_tool("resume", {"executionId": result.structured_content["executionId"]})
     assert resumed.structured_content == result.structured_content
 

@@ -28,7 +28,12 @@ ARGUMENTS = {
         ("/owner", "equals", "ACME", False),
         ("/owner", "equals", "acme ", False),
         ("/amount", "equals", 50.0, True),
-        ("/amount", "equals", "50", False),
+        ("/amount", "equals", "50", None),
+        ("/amount", "equals", "5", False),
+        ("/amount", "equals", [50], None),
+        ("/on", "equals", "true", None),
+        ("/amount", "one_of", ["x", "50"], None),
+        ("/amount", "one_of", ["50", 50], True),
         ("/on", "equals", 1, False),
         ("/on", "equals", True, True),
         ("/flags", "equals", [1], False),
@@ -93,3 +98,10 @@ def test_no_pattern_is_slow_whatever_the_text() -> None:
 def test_a_condition_that_makes_no_sense_is_refused(raw: dict[str, Any]) -> None:
     with pytest.raises(InvalidRequest, match="condition"):
         parse_condition(raw)
+
+
+@pytest.mark.parametrize("other", ["Owner", "OWNER", "\uff4fwner", "owne\u0052"])
+def test_a_name_that_is_there_twice_can_not_be_judged(other: str) -> None:
+    condition = Condition("/to/owner", "equals", "acme")
+    assert holds(condition, {"to": {"owner": "acme", other: "evil"}}) is None
+    assert holds(condition, {"to": {"owner": "acme", "owned": "evil"}}) is True

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,4 +34,30 @@ def test_a_tool_is_hidden_exactly_when_every_call_of_it_is_denied(rules: list[Po
     hidden = veil is not None and veil.hides(path)
     assert not hidden or always  # whatever some call may reach is found
     if all(not rule.conditions and not rule.actor_id for rule in rules):
+        assert hidden == always
+
+
+NARROW = st.builds(
+    lambda pattern, action, level, conditions, actor, source, effect: Policy(
+        "p", level, "o", 0, pattern, action, conditions, actor_id=actor, source_id=source, effect=effect
+    ),
+    st.sampled_from(["**", "a.**", "a.b", "*.b"]),
+    st.sampled_from(ACTIONS),
+    st.sampled_from(LEVELS),
+    st.sampled_from([(), (NEVER,)]),
+    st.sampled_from(["", "act_1", "act_2"]),
+    st.sampled_from(["", "src_a", "src_gone"]),
+    st.sampled_from(["", "read", "write"]),
+)
+
+
+@given(st.lists(NARROW, max_size=5), st.sampled_from(["a.b", "a.b.all", "b.b"]), st.sampled_from(["read", "write"]))
+def test_what_is_hidden_from_an_actor_is_what_is_denied_to_it(rules: list[Policy], path: str, effect: Any) -> None:
+    veil = visibility(rules, "act_1", {"src_a": "a", "src_b": "b"})
+    values: list[dict[str, Any]] = [{}, {"a": 1}, {"a": NEVER.value}]
+    calls = [Subject(path, effect, f"src_{path[0]}", "act_1", one) for one in values]
+    always = all(decide(one, rules).action == "deny" for one in calls)
+    hidden = veil is not None and veil.hides(path, effect)
+    assert not hidden or always
+    if all(not rule.conditions for rule in rules):
         assert hidden == always

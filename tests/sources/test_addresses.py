@@ -14,9 +14,14 @@ PRIVATE = [
     "0.0.0.0",  # noqa: S104 - an address to refuse
     "224.0.0.1", "255.255.255.255", "240.0.0.1", "192.0.2.1", "198.18.0.1", "::1", "::", "fe80::1", "fc00::1",
     "fd12::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:169.254.169.254", "64:ff9b::7f00:1",
-    "2002:7f00:1::", "2001:db8::1",
+    "2002:7f00:1::", "2001:db8::1", "fec0::1", "feff:ffff::1", "3fff::1", "3fff:fff:ffff::1", "192.88.99.1",
+    "198.51.100.7", "203.0.113.9", "198.19.255.255", "192.0.0.9", "64:ff9b:1::808:808", "64:ff9b::a00:1", "100::1",
+    "100:0:0:1::1", "2001:2::1", "2001:20::1", "2001:0:7f00:1::1", "2002:a00:1::1", "2002:808:808::1", "5f00::1",
+    "::8.8.8.8", "::ffff:0:10.0.0.1", "2606:4700::5efe:a00:1", "2606:4700::200:5efe:7f00:1", "4000::1", "1000::1",
+    "fe00::1", "239.255.255.250", "192.31.196.1", "192.52.193.1", "192.175.48.1", "2620:4f:8000::1",
 ]  # fmt: skip
-PUBLIC = ["8.8.8.8", "1.1.1.1", "93.184.216.34", "2606:4700:4700::1111", "::ffff:8.8.8.8"]
+PUBLIC = ["8.8.8.8", "1.1.1.1", "93.184.216.34", "2606:4700:4700::1111", "::ffff:8.8.8.8", "192.88.98.1",
+          "3ffe:ffff::1", "2003::1", "2a00:1450::1", "172.32.0.1", "100.128.0.1", "198.20.0.1"]  # fmt: skip
 
 
 @pytest.mark.parametrize("address", PRIVATE)
@@ -32,7 +37,8 @@ def test_public_addresses_are_not_private(address: str) -> None:
 @given(st.ip_addresses(v=4))
 def test_wrapping_an_address_into_ipv6_never_hides_that_it_is_private(address: ipaddress.IPv4Address) -> None:
     if is_private(address):
-        assert is_private(ipaddress.IPv6Address(f"::ffff:{address}"))
+        for wrapping in ("::ffff:{}", "64:ff9b::{}", "2606:4700::5efe:{}"):
+            assert is_private(ipaddress.IPv6Address(wrapping.format(address)))
 
 
 @pytest.mark.parametrize(

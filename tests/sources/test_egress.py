@@ -164,10 +164,24 @@ async def test_a_body_never_follows_a_redirect_to_another_origin(
     assert elsewhere.requests == []
 
 
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+@pytest.mark.parametrize(
+    "location", ["/end", "end", "//{host}/end", "/307/../end", "/307?to=evil", "/%33%30%37", "/3O7"]
+)
+async def test_a_body_never_follows_a_redirect_to_another_path(
+    egress: Egress, upstream: Upstream, status: int, location: str
+) -> None:
+    where = location.format(host=upstream.url.partition("://")[2])
+    upstream.routes |= {"/307": Reply(status, headers={"Location": where})}
+    with pytest.raises(EgressRefused, match="not followed"):
+        await egress.send(Outgoing("POST", upstream.url + "/307", {}, b"x"), origins=origins(upstream))
+    assert len(upstream.requests) == 1
+
+
 async def test_a_post_is_repeated_only_where_the_status_says_so(egress: Egress, upstream: Upstream) -> None:
-    upstream.routes |= {"/307": Reply(307, headers={"Location": "/end"}), "/end": as_json(1)}
+    upstream.routes |= {"/307": Reply(307, headers={"Location": "/307/"}), "/307/": as_json(1), "/end": as_json(1)}
     await egress.send(Outgoing("POST", upstream.url + "/307", {}, b"x"), origins=origins(upstream))
-    assert (upstream.requests[-1].method, upstream.requests[-1].body) == ("POST", b"x")
+    assert (upstream.requests[-1].target, upstream.requests[-1].body) == ("/307/", b"x")
     upstream.routes["/303"] = Reply(303, headers={"Location": "/end"})
     await egress.send(Outgoing("POST", upstream.url + "/303", {}, b"x"), origins=origins(upstream))
     assert (upstream.requests[-1].method, upstream.requests[-1].body) == ("GET", b"")

@@ -8,6 +8,7 @@ import pytest
 
 from executor.errors import ConsentRequired, DocumentInvalid, EgressRefused, InvalidRequest, SourceUnreachable
 from executor.sources import grants, probing
+from executor.sources.consent import check_consent
 from executor.sources.egress import Egress
 from executor.sources.kind import Probe, SourceRequest
 from executor.sources.registry import Kinds
@@ -81,9 +82,9 @@ async def test_a_prefix_or_a_command_names_the_kind() -> None:
 
 
 async def test_a_command_is_not_accepted_without_consent() -> None:
-    request = SourceRequest(command=("rm", "-rf", "x"))
+    request = SourceRequest(command=("rm", "-rf", "x"), by_operator=True)
     with pytest.raises(ConsentRequired) as caught:
-        probing.check_consent(Fake("mcp", True), request)  # type: ignore[arg-type]
+        check_consent(Fake("mcp", True), request)  # type: ignore[arg-type]
     assert caught.value.details["command"] == ["rm", "-rf", "x"]
 
 

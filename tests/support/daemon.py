@@ -83,8 +83,18 @@ class Daemon:
     def token(self, kind: str = "operator") -> str:
         return (self.data_dir / f"{kind}.token").read_text().strip()
 
-    def request(self, method: str, path: str, body: Any = None, *, token: str = "", timeout: float = 30.0) -> Any:
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        token: str = "",
+        timeout: float = 30.0,
+        key: str = "",
+    ) -> Any:
         headers = {"Authorization": f"Bearer {token or self.token()}", "Content-Type": "application/json"}
+        headers |= {"Idempotency-Key": key} if key else {}
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"{self.url}{path}", data, headers, method=method)
         try:

@@ -20,6 +20,7 @@ from executor.catalog.examples import Accepts
 from executor.catalog.indexes import Indexes, Veil
 from executor.catalog.language import LANGUAGES, Language
 from executor.catalog.nearest import nearest
+from executor.catalog.operations import Operations, read_operations
 from executor.catalog.references import reached, with_definitions
 from executor.catalog.shelf import Recent, Shelf
 from executor.catalog.signatures import COMPACT, FULL, signature
@@ -29,8 +30,10 @@ from executor.connections.connections import Connections
 from executor.errors import NotFound, ToolError
 from executor.model.credential import Credential
 from executor.model.source import Source
+from executor.model.tenancy import Actor
 from executor.model.tool import Effect, Tool
-from executor.sources.kind import Checks, Kind, Probe, Progress, SourceRequest, silent
+from executor.sources.egress import MayFollow
+from executor.sources.kind import Checks, Kind, Meaning, Means, Outlines, Probe, Progress, SourceRequest, silent
 from executor.sources.references import names_in
 from executor.sources.registry import Kinds
 from executor.storage import sources as source_rows
@@ -42,6 +45,7 @@ from executor.storage.tools import Head
 
 SIGNATURE_STEPS = 9
 MANY_TOOLS = 500
+JUDGED_REDIRECTS = frozenset({"openapi"})  # a redirect within it may be a call of another tool
 
 
 class Catalog:
@@ -102,6 +106,19 @@ class Catalog:
         if isinstance(kind, Checks):
             await kind.check(source, tool, arguments)
 
+    async def meaning(self, tool: Tool, arguments: dict[str, Any]) -> Meaning:
+        """What a call would do, however it is written. Raises ToolError."""
+        kind, source = await self._kind_of(tool)
+        return await kind.meaning(source, tool, arguments) if isinstance(kind, Means) else Meaning(arguments)
+
+    async def identity(self, tool: Tool, arguments: dict[str, Any]) -> Any:
+        """Equal for calls that would send the same. Raises ToolError."""
+        kind, source = await self._kind_of(tool)
+        return await kind.identity(source, tool, arguments) if isinstance(kind, Means) else [tool.path, arguments]
+
+    async def source_of(self, tool: Tool) -> Source:
+        return (await self._kind_of(tool))[1]
+
     async def invoke(
         self,
         tool: Tool,
@@ -110,11 +127,30 @@ class Catalog:
         idempotency_key: str,
         source: Source | None = None,
         credential: Credential | None = None,
+        may_follow: MayFollow | None = None,
     ) -> str:
         """`source` is the tool's own, as the caller has it (with the values of its config), if it has it."""
         kind, known = await self._kind_of(tool)
-        given = {} if credential is None else {"credential": credential}
+        given: dict[str, Any] = {} if credential is None else {"credential": credential}
+        if may_follow is not None and kind.name in JUDGED_REDIRECTS:
+            given["may_follow"] = may_follow
         return await kind.invoke(source or known, tool, arguments, idempotency_key, **given)
+
+    async def operations(self, source: Source) -> Operations:
+        """What its tools are calls of, for requests that lead elsewhere and for documents that hold several."""
+        shelf = self._shelf(source.workspace_id)
+        found = shelf.operations.get(source.id)
+        if found is None:
+            found = await self._database.read(lambda c: read_operations(tool_rows.bindings(c, source.id)))
+            shelf.operations.put(source.id, found)
+        return found
+
+    async def outline(self, tool: Tool, arguments: dict[str, Any], *, idempotency_key: str) -> str:
+        """The request that `invoke` would send with the same arguments, on one line; empty if the kind can't say."""
+        kind, source = await self._kind_of(tool)
+        if not tool.binding or not isinstance(kind, Outlines):
+            return ""
+        return await kind.outline(source, tool, arguments, idempotency_key)
 
     async def nearest(self, workspace_id: str, path: str, limit: int = 3, *, veil: Veil | None = None) -> list[str]:
         """Nothing that `veil` hides is named."""
@@ -152,11 +188,11 @@ class Catalog:
     ) -> dict[str, Any]:
         """Within `budget` tokens; what had no room is said, and can be asked for by `part` or `types`."""
         wish = Wish(language, budget, part, tuple(types), include_schemas)
-        shelf = self._shelf(workspace_id)
-        told = shelf.described.get((path, wish))
+        shelf, tool = self._shelf(workspace_id), await self.tool(workspace_id, path)
+        hidden = tool is not None and veil is not None and veil.hides(path, tool.effect)
+        told = None if hidden else shelf.described.get((path, wish))
         if told is None:
-            tool = await self.tool(workspace_id, path)
-            if tool is None:
+            if tool is None or hidden:
                 close = await self.nearest(workspace_id, path, veil=veil)
                 hint = f"nearest: {', '.join(close)}" if close else "find tools with tools.discover({query})"
                 raise NotFound(f"there is no tool {path[:200]!r}", hint=hint, nearest=close)
@@ -226,9 +262,11 @@ class Catalog:
             self._indexes.prepare(workspace_id)
         return source
 
-    async def refresh(self, workspace_id: str, id_or_namespace: str, progress: Progress = silent) -> Refreshed:
+    async def refresh(
+        self, workspace_id: str, id_or_namespace: str, progress: Progress = silent, *, by: Actor | None = None
+    ) -> Refreshed:
         """A source that can't be read keeps its tools and is marked `failing`; the error says why."""
-        return await self.upkeep.refresh(workspace_id, id_or_namespace, progress)
+        return await self.upkeep.refresh(workspace_id, id_or_namespace, progress, by=by)
 
     async def refresh_source(self, workspace_id: str, id_or_namespace: str) -> Source:
         return (await self.refresh(workspace_id, id_or_namespace)).source
@@ -236,10 +274,10 @@ class Catalog:
     async def remove_source(self, workspace_id: str, id_or_namespace: str, *, by: By = None) -> Source:
         return await self.upkeep.remove(workspace_id, id_or_namespace, by=by)
 
-    async def version(self, workspace_id: str, schema_digest: str) -> dict[str, Any]:
+    async def version(self, workspace_id: str, schema_digest: str, *, veil: Veil | None = None) -> dict[str, Any]:
         """A tool as it was when a call was made to it, whatever has become of it since."""
         found = await self._database.read(lambda c: past(c, workspace_id, schema_digest))
-        if found is None:
+        if found is None or (veil is not None and veil.hides(found["path"], found["effect"])):
             raise NotFound(
                 f"there is no version {schema_digest[:80]!r} of a tool", hint="a call's schemaDigest names one"
             )

@@ -200,7 +200,7 @@ async def unchanged(database: Database, source: Source) -> Refreshed:
 def names_of(c: Connection, source: Source) -> dict[str, str]:
     """The names in use, by operation, so that a changed document does not rename what it did not change."""
     cut = len(source.namespace) + 1
-    named = ((operation_of(binding), path[cut:]) for path, binding in tools.names(c, source.id))
+    named = ((operation_of(binding), path[cut:]) for path, _, binding in tools.bindings(c, source.id))
     return {operation: name for operation, name in named if operation}
 
 

@@ -30,12 +30,12 @@ TRIES = 5
 
 
 class Veil(Protocol):
-    """What someone must not see. Equal keys hide the same."""
+    """What someone must not see. Equal keys hide the same; without its effect, a tool may seem to be shown."""
 
     @property
     def key(self) -> Hashable: ...
 
-    def hides(self, path: str) -> bool: ...
+    def hides(self, path: str, effect: str = "") -> bool: ...
 
 
 class Shown:
@@ -53,8 +53,11 @@ class Shown:
 
             if len(self._masks) >= 8:
                 self._masks.clear()
-            paths = self.index.paths
-            self._masks[veil.key] = np.fromiter((not veil.hides(path) for path in paths), bool, len(paths))
+            from executor.catalog.search.segment import EFFECT, EFFECTS
+
+            paths, effects = self.index.paths, (self.index.flags & EFFECT).tolist()
+            seen = (not veil.hides(path, EFFECTS[one]) for path, one in zip(paths, effects, strict=True))
+            self._masks[veil.key] = np.fromiter(seen, bool, len(paths))
         return self._masks[veil.key]
 
 

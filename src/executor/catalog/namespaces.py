@@ -6,6 +6,7 @@ import re
 
 from executor.errors import InvalidRequest, NamespaceTaken
 from executor.sources.kind import RESERVED
+from executor.sources.names import poses_as_executor
 
 PATTERN = re.compile(r"[a-z][a-z0-9_]{0,62}\Z")
 
@@ -16,9 +17,18 @@ def check(namespace: str) -> None:
             f"{namespace[:80]!r} can't be a namespace",
             hint="use lower-case letters, digits and _, beginning with a letter, at most 63 characters",
         )
-    if namespace in RESERVED:
+    if namespace in RESERVED or poses_as_executor(namespace):
         raise NamespaceTaken(
             f"the namespace {namespace!r} is reserved for built-in tools", hint="choose another with --namespace"
+        )
+
+
+def check_name(name: str) -> None:
+    """A name for people. What Executor says of itself must not be what a source says of itself."""
+    if poses_as_executor(name):
+        raise InvalidRequest(
+            f"{name[:80]!r} can't be the name of a source: it reads like Executor's own",
+            hint="choose a name without `executor` in it",
         )
 
 

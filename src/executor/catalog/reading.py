@@ -7,12 +7,14 @@ from typing import Protocol, runtime_checkable
 
 import orjson
 
+from executor.catalog import namespaces
 from executor.connections.connections import Connections
 from executor.connections.statics import values_of
 from executor.errors import SourceError
 from executor.model.source import Loaded, Source
 from executor.secrets.redaction import redact
 from executor.sources.kind import Kind, SourceRequest
+from executor.sources.names import poses_as_executor
 
 
 @runtime_checkable
@@ -24,9 +26,10 @@ class Pending(Protocol):
 
 async def first(kind: Kind, request: SourceRequest) -> tuple[Loaded, str]:
     """What was read; or, of a source that wants a credential first, what is known without one and why."""
+    namespaces.check_name(request.name)
     request = redacting(request, values_of({"headers": request.headers}))
     try:
-        return await kind.load(request), ""
+        return own_named(await kind.load(request)), ""
     except SourceError as raised:
         error = redacted(raised, request)
         can_wait = error.details.get("reason") == "auth" and isinstance(kind, Pending) and not request.by_code
@@ -34,6 +37,11 @@ async def first(kind: Kind, request: SourceRequest) -> tuple[Loaded, str]:
         if loaded is None:
             raise error from raised
         return loaded, error.message
+
+
+def own_named(loaded: Loaded) -> Loaded:
+    """A document whose title poses as Executor is called by its namespace."""
+    return replace(loaded, name=loaded.namespace) if poses_as_executor(loaded.name) else loaded
 
 
 async def again(kind: Kind, source: Source, connections: Connections | None) -> SourceRequest:

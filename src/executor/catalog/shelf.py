@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from executor.catalog.declarations import Declared
 from executor.catalog.describing import Wish
+from executor.catalog.operations import Operations
 from executor.model.source import Source
 from executor.model.tool import Tool
 
@@ -40,3 +41,4 @@ class Shelf:
     sources: dict[str, Source] = field(default_factory=dict)
     declared: Recent[tuple[str, tuple[str, ...], tuple[str, ...]], Declared] = field(default_factory=lambda: Recent(64))
     described: Recent[tuple[str, Wish], dict[str, Any]] = field(default_factory=lambda: Recent(500))
+    operations: Recent[str, Operations] = field(default_factory=lambda: Recent(32))

@@ -8,15 +8,18 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
-from executor.catalog import changes, previewing
+from executor.catalog import changes, namespaces, previewing
 from executor.catalog.changes import Refreshed
 from executor.catalog.previewing import Preview
 from executor.connections.connections import Connections
 from executor.errors import Conflict, ExecutorError
+from executor.model.authority import require
 from executor.model.credential import Credential
 from executor.model.ids import now_ms
 from executor.model.source import Source
+from executor.model.tenancy import Actor
 from executor.sources import probing, templates
+from executor.sources.consent import check_consent
 from executor.sources.kind import Forgets, Kind, Probe, Progress, SourceRequest, silent
 from executor.sources.registry import Kinds
 from executor.storage import sources
@@ -53,7 +56,7 @@ class Upkeep:
         request = templates.applied(request)
         kind = await probing.with_kind(self._kinds, request)
         if kind.kind:
-            probing.check_consent(await self._kinds.get(kind.kind), kind)
+            check_consent(await self._kinds.get(kind.kind), kind)
         return await probing.probe(self._kinds, request)
 
     async def preview(self, request: SourceRequest) -> Preview:
@@ -72,16 +75,17 @@ class Upkeep:
         probing.check_shape(request)
         request = await probing.with_kind(self._kinds, templates.applied(request))
         if request.kind:
-            probing.check_consent(await self._kinds.get(request.kind), request)
+            check_consent(await self._kinds.get(request.kind), request)
         if workspace_id:
             await changes.check_namespace(self._database, workspace_id, request.namespace)
         request = await probing.resolve(self._kinds, request)
         kind = await self._kinds.get(request.kind)
-        probing.check_consent(kind, request)
+        check_consent(kind, request)
         return kind, request
 
     async def rename(self, workspace_id: str, id_or_namespace: str, name: str, *, by: By = None) -> Source:
         """Only its name for people: paths begin with the namespace, which stays."""
+        namespaces.check_name(name)
         source = await changes.present(self._database, workspace_id, id_or_namespace)
         async with self._locks.setdefault(source.id, asyncio.Lock()):
             renamed = replace(await changes.present(self._database, workspace_id, source.id), name=name)
@@ -89,9 +93,16 @@ class Upkeep:
             self._forget(renamed)
         return renamed
 
-    async def refresh(self, workspace_id: str, id_or_namespace: str, progress: Progress = silent) -> Refreshed:
-        """One at a time for each source, so that an older document never follows a newer one."""
+    async def refresh(
+        self, workspace_id: str, id_or_namespace: str, progress: Progress = silent, *, by: Actor | None = None
+    ) -> Refreshed:
+        """One at a time for each source, so that an older document never follows a newer one.
+
+        `by` is who asks for it, if anybody: code on this machine is run again for its operator alone.
+        """
         source = await changes.present(self._database, workspace_id, id_or_namespace)
+        if by is not None and runs_code(source):
+            require(by, "running a source's code again")
         async with self._locks.setdefault(source.id, asyncio.Lock()):
             source = await changes.present(self._database, workspace_id, source.id)
             kind = await self._kinds.get(source.kind)
@@ -173,6 +184,10 @@ class Upkeep:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def runs_code(source: Source) -> bool:
+    return bool(source.config.get("command")) or source.kind == "python"
 
 
 def is_readable(source: Source) -> bool:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from executor.catalog.catalog import Catalog
 from executor.catalog.declarations import Declared
+from executor.catalog.indexes import Veil
 from executor.catalog.shelf import Recent
 from executor.checking import completion
 from executor.checking.calls import Outline
@@ -37,7 +38,7 @@ from executor.model.tool import Tool
 ROOT = "tools"
 LARGE = 20_000  # characters; more is looked through beside the event loop
 OUTLINED = 200_000  # of more, no call is looked at: what is found is told without saying of which tool
-KEPT_VERDICTS, KEPT_FINDINGS = 1_000, 200
+KEPT_VERDICTS, KEPT_FINDINGS, KEPT_VISIBLE = 1_000, 200, 16
 MAX_TOOLS = 1_000_000
 FORGET_SECONDS = 30.0  # after which code that the checker failed on may be tried again
 SETTLED_SECONDS = 1.0
@@ -72,10 +73,10 @@ class Checker:
         self._finders: dict[str, Finder] = {"typescript": self.typescript, "python": self.python}
         self._revisions: dict[str, int] = {}
         self._names: dict[str, tuple[int, asyncio.Task[Names]]] = {}
-        self._visible: dict[str, tuple[Names, Hashable, Names]] = {}
-        self._verdicts: Recent[tuple[str, str, str], Kept] = Recent(KEPT_VERDICTS)
+        self._visible: Recent[tuple[str, Hashable], tuple[Names, Names]] = Recent(KEPT_VISIBLE)
+        self._verdicts: Recent[tuple[str, str, str, str], Kept] = Recent(KEPT_VERDICTS)
         self._found: Recent[tuple[str, str, str], tuple[Finding, ...]] = Recent(KEPT_FINDINGS)
-        self._under_way: dict[tuple[str, str, str], asyncio.Task[Verdict]] = {}
+        self._under_way: dict[tuple[str, str, str, str], asyncio.Task[Verdict]] = {}
 
     def on_event(self, announcement: Announcement) -> None:
         """A source that changed may have changed what its tools take, a policy which of them are named. Once more when
@@ -87,27 +88,31 @@ class Checker:
     def _change(self, workspace_id: str) -> None:
         self._revisions[workspace_id] = self._revision(workspace_id) + 1
 
-    def known(self, workspace_id: str, language: str, code: str) -> Verdict | None:
+    def known(self, workspace_id: str, language: str, code: str, actor_id: str = "") -> Verdict | None:
         """The verdict if it costs nothing: no tool is named, or it was checked before."""
         if ROOT not in code or language not in self._finders:
             return PASSED
-        kept = self._verdicts.get((workspace_id, language, digest_text(code)))
+        kept = self._verdicts.get((workspace_id, actor_id, language, digest_text(code)))
         if kept is None or kept.revision != self._revision(workspace_id) or kept.until < time.monotonic():
             return None
         return kept.verdict
 
-    async def verdict(self, workspace_id: str, language: str, code: str) -> Verdict:
-        known = self.known(workspace_id, language, code)
+    async def verdict(self, workspace_id: str, language: str, code: str, actor_id: str = "") -> Verdict:
+        """For an actor: nothing is said of tools that are denied to it."""
+        known = self.known(workspace_id, language, code, actor_id)
         if known is not None:
             return known
-        key = (workspace_id, language, digest_text(code))
+        key = (workspace_id, actor_id, language, digest_text(code))
         task = self._under_way.get(key)
         if task is None:
-            task = self._under_way[key] = asyncio.create_task(self._check(workspace_id, named(language), code))
+            check = self._check(workspace_id, actor_id, named(language), code)
+            task = self._under_way[key] = asyncio.create_task(check)
             task.add_done_callback(lambda _: self._under_way.pop(key, None))
         return await asyncio.shield(task)
 
-    async def complete(self, workspace_id: str, language: str, code: str, offset: int) -> list[dict[str, Any]]:
+    async def complete(
+        self, workspace_id: str, language: str, code: str, offset: int, actor_id: str = ""
+    ) -> list[dict[str, Any]]:
         """What could stand at a place: from the catalog where it knows, else from the language server."""
         spoken, lines = named(language), Lines(code)
         offset = max(0, min(offset, len(code)))
@@ -115,26 +120,27 @@ class Checker:
             at = await aside(offset, lambda: cursor(code, offset, spoken))
         except TooLong:
             return []
-        return [item.to_dict(lines) for item in await self._items(workspace_id, spoken, code, offset, at)]
+        veil = await self._library.veil(workspace_id, actor_id)
+        return [item.to_dict(lines) for item in await self._items(workspace_id, veil, spoken, code, offset, at)]
 
-    async def _items(self, workspace_id: str, language: Language, code: str, offset: int, at: Cursor) -> list[Item]:
+    async def _items(
+        self, workspace_id: str, veil: Veil | None, language: Language, code: str, offset: int, at: Cursor
+    ) -> list[Item]:
         if at.kind == "path":
-            names = await self._offered(workspace_id)
+            names = await self._offered(workspace_id, veil)
             return await completion.paths(at, offset, names, self._library, workspace_id)
         if at.kind == "other":
-            return await self._properties(workspace_id, code, offset, at) if language == "typescript" else []
-        veil, tool = await self._library.veil(workspace_id), await self._library.find(workspace_id, at.prefix)
-        if tool is None or (veil is not None and veil.hides(tool.path)):
+            return await self._properties(workspace_id, veil, code, offset, at) if language == "typescript" else []
+        tool = await self._library.find(workspace_id, at.prefix)
+        if tool is None or (veil is not None and veil.hides(tool.path, tool.effect)):
             return []
         schema = await self._library.input_schema(workspace_id, tool)
         offer = completion.fields if at.kind == "field" else completion.values
         return offer(at, offset, schema, language)
 
-    async def _properties(self, workspace_id: str, code: str, offset: int, at: Cursor) -> list[Item]:
+    async def _properties(self, workspace_id: str, veil: Veil | None, code: str, offset: int, at: Cursor) -> list[Item]:
         """Of results and of the program's own values, which only the checker knows."""
-        names = await self._offered(workspace_id)
-        meant = names.named(await aside(len(code), lambda: words(code)))
-        declared = await self._catalog.declarations(workspace_id, "typescript", meant, others=self._builtins)
+        declared = await self._declared(workspace_id, veil, "typescript", code)
         try:
             return await self.typescript.complete(code, declared.text, offset, at.typed)
         except Unavailable as error:
@@ -153,16 +159,24 @@ class Checker:
             known = self._names[workspace_id] = (revision, task)
         return await asyncio.shield(known[1])
 
-    async def _offered(self, workspace_id: str) -> Names:
+    async def _offered(self, workspace_id: str, veil: Veil | None) -> Names:
         """Without what the policies deny: that is not offered to whoever writes code."""
-        names, veil = await self.names(workspace_id), await self._library.veil(workspace_id)
+        names = await self.names(workspace_id)
         if veil is None:
             return names
-        known = self._visible.get(workspace_id)
-        if known is None or known[0] is not names or known[1] != veil.key:
-            left = await asyncio.to_thread(lambda: Names(path for path in names.paths if not veil.hides(path)))
-            known = self._visible[workspace_id] = (names, veil.key, left)
-        return known[2]
+        known = self._visible.get((workspace_id, veil.key))
+        if known is None or known[0] is not names:
+            left = await asyncio.to_thread(lambda: Names(shown_by(veil, names.effects)))
+            known = (names, left)
+            self._visible.put((workspace_id, veil.key), known)
+        return known[1]
+
+    async def _declared(self, workspace_id: str, veil: Veil | None, language: Language, code: str) -> Declared:
+        """Of the tools that the code names, those that may be described."""
+        names = await self._offered(workspace_id, veil)
+        meant = names.named(await aside(len(code), lambda: words(code)))
+        own = [one for one in self._builtins if veil is None or not veil.hides(one.path, one.effect)]
+        return await self._catalog.declarations(workspace_id, language, meant, others=own)
 
     async def close(self) -> None:
         for task in list(self._under_way.values()):
@@ -176,24 +190,23 @@ class Checker:
 
     async def _read_names(self, workspace_id: str) -> Names:
         heads = await self._catalog.page(workspace_id, limit=MAX_TOOLS)
-        paths = [*(head.path for head in heads), *(tool.path for tool in self._builtins)]
-        return await asyncio.to_thread(Names, paths)
+        effects: dict[str, str] = {one.path: one.effect for one in self._builtins}
+        return await asyncio.to_thread(Names, effects | {one.path: one.effect for one in heads})
 
-    async def _check(self, workspace_id: str, language: Language, code: str) -> Verdict:
+    async def _check(self, workspace_id: str, actor_id: str, language: Language, code: str) -> Verdict:
         revision, until = self._revision(workspace_id), float("inf")
         try:
-            verdict = await self._checked(workspace_id, language, code)
+            verdict = await self._checked(workspace_id, actor_id, language, code)
         except Unavailable as error:
             logger.warning("code was not checked: %s", error, extra={"language": language})
             verdict, until = Verdict(unavailable=str(error)), time.monotonic() + FORGET_SECONDS
-        self._verdicts.put((workspace_id, language, digest_text(code)), Kept(verdict, revision, until))
+        self._verdicts.put((workspace_id, actor_id, language, digest_text(code)), Kept(verdict, revision, until))
         return verdict
 
-    async def _checked(self, workspace_id: str, language: Language, code: str) -> Verdict:
-        code = unfenced(code)
+    async def _checked(self, workspace_id: str, actor_id: str, language: Language, code: str) -> Verdict:
+        code, veil = unfenced(code), await self._library.veil(workspace_id, actor_id)
         names = await self.names(workspace_id)
-        meant = names.named(await aside(len(code), lambda: words(code)))
-        declared = await self._catalog.declarations(workspace_id, language, meant, others=self._builtins)
+        declared = await self._declared(workspace_id, veil, language, code)
         findings = await self._findings(language, code, declared, loose=False)
         if not findings:
             return PASSED
@@ -204,7 +217,7 @@ class Checker:
         async def recheck() -> list[Finding]:
             return await self._findings(language, code, declared, loose=True)
 
-        case = Case(workspace_id, outline, names, self._library, recheck, Lines(code))
+        case = Case(workspace_id, outline, names, self._library, recheck, Lines(code), veil)
         return Verdict(ordered(await case.judge(findings)))
 
     async def _findings(self, language: Language, code: str, declared: Declared, *, loose: bool) -> list[Finding]:
@@ -222,6 +235,10 @@ class Checker:
             return await aside(len(code), lambda: outlined(code, language))
         except TooLong:
             return None
+
+
+def shown_by(veil: Veil, effects: Mapping[str, str]) -> dict[str, str]:
+    return {path: effect for path, effect in effects.items() if not veil.hides(path, effect)}
 
 
 def outlined(code: str, language: Language) -> Outline:

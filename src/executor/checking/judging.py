@@ -53,9 +53,9 @@ class Library(Protocol):
 
     async def signature(self, workspace_id: str, tool: Tool, language: Language) -> str: ...
 
-    async def nearest(self, workspace_id: str, path: str) -> list[str]: ...
+    async def nearest(self, workspace_id: str, path: str, veil: Veil | None) -> list[str]: ...
 
-    async def veil(self, workspace_id: str) -> Veil | None: ...
+    async def veil(self, workspace_id: str, actor_id: str) -> Veil | None: ...
 
     async def input_schema(self, workspace_id: str, tool: Tool) -> dict[str, Any]: ...
 
@@ -73,6 +73,7 @@ class Case:
     library: Library
     recheck: Recheck
     lines: Lines
+    veil: Veil | None = None
     _problems: dict[int, tuple[list[dict[str, str]], bool] | None] = field(default_factory=dict)
     _loose: list[Finding] | None = None
 
@@ -97,6 +98,8 @@ class Case:
         tool = await self.library.find(self.workspace_id, self.outline.path(call))
         if tool is None:
             return self._told(finding, "warning")
+        if self.veil is not None and self.veil.hides(tool.path, tool.effect):
+            return None  # the call is refused, and nothing is said of the tool
         is_wrong = finding.code in ARGUMENTS and await self._is_wrong(tool, call, finding, findings)
         if not is_wrong and finding.code in ARGUMENTS and self._is_dict_from_elsewhere(call):
             return None
@@ -126,7 +129,7 @@ class Case:
         return await self._missing(chain, path, chain.places[-1]) if self.names.is_group(path) else None
 
     async def _missing(self, chain: Chain, path: str, at: int) -> Diagnostic:
-        near = await self.library.nearest(self.workspace_id, path)
+        near = await self.library.nearest(self.workspace_id, path, self.veil)
         find = "tools.discover({query})" if self.outline.language == "typescript" else "tools.discover(query=…)"
         hint = f"did you mean {', '.join(near)}?" if near else f"find tools with {find}"
         severity = "error" if chain.is_call and not self._may_come(chain) else "warning"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 
 MAX_NAMED = 300
 MAX_NEIGHBOURS = 10
@@ -12,10 +12,11 @@ MAX_BELOW = 5_000
 
 
 class Names:
-    """Sorted paths, and which of them end with a word."""
+    """Sorted paths with the effects of their tools, and which of them end with a word."""
 
-    def __init__(self, paths: Iterable[str]) -> None:
-        self.paths = sorted(paths)
+    def __init__(self, effects: Mapping[str, str]) -> None:
+        self.effects = effects
+        self.paths = sorted(effects)
         self._by_last: dict[str, list[int]] = defaultdict(list)
         self._namespaces = {path.partition(".")[0] for path in self.paths}
         for number, path in enumerate(self.paths):

@@ -13,6 +13,7 @@ from executor.connections.placing import place
 from executor.connections.resolving import Missing, Use
 from executor.connections.statics import Statics, values_of
 from executor.errors import CredentialRequired, Forbidden, NotFound
+from executor.model.authority import require
 from executor.model.connection import Connection, ConnectionStatus
 from executor.model.credential import Credential
 from executor.model.event import Announcement
@@ -83,7 +84,10 @@ class Connections:
         if known is not None and known[0] > now:
             return known[1]
         workspace_id = connection.workspace_id
-        values = {name: await self.secrets.value(workspace_id, ref) for name, ref in connection.inputs.items()}
+        values = {
+            name: await self.secrets.value(workspace_id, ref, connection.origin)
+            for name, ref in connection.inputs.items()
+        }
         if len(self._read) >= KEPT:
             self._read.clear()
         self._read[key] = now + REMEMBERED_MS, values
@@ -193,7 +197,5 @@ def may_see(actor: Actor, connection: Connection) -> bool:
 
 
 def check_scope(scope: str, by: Actor) -> None:
-    if scope == "workspace" and not by.may("administer"):
-        raise Forbidden(
-            "a connection of the whole workspace is an admin's to make", hint="make one of your own: scope `actor`"
-        )
+    if scope == "workspace":
+        require(by, "sharing a connection with the workspace")

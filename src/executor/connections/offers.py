@@ -14,12 +14,14 @@ from executor.connections.placing import Placement, check_placement, filled
 from executor.connections.resolving import WAY, ways_of
 from executor.connections.schemes import Needed
 from executor.errors import Conflict, InvalidRequest, NotFound
+from executor.model.authority import refused
 from executor.model.connection import DEFAULT_NAME, Connection, Scheme
 from executor.model.ids import new_id, now_ms
 from executor.model.source import Source
 from executor.model.tenancy import Actor
+from executor.secrets.origins import bind_origin
 from executor.secrets.secrets import OWN, Secrets
-from executor.storage import connections, events
+from executor.storage import connections, events, tenancy
 from executor.storage import secrets as secret_rows
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
@@ -32,7 +34,8 @@ Owner = Literal["actor", "workspace"]
 class Offer:
     """`values` are entered now, `secrets` name ones that are there, both by input. `way` names one of the source's.
 
-    `placements` say where the parts go when the source's document does not.
+    `placements` say where the parts go when the source's document does not. `allow_origin` lets a secret that belongs
+    elsewhere be sent to this source too.
     """
 
     values: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -42,6 +45,7 @@ class Offer:
     name: str = ""
     scope: Owner = "workspace"
     replace: bool = False
+    allow_origin: bool = False
 
 
 def needed_for(source: Source, offer: Offer) -> Needed:
@@ -95,6 +99,7 @@ def save(
     name = offer.name or free_name(c, source, actor_id, needed, origin)
     if not NAME.match(name):
         raise InvalidRequest(f"{name[:64]!r} is no name for a connection", hint="letters, digits, dots and dashes")
+    check_permitted(c, source, offer, by)
     check_complete(needed, offer)
     before, at = connections.named(c, source.id, actor_id, name), now_ms()
     if before is not None and not offer.replace:
@@ -122,6 +127,31 @@ def save(
     return connection
 
 
+def check_permitted(c: Database, source: Source, offer: Offer, by: Actor) -> None:
+    """In a job. Members fill in what the source or an administrator has named, with values of their own."""
+    if by.may("administer"):
+        return
+    if offer.secrets:
+        raise refused("using a stored secret")
+    named = {key_of(one) for made in connections.of_source(c, source.id) if not made.actor_id
+             for one in made.options.get("placements", ())}  # fmt: skip
+    if any(key_of(one) not in named for one in offer.placements):
+        raise refused("saying by hand where a credential goes")
+
+
+def key_of(placement: Placement) -> tuple[str, str]:
+    return placement["in"], placement["name"]
+
+
+def check_owner(c: Database, workspace_id: str, actor_id: str, by: Actor) -> None:
+    """In a job. A connection that another person's calls will use is theirs to make, or an administrator's."""
+    if actor_id in ("", by.id) or by.may("administer"):
+        return
+    owner = tenancy.actor(c, workspace_id, actor_id)
+    if owner is None or owner.kind == "human":
+        raise refused("giving a credential for another person's calls")
+
+
 def told(connection: Connection, source: Source) -> dict[str, str]:
     scope = "actor" if connection.actor_id else "workspace"
     named = {"id": connection.id, "name": connection.name, "source": source.namespace, "scheme": connection.scheme}
@@ -138,6 +168,7 @@ def stored(
             secret = secret_rows.get(c, connection.workspace_id, offer.secrets[name])
             if secret is None or OWN in secret.name:
                 raise NotFound(f"there is no secret {offer.secrets[name][:100]!r}", hint="see `executor secrets list`")
+            bind_origin(c, secret, connection.origin, allow=offer.allow_origin, by=by)
             found[name] = secret.id
         else:
             kept = f"connection{OWN}{connection.id}{OWN}{name}"

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from executor.connections.variables import check_variable
 from executor.errors import InvalidRequest
 from executor.model.connection import Connection
 from executor.model.credential import Credential, Pairs
@@ -18,10 +19,13 @@ from executor.model.digest import digest
 
 PLACES = ("header", "query", "cookie", "environment")
 BASIC = "basic"
-# What decides where a request goes and how long it is is never a credential's to say.
+# What decides where a request goes, how long it is and which session it is part of is never a credential's to say.
 OWN_HEADERS = frozenset(
-    {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect", "content-type"}
-)
+    {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect", "content-type",
+     "content-encoding", "keep-alive", "via", "forwarded", "range", "last-event-id", "idempotency-key",
+     "x-http-method", "x-http-method-override", "x-method-override", "x-original-url", "x-rewrite-url"}
+)  # fmt: skip
+OWN_PREFIXES = ("mcp-", "sec-", "x-forwarded-")
 _INPUT = re.compile(r"\{([a-z][a-z0-9_-]*)\}")
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f]")
@@ -79,7 +83,9 @@ def check_placement(placement: Placement) -> None:
         raise InvalidRequest(f"a credential can't be put into {where!r}", hint=f"use {', '.join(PLACES)}")
     if not isinstance(name, str) or not _NAME.match(name) or len(name) > 200:
         raise InvalidRequest(f"{name!r} is no name for a {where}", hint="letters, digits and dashes")
-    if where == "header" and name.lower() in OWN_HEADERS:
+    if where == "environment":
+        check_variable(name)
+    if where == "header" and (name.lower() in OWN_HEADERS or name.lower().startswith(OWN_PREFIXES)):
         raise InvalidRequest(f"the header {name} can't carry a credential", hint="use the one the service documents")
     if not isinstance(template, str) or _UNSAFE.search(template):
         raise InvalidRequest(f"the template of {name} is not plain text", hint="write e.g. Bearer {token}")

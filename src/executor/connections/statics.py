@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -16,6 +15,7 @@ from typing import Any
 import orjson
 from sqlalchemy.engine import Connection
 
+from executor.model.credential import PLAIN_HEADER, SECRET_VARIABLE
 from executor.model.source import Source
 from executor.secrets.secrets import Secrets
 from executor.storage import secrets as rows
@@ -25,9 +25,6 @@ from executor.storage.database import Database
 PARTS = ("headers", "environment")
 MARK = "static"
 KEPT = 500
-# Sent with every request by those who want it so, and telling nothing.
-_PLAIN_HEADER = re.compile(r"accept.*|user-agent|.*version.*|content-type|cache-control|origin|referer", re.IGNORECASE)
-_SECRET_VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASS|PWD|AUTH|CREDENTIAL|COOKIE|DSN|URL|PRIVATE", re.IGNORECASE)
 
 
 class Statics:
@@ -103,8 +100,8 @@ def as_before(source: Source, fresh: Source) -> Source:
 
 def values_of(config: dict[str, Any]) -> tuple[str, ...]:
     """What of an opened config must never be seen in anything that comes back."""
-    headers = [value for name, value in config.get("headers") or () if value and not _PLAIN_HEADER.fullmatch(name)]
-    variables = [value for name, value in config.get("environment") or () if value and _SECRET_VARIABLE.search(name)]
+    headers = [value for name, value in config.get("headers") or () if value and not PLAIN_HEADER.fullmatch(name)]
+    variables = [value for name, value in config.get("environment") or () if value and SECRET_VARIABLE.search(name)]
     return header_values([*headers]) + tuple(variables)
 
 

@@ -42,7 +42,7 @@ class IssuerWire:
         return await self._wire.post_form(url, form, headers, await self._opened())
 
     async def _opened(self) -> frozenset[str]:
-        grants = [await grant_of(target, is_written=True) for target in self._written]
+        grants = [await grant_of(target, may_be_metadata=True) for target in self._written]
         return frozenset(grant for grant in grants if grant)
 
 

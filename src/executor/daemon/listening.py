@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import uvicorn
 
 from executor.daemon.patience import PATIENCE, Patience
+from executor.daemon.protocol import BoundedProtocol
 
 if TYPE_CHECKING:
     from executor.daemon.executor import Executor
@@ -63,6 +64,7 @@ class Listening:
 def configuration(surfaces: Surfaces) -> uvicorn.Config:
     return uvicorn.Config(
         surfaces,
+        http=BoundedProtocol,
         log_config=None,
         log_level="warning",
         access_log=False,

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from typing import Any
 from weakref import WeakKeyDictionary
 
-PATIENCE = 60.0  # seconds for a whole request, for the first byte of one, or for any byte of an answer to be taken
+PATIENCE = 60.0  # seconds for a whole request, or for any byte of an answer to be taken
+HEAD_PATIENCE = 20.0  # seconds for the head of a request, from the first of them on a connection that is silent too
 
 
 class Patience:
@@ -19,11 +20,12 @@ class Patience:
     def __init__(self, connections: Iterable[Any], seconds: float = PATIENCE) -> None:
         self._connections = connections
         self._seconds = seconds
+        self._head_seconds = min(seconds, HEAD_PATIENCE)
         self._waiting: WeakKeyDictionary[Any, tuple[Any, float]] = WeakKeyDictionary()
 
     async def watch(self) -> None:
         while True:
-            await asyncio.sleep(self._seconds / 4)
+            await asyncio.sleep(self._head_seconds / 4)
             self.look(time.monotonic())
 
     def look(self, now: float) -> None:
@@ -37,12 +39,16 @@ class Patience:
             known, since = self._waiting.get(connection, (None, now))
             if known != state:
                 self._waiting[connection] = (state, now)
-            elif now - since >= self._seconds:
+            elif now - since >= (self._seconds if untaken or is_under_way(connection) else self._head_seconds):
                 connection.transport.abort()
 
 
 def unfinished(connection: Any) -> bool:
-    cycle = connection.cycle
-    if cycle is not None and not cycle.response_complete:
-        return bool(cycle.more_body)
+    if is_under_way(connection):
+        return bool(connection.cycle.more_body)
     return connection.timeout_keep_alive_task is None
+
+
+def is_under_way(connection: Any) -> bool:
+    """Its head has come."""
+    return connection.cycle is not None and not connection.cycle.response_complete

@@ -12,6 +12,7 @@ import importlib
 import json
 import logging
 import os
+import resource
 import secrets
 import signal
 import socket
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from executor.daemon.listening import Surfaces
     from executor.daemon.sandboxes import Sandboxes
 
+FILES = 10_240  # what macOS allows at most
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 LoadSurfaces = Callable[[], Callable[[Settings], "Surfaces"]]
 
@@ -57,6 +59,7 @@ def serve(settings: Settings, load_surfaces: LoadSurfaces, report: Report) -> No
 
 def _serve(settings: Settings, load_surfaces: LoadSurfaces, report: Report) -> None:
     os.umask(0o077)
+    _raise_file_limit()
     files.prepare(settings)
     with lock.acquire(settings.lock_file):
         _refuse_shared_state(settings)
@@ -70,6 +73,15 @@ def _serve(settings: Settings, load_surfaces: LoadSurfaces, report: Report) -> N
             finally:
                 settings.daemon_file.unlink(missing_ok=True)
                 settings.pid_file.unlink(missing_ok=True)
+
+
+def _raise_file_limit() -> None:
+    """Every connection is an open file, and many systems start programs with 1,024 or fewer unless they ask."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _configure_logs(settings: Settings, report: Report) -> None:

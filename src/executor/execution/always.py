@@ -12,7 +12,7 @@ from executor.model.execution import Call
 from executor.model.interaction import Interaction
 from executor.model.policy import Decision, Level, Policy
 from executor.model.tenancy import Actor, Permission
-from executor.policy.decide import Subject, applies, decide
+from executor.policy.decide import applies, decide
 from executor.policy.drafts import Covers, is_broader, narrowest, text, with_rule
 
 NEEDED: dict[Level, Permission] = {"organization": "manage", "workspace": "administer", "toolkit": "administer"}
@@ -46,7 +46,7 @@ async def draft_rule(
     if tool is None:
         raise NotFound(f"there is no tool {asked.binding.path} any more", hint="deny it, or approve it once")
     arguments = parse_arguments(call.arguments)
-    subject = Subject(tool.path, tool.effect, tool.source_id, asked.binding.actor_id, arguments)
+    subject = await door.subject(tool, asked.binding.actor_id, arguments)
     rules = await door.rules.of(asked.workspace_id)
     decided = decide(subject, rules.policies)
     asking = next((policy for policy in rules.policies if policy.id == decided.policy_id), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -16,8 +17,10 @@ from executor.errors import ExecutorError, ToolError
 from executor.execution import artifact_tools, offering
 from executor.execution.offering import own_tool, text
 from executor.model.source import Source
+from executor.model.tenancy import Permission
 from executor.model.tool import Tool
 from executor.sources.kind import SourceRequest
+from executor.sources.opening import runs_here
 from executor.storage.events import By
 
 SOURCE = offering.SOURCE
@@ -77,6 +80,7 @@ ADD_SOURCE = own_tool(
         "specUrl": text("address of the document, when the url is that of the service"),
         "kind": text("openapi, graphql, mcp …; found out by asking the address if not given"),
     },
+    needs=("administer",),
 )
 
 BUILTINS: dict[str, Tool] = {
@@ -141,7 +145,7 @@ async def _described(
     path, types = arguments["path"], tuple(arguments.get("types", ()))
     schemas, language = arguments.get("includeSchemas", False), arguments["language"]
     budget, part = arguments.get("budget", describing.BUDGET), arguments.get("part", "")
-    if path in BUILTINS:
+    if path in BUILTINS and not (veil is not None and veil.hides(path, BUILTINS[path].effect)):
         wish = describing.Wish(language, budget, part, types, schemas)
         return describing.of_builtin(BUILTINS[path], VALIDATORS[path], "executor", wish)
     return await catalog.describe(
@@ -155,6 +159,12 @@ def _request(arguments: dict[str, Any], approved: bool) -> SourceRequest:
         raise ToolError(
             "invalid_arguments", "a source needs either a url or a command", hint="give exactly one of them"
         )
+    request = asked_source(arguments)
+    by_operator = approved and runs_here(request)  # then nobody else could approve it, see `needed`
+    return replace(request, allow_private=approved, consent=approved, by_operator=by_operator)
+
+
+def asked_source(arguments: dict[str, Any]) -> SourceRequest:
     return SourceRequest(
         kind=arguments.get("kind", ""),
         location=arguments.get("url", ""),
@@ -163,10 +173,14 @@ def _request(arguments: dict[str, Any], approved: bool) -> SourceRequest:
         name=arguments.get("name", ""),
         base_url=arguments.get("baseUrl", ""),
         spec_url=arguments.get("specUrl", ""),
-        allow_private=approved,
         by_code=True,
-        consent=approved,
     )
+
+
+def needed(tool: Tool, arguments: dict[str, Any]) -> tuple[Permission, ...]:
+    """What somebody who lets this call happen must be allowed to do themselves."""
+    runs = tool is ADD_SOURCE and runs_here(asked_source(arguments))
+    return (*tool.needs, "operate") if runs else tool.needs
 
 
 def summary(source: Source) -> dict[str, Any]:

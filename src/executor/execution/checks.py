@@ -56,11 +56,11 @@ class Shelf:
         found: dict[str, Any] = described["inputSchema"]
         return found
 
-    async def nearest(self, workspace_id: str, path: str) -> list[str]:
-        return await self._catalog.nearest(workspace_id, path, veil=await self.veil(workspace_id))
+    async def nearest(self, workspace_id: str, path: str, veil: Veil | None) -> list[str]:
+        return await self._catalog.nearest(workspace_id, path, veil=veil)
 
-    async def veil(self, workspace_id: str) -> Veil | None:
-        return await self._door.rules.veil(workspace_id)
+    async def veil(self, workspace_id: str, actor_id: str) -> Veil | None:
+        return await self._door.rules.veil(workspace_id, actor_id)
 
 
 class Checks:
@@ -75,14 +75,16 @@ class Checks:
         chosen = typecheck or self._typecheck
         if chosen == "off":
             return None
-        known = self.checker.known(execution.workspace_id, execution.language, execution.code)
+        known = self.checker.known(execution.workspace_id, execution.language, execution.code, execution.actor_id)
         if known == PASSED:
             return None
         return asyncio.create_task(self._rule(execution, chosen))
 
     async def _rule(self, execution: Execution, chosen: str) -> Ruling:
         try:
-            verdict = await self.checker.verdict(execution.workspace_id, execution.language, execution.code)
+            verdict = await self.checker.verdict(
+                execution.workspace_id, execution.language, execution.code, execution.actor_id
+            )
         except Exception as error:  # the edge: whatever is wrong with the check, it is no fault of the code
             logger.error("the type check failed", exc_info=error, extra={"execution": execution.id})
             verdict = Verdict(unavailable=f"the check failed inside Executor: {type(error).__name__}")

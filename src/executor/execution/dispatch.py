@@ -66,8 +66,7 @@ class LocalDispatch:
         )
         journal.create()
         if queued:
-            journal.flush()  # before the claim
-            self._queue(Waiting(execution.id, lane, begin_check))
+            asyncio.get_running_loop().call_soon(self._begin_later, journal, Waiting(execution.id, lane, begin_check))
             return None, journal
         check = begin_check(execution) if begin_check is not None else None
         return self._launch(execution, journal, fresh=True, check=check), journal
@@ -170,6 +169,11 @@ class LocalDispatch:
             raise Busy(
                 f"{self._per_actor[actor_id]} executions of this actor are running or queued already", hint=LATER
             )
+
+    def _begin_later(self, journal: Journal, waiting: Waiting) -> None:
+        """Its row is on its way to the writer before anybody tries to claim it."""
+        journal.flush()
+        self._queue(waiting)
 
     def _queue(self, waiting: Waiting) -> None:
         if not self._closing:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import re
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -19,19 +21,22 @@ from executor.execution.errand import CredentialMissing, Errand
 from executor.execution.failures import denied_before, denied_by_policy, tool_changed
 from executor.execution.flood import Flood
 from executor.execution.permits import Permits
+from executor.execution.prompt import shown_credential, shown_request
 from executor.execution.rules import Rules
+from executor.execution.subjects import check_following, keys_of, subject_of
 from executor.model.digest import digest, digest_text
 from executor.model.execution import Call, Execution
 from executor.model.ids import new_id
 from executor.model.interaction import Binding
-from executor.model.policy import Decision
+from executor.model.policy import Decision, Policy
 from executor.model.source import Source
 from executor.model.tool import Tool
 from executor.policy.decide import Subject, decide
 from executor.runtime.sandbox import Proposal
 from executor.storage.database import Database
-from executor.storage.permits import exact
+from executor.storage.permits import Standing
 
+_LONG = re.compile(r"\d{19}")
 RESULT_BYTES = 8 * 1024 * 1024
 
 logger = logging.getLogger(__name__)
@@ -94,7 +99,10 @@ class Door:
 
     async def decide(self, execution: Execution, tool: Tool, arguments: dict[str, Any]) -> Decision:
         rules = await self.rules.of(execution.workspace_id)
-        return decide(Subject(tool.path, tool.effect, tool.source_id, execution.actor_id, arguments), rules.policies)
+        return decide(await self.subject(tool, execution.actor_id, arguments), rules.policies)
+
+    async def subject(self, tool: Tool, actor_id: str, arguments: dict[str, Any]) -> Subject:
+        return await subject_of(self.catalog, tool, actor_id, arguments)
 
     async def denial(self, execution: Execution, call: Call, tool: Tool) -> ToolError | None:
         """Why the policies in force refuse the call, whatever was decided about it before."""
@@ -106,7 +114,7 @@ class Door:
     ) -> Admission:
         """A denial holds for the same call, a permit for the same tool sent to the same place; all else is asked."""
         standing = await self.permits.of(execution)
-        reason = standing.denials.get(exact(tool.path, arguments))
+        reason = await self._denial_of(execution, standing, tool, arguments) if standing.denials else None
         if reason is not None:
             return Admission(proposal, "refuse", tool, refusal=denied_before(tool.path, reason))
         permit = standing.permits.get(tool.path)
@@ -116,6 +124,21 @@ class Door:
             if permit.fits(await self.bind(execution, call, tool, source)):
                 return Admission(proposal, "send", tool, "a human allowed it for the rest of this execution")
         return Admission(proposal, "ask", tool, decision.reason)
+
+    async def _denial_of(
+        self, execution: Execution, standing: Standing, tool: Tool, arguments: dict[str, Any]
+    ) -> str | None:
+        """Why the same call was denied before, however it is written now."""
+        if standing.reasons is None:
+            reasons: dict[str, str] = {}
+            for denied in standing.denials:
+                was = await self.find(execution.workspace_id, denied.path)
+                if was is not None:
+                    key, *_ = await keys_of(self.catalog, was, denied.arguments)
+                    reasons[key] = denied.reason
+            standing.reasons = reasons
+        keys = await keys_of(self.catalog, tool, arguments)
+        return next((standing.reasons[key] for key in keys if key in standing.reasons), None)
 
     async def check(self, tool: Tool, arguments: dict[str, Any], language: str = "typescript") -> None:
         if tool.source_id == builtins.SOURCE:
@@ -146,6 +169,18 @@ class Door:
             policy_revision=(await self.rules.of(execution.workspace_id)).revision,
             connection=(await self.use(execution, tool)).mark,
         )
+
+    async def outline(self, execution: Execution, call: Call, tool: Tool, source: Source | None) -> dict[str, str]:
+        """What a human sees of the request itself: made as it is made when it is sent, without any secret."""
+        if source is None:
+            return {"request": tool.description if tool.source_id == builtins.SOURCE else "", "sentWith": "none"}
+        try:
+            given = parse_arguments(call.arguments)
+            request = await self.catalog.outline(tool, given, idempotency_key=key_of(call))
+        except ToolError as error:  # the question is asked all the same: sending it fails with this
+            request = f"can't be made: {error.message}"
+        use = await self.use(execution, tool)
+        return {"request": shown_request(request), "sentWith": shown_credential(use, source)}
 
     async def send(self, execution: Execution, call: Call, tool: Tool, binding: Binding | None = None) -> str:
         """The JSON text of the result, or a ToolError; nothing else comes out. `binding` is what a human approved.
@@ -193,7 +228,7 @@ class Door:
         if tool.path in artifact_tools.PATHS and tool.source_id == builtins.SOURCE:
             return await artifact_tools.invoke(self.database, self._turns, execution, tool, arguments)
         if tool.source_id == builtins.SOURCE:
-            veil = await self.rules.veil(execution.workspace_id)
+            veil = await self.rules.veil(execution.workspace_id, execution.actor_id)
             return await builtins.invoke(
                 self.catalog,
                 execution.workspace_id,
@@ -207,8 +242,16 @@ class Door:
         source = await self.source_of(execution.workspace_id, tool)
         if source is not None:
             await errand.equip(source, tool, execution.actor_id, approved_with=binding.connection if binding else None)
-        key = f"{execution.id}:{call.seq}"
-        invoke = partial(self.catalog.invoke, tool, arguments, idempotency_key=key, source=errand.source)
+        key = key_of(call)
+        following = partial(check_following, self.catalog, await self._policies(execution), execution, tool)
+        invoke = partial(
+            self.catalog.invoke,
+            tool,
+            arguments,
+            idempotency_key=key,
+            source=errand.source,
+            may_follow=following,
+        )
         try:
             return await invoke(credential=errand.credential)
         except ToolError as error:
@@ -216,12 +259,19 @@ class Door:
                 raise
         return await invoke(credential=errand.credential)
 
+    async def _policies(self, execution: Execution) -> tuple[Policy, ...]:
+        return (await self.rules.of(execution.workspace_id)).policies
+
     async def _unknown(self, execution: Execution, path: str) -> ToolError:
-        veil = await self.rules.veil(execution.workspace_id)
+        veil = await self.rules.veil(execution.workspace_id, execution.actor_id)
         near = await self.catalog.nearest(execution.workspace_id, path, veil=veil)
         find = "tools.discover(query=…)" if execution.language == "python" else "tools.discover({query})"
         hint = f"did you mean {', '.join(near)}?" if near else f"find tools with {find}"
         return ToolError("unknown_tool", f"there is no tool {path!r}", hint=hint, details={"nearest": near})
+
+
+def key_of(call: Call) -> str:
+    return f"{call.execution_id}:{call.seq}"
 
 
 def parse_arguments(text: str) -> dict[str, Any]:
@@ -237,7 +287,22 @@ def parse_arguments(text: str) -> dict[str, Any]:
             f"a tool takes one object of arguments, not {type(value).__name__}",
             hint="call it like tools.x.y({name: value})",
         )
+    if _LONG.search(text) and (number := rounded(json.loads(text))) is not None:
+        raise ToolError(
+            "invalid_arguments",
+            f"the number {str(number)[:60]} can't be sent exactly: JSON numbers here have 64 bits",
+            hint="send it as a string if the tool takes one",
+        )
     return value
+
+
+def rounded(value: Any) -> int | None:
+    """An integer that reading would change: what is sent would not be what the code gave."""
+    if isinstance(value, dict | list):
+        parts = value.values() if isinstance(value, dict) else value
+        return next((found for part in parts if (found := rounded(part)) is not None), None)
+    is_long = isinstance(value, int) and not -(2**63) <= value < 2**64
+    return value if is_long else None
 
 
 # All that a kind keeps in a source's config about where and how its calls are sent. The rest may change whenever the

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Literal
+from weakref import WeakValueDictionary
 
 from sqlalchemy.engine import Connection
 
@@ -20,11 +21,13 @@ from executor.errors import (
     Forbidden,
     InteractionExpired,
     InvalidRequest,
+    KeyReused,
     NotFound,
     StorageError,
 )
 from executor.execution import failures
 from executor.execution.always import Always, check_permitted, check_scope
+from executor.execution.authority import check_may_settle
 from executor.execution.checks import Checks, Typecheck
 from executor.execution.dispatch import LocalDispatch
 from executor.execution.journal import Journal, close_in, interaction_event
@@ -32,11 +35,12 @@ from executor.execution.outcome import Outcome, ReplayReport, log_line
 from executor.execution.questions import NEEDS
 from executor.execution.replay import replay_journal
 from executor.execution.run import Run
+from executor.execution.submissions import Submission, Submitted
 from executor.model.execution import Call, Execution, Limits
 from executor.model.ids import new_id, now_ms
 from executor.model.interaction import Interaction, InteractionStatus, Scope
 from executor.model.tenancy import Actor
-from executor.storage import artifacts, calls, events, executions, interactions, permits, policies
+from executor.storage import artifacts, calls, events, executions, interactions, permits, policies, submissions
 from executor.storage.database import Database
 
 SWEEP_SECONDS = 5.0
@@ -63,6 +67,7 @@ class Engine:
         self._max_code_bytes = max_code_bytes
         self._checks = checks
         self._decisions: dict[str, asyncio.Event] = {}
+        self._names: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
     @property
     def live(self) -> int:
@@ -92,8 +97,8 @@ class Engine:
         limits: Limits | None = None,
         typecheck: Typecheck | None = None,
     ) -> Execution:
-        """Start it; durable when this returns. Language and runtime follow from each other, or are the default."""
-        execution, _, journal = self._begin(actor, code, language, runtime, limits, typecheck)
+        """Start it; durable when this returns."""
+        execution, _, journal = self._begin(actor, Submission(code, language, runtime, limits, typecheck))
         await journal.durable()
         return execution
 
@@ -108,16 +113,48 @@ class Engine:
         typecheck: Typecheck | None = None,
         seconds: float,
     ) -> Outcome:
-        """Submit and wait. The first write is on its way while the sandbox already runs; both end before this does."""
-        execution, run, journal = self._begin(actor, code, language, runtime, limits, typecheck)
-        if run is None:
+        """Submit and wait."""
+        submitted = await self.begin(actor, Submission(code, language, runtime, limits, typecheck))
+        return await submitted.outcome(seconds)
+
+    async def begin(self, actor: Actor, submission: Submission) -> Submitted:
+        """Submit. The first write is on its way while the sandbox already runs; an outcome is told after both."""
+        if not submission.key:
+            return self._started(actor, *self._begin(actor, submission))
+        name = (actor.id, submission.key)
+        async with self._names.setdefault(name, asyncio.Lock()):
+            found = await self._database.read(lambda c: submissions.find(c, *name))
+            if found is not None:
+                return self._known(actor, submission, *found)
+            begun = self._begin(actor, submission)
+            journal = begun[-1]
+            journal.name(submission.key, submission.digest)
             await journal.durable()
-            return await self.wait(actor, execution.id, seconds)
-        await wait_until(run.done, seconds)
-        if run.outcome is not None:
-            return run.outcome
-        await journal.durable()
-        return await self.outcome(actor, execution.id)
+            return self._started(actor, *begun)
+
+    def _known(self, actor: Actor, submission: Submission, execution_id: str, digest: str) -> Submitted:
+        if digest != submission.digest:
+            raise KeyReused(
+                f"the idempotency key {submission.key!r} was sent before with other code or options",
+                hint="use a new key for every submission",
+                executionId=execution_id,
+            )
+        return Submitted(execution_id, partial(self.wait, actor, execution_id), is_known=True)
+
+    def _started(self, actor: Actor, execution: Execution, run: Run | None, journal: Journal) -> Submitted:
+        """Without a run, it is queued."""
+
+        async def outcome(seconds: float) -> Outcome:
+            if run is None:
+                await journal.durable()
+                return await self.wait(actor, execution.id, seconds)
+            await wait_until(run.done, seconds)
+            if run.outcome is not None:
+                return run.outcome
+            await journal.durable()
+            return await self.outcome(actor, execution.id)
+
+        return Submitted(execution.id, outcome)
 
     async def wait(
         self, actor: Actor, execution_id: str, seconds: float, *, through_pause: bool = False, whole: bool = True
@@ -212,6 +249,7 @@ class Engine:
             if asked is None:
                 raise NotFound(f"there is no interaction {interaction_id}", hint="see `executor approvals list`")
             check_open(asked)
+            check_may_settle(c, actor, asked, approves=decision == "approve")
             if asked.kind in NEEDS and decision == "approve":
                 raise InvalidRequest("a credential is given, not approved", hint="see `executor approvals show`")
             if result is not None and (asked.kind != "unknown_outcome" or decision != "approve"):
@@ -270,17 +308,9 @@ class Engine:
 
     # -- submissions ------------------------------------------------------------------------------------------------
 
-    def _begin(
-        self,
-        actor: Actor,
-        code: str,
-        language: str | None,
-        runtime: str | None,
-        limits: Limits | None,
-        typecheck: Typecheck | None,
-    ) -> tuple[Execution, Run | None, Journal]:
-        self._check_code(code)
-        language, runtime = self._dispatch.runtimes.choose(language, runtime)
+    def _begin(self, actor: Actor, submission: Submission) -> tuple[Execution, Run | None, Journal]:
+        self._check_code(submission.code)
+        language, runtime = self._dispatch.runtimes.choose(submission.language, submission.runtime)
         at = now_ms()
         execution = Execution(
             id=new_id("exec"),
@@ -288,16 +318,16 @@ class Engine:
             actor_id=actor.id,
             language=language,
             runtime=runtime,
-            code=code,
+            code=submission.code,
             status="running",
             seed=os.urandom(16),
             clock_ms=at,
-            limits=limits or self._limits,
+            limits=submission.limits or self._limits,
             created_at=at,
             updated_at=at,
             origin=actor.origin,
         )
-        begin_check = partial(self._checks.begin, typecheck=typecheck) if self._checks is not None else None
+        begin_check = partial(self._checks.begin, typecheck=submission.typecheck) if self._checks is not None else None
         run, journal = self._dispatch.begin(execution, begin_check)
         return (run.execution if run else replace(execution, status="queued")), run, journal
 

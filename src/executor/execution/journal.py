@@ -24,7 +24,7 @@ from executor.model.ids import now_ms
 from executor.model.interaction import Interaction
 from executor.model.tenancy import Actor
 from executor.runtime.sandbox import Log
-from executor.storage import artifacts, calls, events, executions, interactions
+from executor.storage import artifacts, calls, events, executions, interactions, submissions
 from executor.storage.database import Database
 
 Happened = list[tuple[str, dict[str, Any]]]
@@ -78,6 +78,10 @@ class Journal:
         self._unborn = True
         self._happened.append(created(self._execution))
         asyncio.get_running_loop().call_later(BIRTH_SECONDS, self.flush_birth)
+
+    def name(self, key: str, digest: str) -> None:
+        """With the execution's row, so that neither is ever there without the other."""
+        self._hold(lambda c: submissions.insert(c, self._execution, key, digest), [])
 
     def flush_birth(self) -> None:
         if self._unborn:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from executor.model.digest import digest
+from executor.model.tenancy import Permission
 from executor.model.tool import Effect, Schema, Tool
 
 SOURCE = "builtin"
@@ -15,14 +16,19 @@ def own_tool(
     properties: Schema,
     required: tuple[str, ...] = (),
     output: Schema | None = None,
+    needs: tuple[Permission, ...] = (),
 ) -> Tool:
+    """What changes something says what its approver must be allowed to do; it can't be left out."""
+    if effect != "read" and not needs:
+        raise TypeError(f"{path} changes something and does not say what it needs")
     schema = {
         "type": "object",
         "properties": properties,
         "required": list(required),
         "additionalProperties": False,
     }
-    return Tool(path, SOURCE, description, effect, schema, output, schema_digest=digest([path, schema, effect]))
+    seen = digest([path, schema, effect])
+    return Tool(path, SOURCE, description, effect, schema, output, schema_digest=seen, needs=needs)
 
 
 def text(description: str) -> Schema:

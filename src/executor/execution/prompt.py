@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import orjson
 
+from executor.connections.resolving import Use
+from executor.connections.statics import PARTS
 from executor.model.execution import Call
 from executor.model.ids import new_id, now_ms
 from executor.model.interaction import Binding, Interaction, InteractionKind
@@ -17,6 +20,7 @@ from executor.sources.opening import opens
 
 SHOWN_BYTES = 64 * 1024
 HOST_CHARACTERS = 4_000
+REQUEST_CHARACTERS = 8_000
 ADD_SOURCE = "executor.sources.add"
 
 QUESTIONS: dict[InteractionKind, str] = {
@@ -55,7 +59,7 @@ def render(kind: InteractionKind, call: Call, tool: Tool, source: Source | None,
         "tool": tool.path,
         "effect": tool.effect,
         "description": tool.description[:500],
-        "source": source.name if source else "Executor itself",
+        "source": shown_name(source),
         "host": whereto(call, tool, source),
         "reason": reason,
     }
@@ -65,6 +69,37 @@ def render(kind: InteractionKind, call: Call, tool: Tool, source: Source | None,
         prompt["arguments"] = call.arguments[:SHOWN_BYTES]
         prompt["cut"] = f"{len(call.arguments) - SHOWN_BYTES} of {len(call.arguments)} characters of the arguments"
     return prompt
+
+
+def uncut(asked: Interaction, call: Call | None) -> Interaction:
+    """With all arguments of its call, as they will be sent."""
+    if call is None or "cut" not in asked.prompt:
+        return asked
+    prompt = {name: value for name, value in asked.prompt.items() if name != "cut"}
+    return replace(asked, prompt={**prompt, "arguments": orjson.loads(call.arguments)})
+
+
+def shown_name(source: Source | None) -> str:
+    """A source's namespace stands before the name that it gave itself."""
+    if source is None:
+        return "Executor itself"
+    return source.namespace if source.name == source.namespace else f"{source.namespace} ({source.name})"
+
+
+def shown_credential(use: Use, source: Source | None) -> str:
+    """By name; never a value."""
+    if use.connection is not None:
+        owner = "of the actor" if use.connection.actor_id else "of the workspace"
+        return f"{use.connection.name} ({use.connection.scheme}, {owner})"
+    if use.missing is not None:
+        return "missing"
+    own = [name for part in PARTS for name, value in (source.config.get(part) or () if source else ())]
+    return f"the source's own: {', '.join(map(str, own))}" if own else "none"
+
+
+def shown_request(text: str) -> str:
+    more = len(text) - REQUEST_CHARACTERS
+    return text if more <= 0 else f"{text[:REQUEST_CHARACTERS]}… (cut: {more} characters, made of the arguments)"
 
 
 def whereto(call: Call, tool: Tool, source: Source | None) -> str:

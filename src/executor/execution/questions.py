@@ -64,6 +64,8 @@ class Questions:
         source = await self._door.source_of(call.workspace_id, tool)
         binding = await self._door.bind(self._execution, call, tool, source)
         question = ask(kind, call, binding, tool, source, reason, self._ttl_ms)
+        sent = await self._door.outline(self._execution, call, tool, source)
+        question = replace(question, prompt={**question.prompt, **sent})
         if missing is not None:
             question = replace(question, prompt={**question.prompt, "credential": missing.view()})
         elif kind == "approval":

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from sqlalchemy.engine import Connection
 
 from executor.model.event import Announcement
 from executor.model.policy import Policy
 from executor.policy.visibility import Visibility, visibility
-from executor.storage import policies
+from executor.storage import policies, sources
 from executor.storage.database import Database
 from executor.storage.notify import Feed
 
@@ -18,6 +19,7 @@ from executor.storage.notify import Feed
 class Ruleset:
     revision: int
     policies: tuple[Policy, ...]
+    namespaces: Mapping[str, str] = field(default_factory=dict)
 
 
 class Rules:
@@ -35,15 +37,19 @@ class Rules:
                 self._known[workspace_id] = known
         return known
 
-    async def veil(self, workspace_id: str) -> Visibility | None:
-        """What the policies in force keep from being found."""
-        return visibility((await self.of(workspace_id)).policies)
+    async def veil(self, workspace_id: str, actor_id: str) -> Visibility | None:
+        """What the policies in force keep from being found by an actor, or described to it."""
+        rules = await self.of(workspace_id)
+        return visibility(rules.policies, actor_id, rules.namespaces)
 
     def _forget(self, announcement: Announcement) -> None:
-        if announcement.type.startswith("policy."):
+        if announcement.type.startswith(("policy.", "source.")):
             self._changes += 1
             self._known.pop(announcement.workspace_id, None)
 
 
 def read_rules(c: Connection, workspace_id: str) -> Ruleset:
-    return Ruleset(policies.revision(c, workspace_id), tuple(policies.in_force(c, workspace_id)))
+    found = tuple(policies.in_force(c, workspace_id))
+    named = any(one.source_id for one in found)
+    namespaces = {one.id: one.namespace for one in sources.listing(c, workspace_id)} if named else {}
+    return Ruleset(policies.revision(c, workspace_id), found, namespaces)

@@ -86,6 +86,9 @@ def _token(c: Connection, session_id: str, client_id: str, address: str) -> tupl
     if found is None or actor is None or client_id not in ("", found.client_id):
         return None
     minted, expires_at = mint(ANONYMOUS), at + TOKEN_MS
+    acting = _acting(actor, found, address)
+    for old in keys.listing(c, found.workspace_id, "anonymous", actor.id):
+        events.append(c, found.workspace_id, "key.revoked", {"keyId": old.id, "name": old.name}, by=acting)
     keys.remove_of_actor(c, found.workspace_id, actor.id)
     scopes = tuple(sorted(AGENT))
     key = Key(
@@ -95,7 +98,7 @@ def _token(c: Connection, session_id: str, client_id: str, address: str) -> tupl
     keys.insert(c, key, minted.digest)
     anonymous.touch(c, found.workspace_id, found.id, at)
     told = {"keyId": key.id, "name": key.name, "scopes": list(scopes), "prefix": key.prefix}
-    events.append(c, found.workspace_id, "key.created", told, by=_acting(actor, found, address))
+    events.append(c, found.workspace_id, "key.created", told, by=acting)
     return minted.token, expires_at
 
 
@@ -103,6 +106,7 @@ def _forget(c: Connection, at: int) -> None:
     for old in anonymous.unused(c, at - UNUSED_MS):
         keys.remove_of_actor(c, old.workspace_id, old.actor_id)
         anonymous.remove(c, old.workspace_id, old.id)
+        events.append(c, old.workspace_id, "session.lapsed", {"sessionId": old.id, "agentId": old.actor_id})
 
 
 def _acting(actor: Actor, session: AnonymousSession, address: str) -> Actor:

@@ -52,7 +52,14 @@ class Bearers:
         await self._keys.verify(shown)
         subject = self._checked(shown.claims)
         actor = await self._agent(subject, shown.claims)
-        return replace(actor, permissions=AGENT, via="bearer", credential_id=f"jwt_{digest(token)[:16]}")
+        expires_at = signed.expiry(shown.claims)
+        return replace(
+            actor,
+            permissions=AGENT,
+            via="bearer",
+            credential_id=f"jwt_{digest(token)[:16]}",
+            expires_at=expires_at,
+        )
 
     def _checked(self, claims: Mapping[str, Any]) -> str:
         terms = self._terms

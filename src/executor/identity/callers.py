@@ -13,7 +13,7 @@ from executor.identity.attempts import Attempts
 from executor.identity.minting import digest as digest
 from executor.identity.shown import Shown
 from executor.model.ids import now_ms
-from executor.model.tenancy import KEY, ROLES, Actor, Via
+from executor.model.tenancy import KEY, OWNER, ROLES, Actor, Via
 from executor.storage import browsers, keys, tenancy
 from executor.storage.database import Database
 from executor.storage.tenancy import Tenancy
@@ -45,13 +45,33 @@ class Callers:
 
     async def identify(self, shown: Shown) -> Actor:
         actor = await self._identify(shown)
+        return self._operating(await self._placed(replace(actor, address=shown.address), shown.workspace))
+
+    def _operating(self, actor: Actor) -> Actor:
+        """This installation's own account, in person, also operates the machine; nobody's role gives that."""
+        in_person = actor.kind == "human" and actor.via in ("operator_token", "browser")
+        if not in_person or actor.account_id != self._local.account.id:
+            return actor
+        held = OWNER if actor.permissions is None else actor.permissions
+        return replace(actor, permissions=held | {"operate"})
+
+    async def confirm(self, shown: Shown) -> Actor:
+        """Whom a credential that was good before stands for now. A failure is no try to guess one."""
+        actor = self._own(shown) or await self._look_up(shown)
+        if actor is None:
+            self._known.pop(digest(shown.bearer or shown.session), None)
+            raise Unauthorized("this credential was revoked or has expired", hint=HINT)
         return await self._placed(replace(actor, address=shown.address), shown.workspace)
 
-    async def _identify(self, shown: Shown) -> Actor:
+    def _own(self, shown: Shown) -> Actor | None:
+        """For the two tokens of this installation."""
         if shown.kind == "human":
             return replace(self._local.operator, via="operator_token")
-        if shown.kind == "agent":
-            return replace(self._local.agent, via="agent_token")
+        return replace(self._local.agent, via="agent_token") if shown.kind == "agent" else None
+
+    async def _identify(self, shown: Shown) -> Actor:
+        if own := self._own(shown):
+            return own
         seen = digest(shown.bearer or shown.session)
         if seen not in self._known:
             self.attempts.check(shown.address)
@@ -102,7 +122,9 @@ class Callers:
         )
         if actor is not None and at - found.last_seen_at > TOUCH_MS:
             await self._database.write(lambda c: browsers.touch(c, found.workspace_id, found.id, at))
-        return replace(actor, via="browser", credential_id=found.id) if actor else None
+        if actor is None:
+            return None
+        return replace(actor, via="browser", credential_id=found.id, expires_at=found.expires_at)
 
     async def _placed(self, actor: Actor, workspace_id: str) -> Actor:
         """In the workspace that was asked for, if it is one of the account's; any other is as if it did not exist."""
@@ -115,7 +137,13 @@ class Callers:
             there = await self._database.write(lambda c: tenancy.human(c, workspace_id, actor.account_id))
         if there is None:
             raise NotFound(f"there is no workspace {workspace_id!r}", hint="see `executor workspaces list`")
-        return replace(there, via=actor.via, credential_id=actor.credential_id, address=actor.address)
+        return replace(
+            there,
+            via=actor.via,
+            credential_id=actor.credential_id,
+            address=actor.address,
+            expires_at=actor.expires_at,
+        )
 
 
 def _owner(c: Connection, key: keys.Key) -> Actor | None:
@@ -129,4 +157,4 @@ def _owner(c: Connection, key: keys.Key) -> Actor | None:
         granted &= ROLES[role] if role else frozenset()
         if not granted:
             return None
-    return replace(actor, permissions=granted, via=VIA[key.kind], credential_id=key.id)
+    return replace(actor, permissions=granted, via=VIA[key.kind], credential_id=key.id, expires_at=key.expires_at)

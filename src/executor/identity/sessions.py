@@ -8,9 +8,10 @@ from sqlalchemy.engine import Connection
 
 from executor.errors import Forbidden, NotFound, Unauthorized
 from executor.identity.minting import LINK, SESSION, digest, mint
+from executor.model.authority import require
 from executor.model.ids import now_ms
 from executor.model.tenancy import Actor
-from executor.storage import browsers, events, tenancy
+from executor.storage import browsers, events, tenancy, workspaces
 from executor.storage.browsers import BrowserSession
 from executor.storage.database import Database
 
@@ -33,6 +34,7 @@ async def create_link(database: Database, by: Actor, account_id: str = "") -> tu
     minted, at = mint(LINK), now_ms()
 
     def write(c: Connection) -> None:
+        refuse_elsewhere(c, by, account_id)
         if tenancy.human(c, by.workspace_id, account_id) is None:
             raise NotFound(f"there is no member {account_id!r}", hint="see `executor members list`")
         browsers.forget_links(c, at - KEPT_MS)
@@ -41,6 +43,18 @@ async def create_link(database: Database, by: Actor, account_id: str = "") -> tu
 
     await database.write(write)
     return minted.token, at + LINK_MS
+
+
+def refuse_elsewhere(c: Connection, by: Actor, account_id: str) -> None:
+    """A link lets one act as the account wherever it belongs: so its maker must own all of that, and the machine."""
+    if account_id == by.account_id:
+        return
+    if account_id == tenancy.local_account(c):
+        require(by, "signing in as this installation's own account")
+    mine = {place.organization.id for place in workspaces.of_account(c, by.account_id) if place.role == "owner"}
+    theirs = {place.organization.id for place in workspaces.of_account(c, account_id)}
+    if theirs - mine:
+        raise Forbidden("they also belong to an organization that you do not own", hint="let them use their own link")
 
 
 async def sign_in(database: Database, token: str, *, agent: str, address: str) -> tuple[Actor, str, int]:

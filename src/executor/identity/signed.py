@@ -85,6 +85,11 @@ def check(claims: Mapping[str, Any], *, issuer: str, audience: str, now: float) 
     return subject
 
 
+def expiry(claims: Mapping[str, Any]) -> int:
+    """Until when, in milliseconds, `check` takes claims of this expiry."""
+    return int((_time(claims, "exp", required=True) + LEEWAY) * 1000)
+
+
 def audiences(claims: Mapping[str, Any]) -> list[str]:
     given = claims.get("aud")
     found = [given] if isinstance(given, str) else given if isinstance(given, list) else []

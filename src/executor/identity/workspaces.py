@@ -7,7 +7,9 @@ from sqlalchemy.engine import Connection
 from executor.errors import Conflict, NotFound
 from executor.model.tenancy import Actor, Organization, Workspace
 from executor.storage import events, members, tenancy, workspaces
+from executor.storage import separation as rules
 from executor.storage.database import Database
+from executor.storage.separation import Choice, Mode
 from executor.storage.workspaces import Place
 
 MOST = 100
@@ -87,6 +89,27 @@ async def rename_organization(database: Database, by: Actor, organization_id: st
         return Organization(before.id, name)
 
     return await database.write(write)
+
+
+async def separation(database: Database, by: Actor) -> tuple[Choice, Mode]:
+    """What was chosen for the organization, and what is in force."""
+    return await database.read(lambda c: _separation(c, by))
+
+
+async def separate(database: Database, by: Actor, choice: Choice) -> tuple[Choice, Mode]:
+    def write(c: Connection) -> tuple[Choice, Mode]:
+        before = rules.chosen(c, by.workspace_id)
+        if before != choice:
+            rules.choose(c, workspaces.get(c, by.workspace_id)[1].id, choice)
+            told = {"separation": choice, "before": before}
+            events.append(c, by.workspace_id, "organization.separation_changed", told, by=by)
+        return _separation(c, by)
+
+    return await database.write(write)
+
+
+def _separation(c: Connection, by: Actor) -> tuple[Choice, Mode]:
+    return rules.chosen(c, by.workspace_id), rules.in_force(c, by.workspace_id)
 
 
 def _refuse_taken(c: Connection, organization: Organization, name: str) -> None:

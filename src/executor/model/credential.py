@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 Pairs = tuple[tuple[str, str], ...]
+
+# Sent with every request by those who want it so, and telling nothing.
+PLAIN_HEADER = re.compile(r"accept.*|user-agent|.*version.*|content-type|cache-control|origin|referer", re.IGNORECASE)
+SECRET_VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASS|PWD|AUTH|CREDENTIAL|COOKIE|DSN|URL|PRIVATE", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,3 +32,17 @@ class Announcement:
     workspace_id: str
     execution_id: str
     type: str
+
+
+# After these a credential, an actor or an account may do less than before. Their data names it under one of SUBJECTS.
+REVOKING = frozenset(
+    {"key.revoked", "agent.revoked", "session.closed", "session.lapsed", "member.changed", "member.removed"}
+)
+SUBJECTS = ("keyId", "agentId", "sessionId", "accountId")
+
+
+@dataclass(frozen=True, slots=True)
+class Revocation(Announcement):
+    """`subjects` are the ids of what was revoked."""
+
+    subjects: frozenset[str] = frozenset()

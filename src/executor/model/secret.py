@@ -10,7 +10,10 @@ Provider = Literal["store", "keyring", "environment", "vault", "onepassword"]
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """`reference` says where another provider keeps the value; the store keeps it sealed beside this row."""
+    """`reference` says where another provider keeps the value; the store keeps it sealed beside this row.
+
+    `origins` are where it may be sent: that of its first use, and others that an administrator allowed.
+    """
 
     id: str
     workspace_id: str
@@ -21,3 +24,4 @@ class Secret:
     created_at: int = 0
     rotated_at: int = 0
     last_used_at: int | None = None
+    origins: tuple[str, ...] = ()

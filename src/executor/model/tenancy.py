@@ -11,8 +11,9 @@ Via = Literal["operator_token", "agent_token", "browser", "api_key", "anonymous"
 # discover: find and describe tools · execute: run code and see what came of it · read: look at everything of the
 # workspace · decide: settle interactions · connect: give one's own credentials · administer: sources, policies,
 # secrets, shared connections, keys of agents · manage: members, invitations, rules of the organization · own: the
-# organization itself
-Permission = Literal["discover", "execute", "read", "decide", "connect", "administer", "manage", "own"]
+# organization itself · operate: the machine (commands, Python modules, files, the daemon's own vault and environment).
+# No role gives `operate`: the account of this installation has it, at its terminal and in its browsers.
+Permission = Literal["discover", "execute", "read", "decide", "connect", "administer", "manage", "own", "operate"]
 
 AGENT: frozenset[Permission] = frozenset(("discover", "execute"))
 # What a key may be given: nothing that an agent holding it could use to decide or to change what it may do.
@@ -21,6 +22,7 @@ VIEWER: frozenset[Permission] = frozenset(("discover", "read"))
 MEMBER: frozenset[Permission] = VIEWER | {"execute", "decide", "connect"}
 ADMIN: frozenset[Permission] = MEMBER | {"administer", "manage"}
 OWNER: frozenset[Permission] = ADMIN | {"own"}
+OPERATOR: frozenset[Permission] = OWNER | {"operate"}
 ROLES: dict[Role, frozenset[Permission]] = {"viewer": VIEWER, "member": MEMBER, "admin": ADMIN, "owner": OWNER}
 
 
@@ -49,7 +51,7 @@ class Actor:
     """Who a request acts as. What it may do follows from the credential that was shown, never from its content.
 
     `via` and `credential_id` say what was shown, `address` from where, `door` by which protocol if not by `/v1`; the
-    audit keeps them.
+    audit keeps them. `expires_at` is when that credential ends by itself.
     """
 
     id: str
@@ -62,6 +64,7 @@ class Actor:
     credential_id: str = ""
     address: str = ""
     door: Literal["", "mcp"] = ""
+    expires_at: int | None = None
 
     def may(self, permission: Permission) -> bool:
         granted = self.permissions if self.permissions is not None else (OWNER if self.kind == "human" else AGENT)

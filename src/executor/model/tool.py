@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from executor.model.tenancy import Permission
+
 Effect = Literal["read", "write", "destructive"]
 Schema = dict[str, Any]
 
@@ -14,6 +16,7 @@ class Tool:
     """Schemas keep their `$ref`s (`#/$defs/Name`); the definitions are stored once per source, see `Definitions`.
 
     `binding` is how the source's kind sends a call (for OpenAPI: method, path template, where each argument goes).
+    `needs` is set for Executor's own tools: what somebody who settles a call of it must be allowed to do themselves.
     `idempotent` is true only when a repeated send with the same idempotency key can't act twice.
     """
 
@@ -28,6 +31,7 @@ class Tool:
     deprecated: bool = False
     idempotent: bool = False
     schema_digest: str = ""
+    needs: tuple[Permission, ...] = ()
 
     @property
     def namespace(self) -> str:

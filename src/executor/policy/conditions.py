@@ -6,6 +6,7 @@ that tightens takes the same doubt the other way.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, get_args
@@ -14,6 +15,7 @@ import jsonschema_rs
 import orjson
 
 from executor.errors import InvalidRequest
+from executor.model.digest import plain_numbers
 from executor.model.policy import Condition, Test
 
 MAX_PATTERN = 200
@@ -23,6 +25,17 @@ MAX_VALUE = 4_000
 MISSING: Any = object()
 # An engine without backtracking: whatever pattern an operator writes, no text that code sends can hold the daemon up.
 LINEAR = jsonschema_rs.RegexOptions(size_limit=1_000_000)
+
+
+class Arguments(dict[str, Any]):
+    """Arguments as they are judged. Fields that came inside `body` are beside the others, and found there as well."""
+
+    def __init__(self, arguments: Mapping[str, Any], body: Mapping[str, Any]) -> None:
+        super().__init__(arguments)
+        self._body = body
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self._body if name == "body" and name not in self else super().get(name, default)
 
 
 def parse_condition(raw: Mapping[str, Any]) -> Condition:
@@ -48,14 +61,37 @@ def holds(condition: Condition, arguments: Mapping[str, Any]) -> bool | None:
     if found is MISSING:
         return None
     if condition.test == "equals":
-        return same(found, condition.value)
+        return equals(found, condition.value)
     if condition.test == "one_of":
-        return any(same(found, value) for value in condition.value)
+        verdicts = [equals(found, value) for value in condition.value]
+        return True if True in verdicts else None if None in verdicts else False
     if condition.test == "matches":
         return matches(found, condition.value)
     if not is_number(found):
         return None
     return bool(found <= condition.value if condition.test == "at_most" else found >= condition.value)
+
+
+def equals(found: Any, wanted: Any) -> bool | None:
+    """`5` and `"5"` are in doubt: in an address they are the same, and many services take one for the other."""
+    if same(found, wanted):
+        return True
+    return None if kind_of(found) != kind_of(wanted) and written(found) == written(wanted) else False
+
+
+def kind_of(value: Any) -> str:
+    return "number" if is_number(value) else type(value).__name__
+
+
+def written(value: Any) -> str | None:
+    """As an address or a form would hold it; None for what is no single value."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or value is None:
+        return "" if value is None else str(value).lower()
+    if isinstance(value, list | tuple) and len(value) == 1:
+        return written(value[0])
+    return str(plain_numbers(value)) if is_number(value) else None
 
 
 def matches(found: Any, pattern: str) -> bool | None:
@@ -78,15 +114,25 @@ def compile_pattern(text: Any) -> jsonschema_rs.Draft202012Validator:
 
 
 def resolve(value: Any, pointer: str) -> Any:
+    """What two keys claim that many services take for one (`to` and `To`) can't be judged, so nothing is there."""
     for part in pointer.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
         if isinstance(value, Mapping):
-            value = value.get(name, MISSING)
+            value = MISSING if is_ambiguous(value, name) else value.get(name, MISSING)
         elif isinstance(value, Sequence) and not isinstance(value, str) and name.isdecimal() and len(name) < 10:
             value = value[int(name)] if int(name) < len(value) else MISSING
         else:
             return MISSING
     return value
+
+
+def is_ambiguous(value: Mapping[str, Any], name: str) -> bool:
+    wanted = folded(name)
+    return any(key != name and folded(key) == wanted for key in value)
+
+
+def folded(name: str) -> str:
+    return name.casefold() if name.isascii() else unicodedata.normalize("NFKC", name).casefold()
 
 
 def same(one: Any, other: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
@@ -14,18 +14,23 @@ from executor.policy.pattern import matches
 
 STRICTNESS: dict[Action, int] = {"allow": 0, "require_approval": 1, "deny": 2}
 ALL = ".all"
+MAX_NAMED = 20
 LEVELS: tuple[Level, ...] = get_args(Level)
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The call that is judged. Without `arguments` (a tool looked at, not called) no condition can be judged."""
+    """The call that is judged. Without `arguments` (a tool looked at, not called) no condition can be judged.
+
+    `parts` are the calls that it makes besides: those of the fields in a GraphQL document.
+    """
 
     path: str
     effect: Effect
     source_id: str = ""
     actor_id: str = ""
     arguments: Mapping[str, Any] | None = field(default=None)
+    parts: tuple[Subject, ...] = ()
 
 
 def decide(subject: Subject, policies: Sequence[Policy]) -> Decision:
@@ -33,11 +38,24 @@ def decide(subject: Subject, policies: Sequence[Policy]) -> Decision:
 
     Without any rule, reads are allowed and all else needs approval. `x.all` walks the pages of `x`: it is judged as
     both, and the stricter decision holds, so that a rule about `x` can't be dodged by the longer name.
+    Rules about the parts of a call hold for the call too; a default of theirs can't outdo a rule about the call itself.
     """
-    decision = _decide(subject, policies)
-    if not subject.path.endswith(ALL):
+    whole, *parts = [_decide(one, policies) for one in judged_as(subject)]
+    if whole.policy_id and subject.parts:
+        parts = [decision for decision in parts if decision.policy_id]
+    decision = strictest([whole, *parts])
+    if not subject.parts:
         return decision
-    return strictest([decision, _decide(replace(subject, path=subject.path.removesuffix(ALL)), policies)])
+    names = ", ".join(dict.fromkeys(part.path for part in subject.parts[:MAX_NAMED]))
+    more = f" and {len(subject.parts) - MAX_NAMED} more" if len(subject.parts) > MAX_NAMED else ""
+    return replace(decision, reason=f"{decision.reason}; the document calls {names}{more}")
+
+
+def judged_as(subject: Subject) -> Iterator[Subject]:
+    yield subject
+    if subject.path.endswith(ALL):
+        yield replace(subject, path=subject.path.removesuffix(ALL))
+    yield from subject.parts
 
 
 def _decide(subject: Subject, policies: Sequence[Policy]) -> Decision:

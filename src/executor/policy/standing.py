@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from executor.model.policy import Condition, Policy
 from executor.policy.conditions import MISSING, holds, resolve
-from executor.policy.decide import ALL, LEVELS, Subject, decide, first, of_level
+from executor.policy.decide import LEVELS, Subject, decide, first, judged_as, of_level
 from executor.policy.drafts import condition_text
 from executor.policy.pattern import matches, parse_pattern
 
@@ -29,12 +29,6 @@ def standings(subject: Subject, policies: Sequence[Policy]) -> list[Standing]:
     firsts = [first(one, of_level(policies, level)) for one in subjects for level in LEVELS]
     leading = {found.policy_id for found in firsts if found is not None}
     return [standing(policy, subjects, deciding, leading) for policy in policies]
-
-
-def judged_as(subject: Subject) -> Iterator[Subject]:
-    yield subject
-    if subject.path.endswith(ALL):
-        yield replace(subject, path=subject.path.removesuffix(ALL))
 
 
 def standing(policy: Policy, subjects: Sequence[Subject], deciding: str, leading: set[str]) -> Standing:

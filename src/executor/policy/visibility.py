@@ -1,23 +1,34 @@
-"""What a workspace's policies leave to be found: a tool that is always denied is not shown to anyone who searches."""
+"""What a workspace's policies leave to be found: a tool that is always denied to an actor is not shown to it."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from executor.model.policy import Action, Policy
 from executor.policy.decide import ALL, LEVELS
 from executor.policy.pattern import parse_pattern
 
-Rule = tuple[tuple[str, ...], Action, bool]
+NO_NAMESPACES: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`plain` if it holds for whatever arguments. With a `namespace` or an `effect` it holds for those tools only."""
+
+    pattern: tuple[str, ...]
+    action: Action
+    plain: bool
+    namespace: str = ""
+    effect: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
     """The same decision as `decide` makes, for a hundred thousand paths in one go.
 
-    A tool is hidden only if every call of it is denied, whoever makes it and with whatever arguments. `rules` are those
-    of each level that has any: the pattern, the action, and whether it holds without further conditions.
+    A tool is hidden only if every call of it is denied, with whatever arguments. `rules` are those of each level that
+    has any. Without the tool's effect, a rule about effects leaves it open.
     """
 
     rules: tuple[tuple[Rule, ...], ...]
@@ -26,31 +37,51 @@ class Visibility:
     def key(self) -> Hashable:
         return self.rules
 
-    def hides(self, path: str) -> bool:
-        if path.endswith(ALL) and self.hides(path.removesuffix(ALL)):
+    def hides(self, path: str, effect: str = "") -> bool:
+        if path.endswith(ALL) and self.hides(path.removesuffix(ALL), effect):
             return True
         given = tuple(path.split("."))
-        return any(denied(rules, given) for rules in self.rules)
+        return any(denied(rules, given, effect) for rules in self.rules)
 
 
-def visibility(policies: Sequence[Policy]) -> Visibility | None:
-    """None when nothing is denied."""
-    if not any(policy.action == "deny" for policy in policies):
+def visibility(
+    policies: Sequence[Policy], actor_id: str = "", namespaces: Mapping[str, str] = NO_NAMESPACES
+) -> Visibility | None:
+    """For one actor, or for whoever it may be. `namespaces` are those of the sources that rules name, by id.
+
+    None when nothing is denied.
+    """
+    mine = [one for one in policies if not (actor_id and one.actor_id and one.actor_id != actor_id)]
+    if not any(policy.action == "deny" for policy in mine):
         return None
-    levels = (tuple(rule_of(policy) for policy in policies if policy.level == level) for level in LEVELS)
+    levels = (
+        tuple(rule_of(one, actor_id, namespaces) for one in mine if one.level == level and is_of_use(one, namespaces))
+        for level in LEVELS
+    )
     return Visibility(tuple(rules for rules in levels if rules))
 
 
-def rule_of(policy: Policy) -> Rule:
-    plain = not (policy.conditions or policy.actor_id or policy.source_id or policy.effect)
-    return parse_pattern(policy.pattern), policy.action, plain
+def is_of_use(policy: Policy, namespaces: Mapping[str, str]) -> bool:
+    """A rule about a source that is gone holds for nothing."""
+    return not namespaces or not policy.source_id or policy.source_id in namespaces
 
 
-def denied(rules: Sequence[Rule], given: tuple[str, ...]) -> bool:
-    """A rule with conditions may or may not hold: one that denies leaves it open, any other shows the tool."""
-    for wanted, action, plain in rules:
-        if covers(wanted, given) and (plain or action != "deny"):
-            return plain and action == "deny"
+def rule_of(policy: Policy, actor_id: str, namespaces: Mapping[str, str]) -> Rule:
+    namespace = namespaces.get(policy.source_id, "")
+    doubtful = policy.conditions or (policy.actor_id and not actor_id) or (policy.source_id and not namespace)
+    return Rule(parse_pattern(policy.pattern), policy.action, not doubtful, namespace, policy.effect)
+
+
+def denied(rules: Sequence[Rule], given: tuple[str, ...], effect: str) -> bool:
+    """A rule that may or may not hold: one that denies leaves it open, any other shows the tool."""
+    for rule in rules:
+        if not covers(rule.pattern, given) or (rule.namespace and rule.namespace != given[0]):
+            continue
+        if rule.effect and effect and rule.effect != effect:
+            continue
+        plain = rule.plain and (not rule.effect or effect != "")
+        if plain or rule.action != "deny":
+            return plain and rule.action == "deny"
     return False
 
 

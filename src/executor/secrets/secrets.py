@@ -11,11 +11,13 @@ from dataclasses import replace
 from sqlalchemy.engine import Connection
 
 from executor.errors import Conflict, InvalidRequest, NotFound, SecretUnavailable
+from executor.model.authority import require
 from executor.model.ids import new_id, now_ms
 from executor.model.secret import Provider as ProviderName
 from executor.model.secret import Secret
 from executor.model.tenancy import Actor
 from executor.secrets import rotation
+from executor.secrets.origins import bind_origin, check_origin
 from executor.secrets.provider import Provider
 from executor.secrets.rotation import Reseal
 from executor.secrets.sealing import Sealed, Sealing
@@ -53,6 +55,7 @@ class Secrets:
     ) -> Secret:
         """A new one. For the store `value` is sealed; another provider is given `value`, or only pointed at."""
         check_name(name)
+        check_reference(by, reference)
         at = now_ms()
         secret = Secret(new_id("sec"), workspace_id, name, provider, reference, by.id, at, at)
         if provider == "keyring":
@@ -92,6 +95,7 @@ class Secrets:
         self, workspace_id: str, id_or_name: str, value: str = "", *, by: Actor, reference: str = ""
     ) -> Secret:
         """A new value under the same name, used from now on; what was approved with the old one is asked again."""
+        check_reference(by, reference)
         found = await self.get(workspace_id, id_or_name)
         kept = found.reference if found.provider == "keyring" else reference or found.reference
         secret = replace(found, rotated_at=now_ms(), reference=kept)
@@ -145,8 +149,8 @@ class Secrets:
         found = await self._database.read(lambda c: rows.listing(c, workspace_id))
         return [secret for secret in found if OWN not in secret.name]
 
-    async def value(self, workspace_id: str, id_or_name: str) -> str:
-        """For a call on its way out, and nobody else."""
+    async def value(self, workspace_id: str, id_or_name: str, origin: str | None = None) -> str:
+        """For a call on its way out, and nobody else. One that has a name is sent to its own `origin` alone."""
 
         def read(c: Connection) -> tuple[Secret | None, str]:
             found = rows.get(c, workspace_id, id_or_name)
@@ -155,12 +159,26 @@ class Secrets:
         secret, value = await self._database.read(read)
         if secret is None:
             raise SecretUnavailable(f"the secret {id_or_name[:100]!r} is gone", hint="enter the credential again")
+        if origin is not None and OWN not in secret.name:
+            check_origin(secret, origin)
         if secret.provider != "store":
             value = await self._outside_value(secret)
         at = now_ms()
         if at - (secret.last_used_at or 0) > TOUCH_MS:
             await self._database.write(lambda c: rows.touch(c, secret.id, at))
         return value
+
+    async def allow_origin(self, workspace_id: str, id_or_name: str, origin: str, *, by: Actor) -> Secret:
+        """Let it be sent to one more place."""
+
+        def job(c: Connection) -> Secret:
+            found = rows.get(c, workspace_id, id_or_name)
+            if found is None or OWN in found.name:
+                raise NotFound(f"there is no secret {id_or_name[:100]!r}", hint="see `executor secrets list`")
+            bind_origin(c, found, origin, allow=True, by=by)
+            return rows.get(c, workspace_id, found.id) or found
+
+        return await self._database.write(job)
 
     async def rotate_key(self, *, workspace_id: str = "", by: Actor | None = None) -> int:
         """A new master key and a new data key for everything; how many values were sealed anew."""
@@ -223,6 +241,12 @@ class Secrets:
         if found is None:
             raise SecretUnavailable(f"the secret {secret.name!r} has no value", hint="set it with `secrets rotate`")
         return self.sealing.unseal(c, Sealed(*found), rotation.context(secret.workspace_id, secret.id)).decode()
+
+
+def check_reference(by: Actor, reference: str) -> None:
+    """The daemon reads it with what it has itself: its environment, its vault. That is not an organization's."""
+    if reference:
+        require(by, "pointing at a value outside the store")
 
 
 def taken(name: str) -> Conflict:

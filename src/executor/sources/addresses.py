@@ -17,9 +17,48 @@ _UNSAFE = re.compile(r"[\x00-\x20\x7f\\]")
 _AUTHORITY_END = re.compile(r"[/?#]")
 _HOST = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_.])?\Z")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+# Networks that are not the public internet, as IANA registers them. Written out: Python's own list grows with its
+# versions, and knows neither site-local addresses nor relays. Of IPv6, only 2000::/3 is public at all.
+_PUBLIC_V6 = ipaddress.ip_network("2000::/3")
+_SPECIAL_V6 = tuple(
+    map(
+        ipaddress.IPv6Network,
+        (
+            "2001::/23",  # protocol assignments: Teredo, benchmarks, ORCHID
+            "2001:db8::/32",  # documentation
+            "2002::/16",  # 6to4, whose relays are gone
+            "2620:4f:8000::/48",  # AS112
+            "3fff::/20",  # documentation
+        ),
+    )
+)
+_SPECIAL_V4 = tuple(
+    map(
+        ipaddress.IPv4Network,
+        (
+            "0.0.0.0/8",
+            "10.0.0.0/8",
+            "100.64.0.0/10",  # shared by carriers
+            "127.0.0.0/8",
+            "169.254.0.0/16",
+            "172.16.0.0/12",
+            "192.0.0.0/24",
+            "192.0.2.0/24",  # documentation
+            "192.31.196.0/24",  # AS112
+            "192.52.193.0/24",  # AMT relays
+            "192.88.99.0/24",  # 6to4 relays
+            "192.168.0.0/16",
+            "192.175.48.0/24",  # AS112
+            "198.18.0.0/15",  # benchmarks
+            "198.51.100.0/24",  # documentation
+            "203.0.113.0/24",  # documentation
+            "224.0.0.0/3",  # multicast, reserved, broadcast
+        ),
+    )
+)
+_ISATAP = (0x00005EFE, 0x02005EFE)
 # Beside the link-local networks.
 _METADATA = frozenset(map(ipaddress.ip_address, ("fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "192.0.0.192")))
-_SHARED = ipaddress.ip_network("100.64.0.0/10")
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -105,21 +144,22 @@ def literal(host: str) -> Address | None:
 
 def is_private(address: Address) -> bool:
     """True for every address that is not plainly on the public internet, also when wrapped into IPv6."""
-    if isinstance(address, ipaddress.IPv6Address):
-        inner = wrapped(address)
-        if inner is not None and is_private(inner):
-            return True
-        if address.ipv4_mapped is not None:
-            return False
-    elif address in _SHARED:
+    if isinstance(address, ipaddress.IPv4Address):
+        return any(address in network for network in _SPECIAL_V4)
+    inner = wrapped(address)
+    if inner is not None and is_private(inner):
         return True
-    return not address.is_global or address.is_multicast or address.is_reserved or address.is_unspecified
+    if address.ipv4_mapped is not None:
+        return False
+    return address not in _PUBLIC_V6 or any(address in network for network in _SPECIAL_V6)
 
 
 def wrapped(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """The IPv4 address that an IPv6 address stands for."""
+    """The IPv4 address that an IPv6 address stands for: mapped, 6to4, Teredo, NAT64 or ISATAP."""
     inner = address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
-    return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF) if inner is None and address in _NAT64 else inner
+    if inner is None and (address in _NAT64 or (int(address) >> 32) & 0xFFFFFFFF in _ISATAP):
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    return inner
 
 
 def is_metadata(address: Address) -> bool:

@@ -33,10 +33,10 @@ def with_headers(headers: dict[str, str], credential: Credential) -> dict[str, s
 def with_cookies(headers: dict[str, str], cookies: Pairs) -> dict[str, str]:
     if not cookies:
         return headers
-    fixed = {name for name, _ in cookies}
+    fixed = {bare(name) for name, _ in cookies}
     written = next((name for name in headers if name.lower() == "cookie"), "Cookie")
     kept = [part for part in headers.pop(written, "").split(";") if part.strip()]
-    kept = [part.strip() for part in kept if part.partition("=")[0].strip() not in fixed]
+    kept = [part.strip() for part in kept if bare(part.partition("=")[0]) not in fixed]
     return {**headers, written: "; ".join([*(f"{name}={value}" for name, value in cookies), *kept])}
 
 
@@ -45,10 +45,15 @@ def with_query(url: str, pairs: Pairs) -> str:
         return url
     address, _, fragment = url.partition("#")
     path, _, query = address.partition("?")
-    fixed = {name for name, _ in pairs}
-    kept = [part for part in query.split("&") if part and unquote_plus(part.partition("=")[0]) not in fixed]
+    fixed = {bare(name) for name, _ in pairs}
+    kept = [part for part in query.split("&") if part and bare(part.partition("=")[0]) not in fixed]
     kept += [f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in pairs]
     return f"{path}?{'&'.join(kept)}" + (f"#{fragment}" if fragment else "")
+
+
+def bare(name: str) -> str:
+    """One spelling of the names that services may take for the same: `key`, `KEY`, `key[]`."""
+    return unquote_plus(name).strip().partition("[")[0].casefold()
 
 
 def command_origin(command: Sequence[str]) -> str:

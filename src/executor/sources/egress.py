@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import importlib
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from executor.errors import EgressRefused, SourceUnreachable
 from executor.sources.addresses import Target, is_private_host, parse, refusal, shown
@@ -68,6 +68,10 @@ class Outgoing:
     body: bytes | None = None
 
 
+# Asked before a request leads to another one, with both. Raises EgressRefused.
+MayFollow = Callable[[Outgoing, Outgoing], Awaitable[None]]
+
+
 class Attempt:
     """One request on its way. `sent` is true as soon as a byte of it may have left; `pause` stops its clock."""
 
@@ -102,7 +106,12 @@ class Egress:
         return self._transport
 
     async def send(
-        self, outgoing: Outgoing, *, origins: frozenset[str] = NO_ORIGINS, bounds: Bounds | None = None
+        self,
+        outgoing: Outgoing,
+        *,
+        origins: frozenset[str] = NO_ORIGINS,
+        bounds: Bounds | None = None,
+        may_follow: MayFollow | None = None,
     ) -> Answer:
         """Raises EgressRefused or SourceUnreachable; `details` tell the `reason` and if it may have been `sent`."""
         bounds = bounds or Bounds()
@@ -110,7 +119,7 @@ class Egress:
         attempt = Attempt(bounds.seconds)
         try:
             async with attempt.timeout:
-                return await self._follow(outgoing, origins, bounds, attempt)
+                return await self._follow(outgoing, origins, bounds, attempt, may_follow)
         except TimeoutError as error:
             failed = "answer" if attempt.sent else "accept a connection"
             raise SourceUnreachable(
@@ -129,7 +138,14 @@ class Egress:
         if transport is not None:
             await transport.close()
 
-    async def _follow(self, outgoing: Outgoing, origins: frozenset[str], bounds: Bounds, attempt: Attempt) -> Answer:
+    async def _follow(
+        self,
+        outgoing: Outgoing,
+        origins: frozenset[str],
+        bounds: Bounds,
+        attempt: Attempt,
+        may_follow: MayFollow | None,
+    ) -> Answer:
         visited = [outgoing.url]
         transport = self._transport or await self.warm()
         while True:
@@ -138,11 +154,13 @@ class Egress:
             location = answer.headers.get("Location")
             if answer.status not in REDIRECTS or location is None:
                 return answer
-            outgoing = redirected(outgoing, target, answer.status, location)
+            before, outgoing = outgoing, redirected(outgoing, target, answer.status, location)
             if outgoing.url in visited:
                 raise too_many(visited, f"redirects in a circle, back to {shown(outgoing.url)}")
             if len(visited) > MAX_REDIRECTS:
                 raise too_many(visited, f"redirects more than {MAX_REDIRECTS} times")
+            if may_follow is not None:
+                await may_follow(before, outgoing)
             visited.append(outgoing.url)
 
     def reach(self, target: Target, origins: frozenset[str]) -> Reach:
@@ -156,7 +174,7 @@ class Egress:
 
 
 def redirected(outgoing: Outgoing, target: Target, status: int, location: str) -> Outgoing:
-    """The request after a redirect. A body never leaves the origin it was meant for."""
+    """The request after a redirect. A body never leaves the origin and the path it was meant for."""
     url = urljoin(outgoing.url, location)
     after = parse(url)
     same_origin = after.origin == target.origin
@@ -168,13 +186,19 @@ def redirected(outgoing: Outgoing, target: Target, status: int, location: str) -
         return Outgoing(outgoing.method, url, outgoing.headers if same_origin else {})
     if status == 303 and same_origin:
         return Outgoing("GET", url, without_body_headers(outgoing.headers))
-    if status in (307, 308) and same_origin:
+    if status in (307, 308) and same_origin and same_place(outgoing.url, url):
         return Outgoing(outgoing.method, url, outgoing.headers, outgoing.body)
     raise EgressRefused(
         f"{shown(outgoing.url)} redirects a {outgoing.method} ({status}) to {shown(url)}, which was not followed",
         hint="if the service has moved, add the source again with the new address as its base URL",
         sent=True,
     )
+
+
+def same_place(one: str, other: str) -> bool:
+    """Whether two addresses of one origin differ in nothing but a slash at the end of the path."""
+    before, after = urlsplit(one), urlsplit(other)
+    return before.path.rstrip("/") == after.path.rstrip("/") and before.query == after.query
 
 
 def without_body_headers(headers: Mapping[str, str]) -> dict[str, str]:

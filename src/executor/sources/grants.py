@@ -19,7 +19,7 @@ async def opened(request: SourceRequest) -> SourceRequest:
     if request.again or request.opened or not request.allow_private:
         return request
     written = [parse(url) for url in (request.location, request.spec_url, request.base_url) if is_url(url)]
-    found = [await grant_of(target, is_written=True) for target in written]
+    found = [await grant_of(target, may_be_metadata=request.by_operator) for target in written]
     grants = dict.fromkeys([*request.origins, *(grant for grant in found if grant)])
     return replace(request, origins=tuple(grants), opened=True)
 
@@ -34,7 +34,7 @@ async def settled(request: SourceRequest, server: str, *, anywhere: bool = False
     if anywhere or reach_of(target, frozenset(origins)) != PUBLIC:
         return origins
     is_new = request.allow_private and not request.again
-    grant = await grant_of(target, is_written=False) if is_new and not request.base_url else ""
+    grant = await grant_of(target) if is_new and not request.base_url else ""
     if grant and may_open(request, target):
         return [*origins, grant]
     if grant or is_private_host(target.host):
@@ -42,11 +42,12 @@ async def settled(request: SourceRequest, server: str, *, anywhere: bool = False
     return origins
 
 
-async def grant_of(target: Target, *, is_written: bool) -> str:
-    """Empty for what needs no grant or must not have one. Only an address that was written out may be metadata's."""
+async def grant_of(target: Target, *, may_be_metadata: bool = False) -> str:
+    """Empty for what needs no grant or must not have one. An address that hands out the machine's own credentials is
+    granted only where its operator wrote it out."""
     address = literal(target.host)
     if address is not None:
-        return grant_text(target) if is_private(address) and (is_written or not is_metadata(address)) else ""
+        return grant_text(target) if is_private(address) and (may_be_metadata or not is_metadata(address)) else ""
     if is_private_host(target.host):
         return grant_text(target)
     addresses = await resolved(target)

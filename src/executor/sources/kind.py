@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from executor.model.credential import Credential
 from executor.model.source import Loaded, Source
-from executor.model.tool import Schema, Tool
+from executor.model.tool import Effect, Schema, Tool
 
 Progress = Callable[[str], None]
 # Namespaces of built-in tools; a source can't take them.
@@ -36,7 +36,8 @@ class SourceRequest:
     operator asks: then the origins of `location`, `spec_url` and `base_url` may be on a private network. `by_code` says
     that submitted code asked and the operator has approved what was shown of it: nothing else is opened. `opened` says
     that this was done (see `grants`): an address found later opens nothing. `consent` is true when a human saw what is
-    going to be run (a command, a module to import) and agreed.
+    going to be run (a command, a module to import) and agreed; `by_operator` when that was the operator of this
+    installation, who alone decides what runs on its machine.
 
     When a source is read again, `again` is true, `origins` are the ones granted to it when it was added (see `reach`),
     `validators` are those of the last read, for a conditional request, and `names` are the names its tools have
@@ -62,6 +63,7 @@ class SourceRequest:
     by_code: bool = False
     opened: bool = False
     consent: bool = False
+    by_operator: bool = False
     again: bool = False
     origins: tuple[str, ...] = ()
     validators: dict[str, str] = field(default_factory=dict)
@@ -138,6 +140,46 @@ class Checks(Protocol):
 
     async def check(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> None:
         """Raises ToolError. Sends nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A call that another call makes as well: `operation` is that of its tool's binding."""
+
+    operation: str
+    effect: Effect
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a call would do, however it is written: `arguments` in one form, and the calls it holds.
+
+    `body` are the fields of a request body where `arguments` has them beside the parameters.
+    """
+
+    arguments: dict[str, Any]
+    parts: tuple[Part, ...] = ()
+    body: dict[str, Any] | None = None
+
+
+@runtime_checkable
+class Means(Protocol):
+    """What a kind has besides if a call can be written in several ways, or hold other calls. Sends nothing."""
+
+    async def meaning(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> Meaning:
+        """Raises ToolError if the arguments contradict each other."""
+
+    async def identity(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> Any:
+        """Equal for two calls that would send the same, as JSON. Raises ToolError."""
+
+
+@runtime_checkable
+class Outlines(Protocol):
+    """What a kind has besides if it can say which request a call makes, before anything is sent."""
+
+    async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
+        """One line: the method and the whole address, or what is called where. No secrets; raises ToolError."""
 
 
 @runtime_checkable

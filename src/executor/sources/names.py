@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from executor.model.lookalikes import looks_like
 from executor.sources.kind import RESERVED
 
 MAX_LENGTH = 64
@@ -98,8 +99,14 @@ def unique(wanted: Sequence[tuple[str, str]], kept: Mapping[str, str] = NONE) ->
 NOISE = frozenset({"api", "apis", "rest", "restful", "openapi", "swagger", "the", "spec", "specification", "http", "v"})
 
 
+def poses_as_executor(name: str) -> bool:
+    """`executor`, the same with Cyrillic letters, `execut0r`, `The Executor itself`."""
+    return "executor" in looks_like(name)
+
+
 def namespace_from(title: str, host: str) -> str:
     """A namespace someone would choose: the title without filler words, else the telling part of the host."""
+    title = "" if poses_as_executor(title) else title
     found = [word.lower() for word in re.findall(r"[A-Za-z0-9]+", to_ascii(title)[0])]
     found = [word for word in found if word not in NOISE and not re.fullmatch(r"v?\d+", word)][:3]
     labels = [label for label in host.split(".") if label not in ("www", "api", "localhost")]

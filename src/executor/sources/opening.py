@@ -10,6 +10,12 @@ from executor.sources.addresses import is_private_host, parse, shown
 from executor.sources.kind import SourceRequest
 
 
+def runs_here(request: SourceRequest) -> bool:
+    """Whether adding it runs code on this machine, as far as the request itself says."""
+    request = templates.applied(request)
+    return bool(request.command) or request.kind == "python" or request.location.startswith("python:")
+
+
 def opens(request: SourceRequest) -> list[str]:
     """The exact command, the module that would be imported, or each origin that the request itself names."""
     if request.command:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from executor.errors import (
-    ConsentRequired,
     DocumentInvalid,
     EgressRefused,
     ExecutorError,
@@ -18,7 +17,7 @@ from executor.errors import (
 )
 from executor.sources import grants
 from executor.sources.addresses import shown
-from executor.sources.kind import DAMAGED, Kind, Probe, SourceRequest
+from executor.sources.kind import DAMAGED, Probe, SourceRequest
 from executor.sources.loading import in_time
 from executor.sources.registry import Kinds
 
@@ -123,24 +122,6 @@ def is_out_of_reach(error: ExecutorError) -> bool:
     if isinstance(error, SourceUnreachable):
         return error.details.get("reason") not in ("status", "location")
     return isinstance(error, EgressRefused)
-
-
-def check_consent(kind: Kind, request: SourceRequest) -> None:
-    """Nothing is run on this machine that a human has not seen."""
-    if request.consent or request.again:
-        return
-    if request.command:
-        raise ConsentRequired(
-            "connecting this runs a command on this machine, which nobody has agreed to",
-            hint="look at the command, then repeat with --yes (API: `consent: true`)",
-            command=list(request.command),
-        )
-    if getattr(kind, "runs_code", False):
-        raise ConsentRequired(
-            f"connecting {request.location[:200]!r} imports and runs its code inside the daemon",
-            hint="look at that code, then repeat with --yes (API: `consent: true`)",
-            location=request.location,
-        )
 
 
 def check_shape(request: SourceRequest) -> None:

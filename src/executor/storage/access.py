@@ -132,6 +132,7 @@ secrets = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("rotated_at", BigInteger, nullable=False),
     Column("last_used_at", BigInteger),
+    Column("origins", Text, nullable=False, default="[]", server_default="[]"),  # where it may be sent
     UniqueConstraint("workspace_id", "name"),
 )
 

@@ -158,11 +158,14 @@ def verify(c: Connection, workspace_id: str, noted: tuple[int, str] | None = Non
 
 
 def _end(kept: tuple[int, str] | None, seal: str, last: int, unmet: tuple[int, str] | None) -> tuple[int | None, str]:
-    """Whether the last event is the last that was written."""
-    if kept is None:
-        return (None, "the note of the last event is missing") if last else (None, "")
-    if kept != (last, seal):
-        return last, f"events are missing at the end: the last one written was {kept[0]}"
-    if unmet is not None:
-        return unmet[0], "the log is another one than when its head was noted"
-    return None, ""
+    """Whether the last event is the last that was written. An empty log can't speak for itself: a noted head does."""
+    if kept is None and last:
+        return None, "the note of the last event is missing"
+    if kept is not None and kept != (last, seal):
+        return last or None, f"events are missing at the end: the last one written was {kept[0]}"
+    if unmet is None:
+        return None, ""
+    if unmet[0] > last:
+        missing = "all events are missing" if not last else f"the log ends at event {last}"
+        return unmet[0], f"{missing}, though it reached event {unmet[0]} when its head was noted"
+    return unmet[0], "the log is another one than when its head was noted"

@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from executor.model.event import Announcement, Event
+from executor.model.event import REVOKING, SUBJECTS, Announcement, Event, Revocation
 from executor.model.execution import Execution
 from executor.model.ids import now_ms
 from executor.model.tenancy import Actor
@@ -50,7 +50,14 @@ def append_all(
     _insert(c, rows)
     chains.settle(c)
     announced: list[Announcement] = c.info.setdefault("new_events", [])
-    announced.extend(Announcement(workspace_id, execution_id, type) for type, _ in happened)
+    announced.extend(
+        Announcement(workspace_id, execution_id, type) if type not in REVOKING else revocation(workspace_id, type, data)
+        for type, data in happened
+    )
+
+
+def revocation(workspace_id: str, type: str, data: dict[str, Any]) -> Revocation:
+    return Revocation(workspace_id, "", type, frozenset(data[name] for name in SUBJECTS if name in data))
 
 
 def author(by: Actor | Execution | None) -> tuple[str, str]:

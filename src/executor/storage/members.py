@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 
 from executor.model.ids import new_id, now_ms
 from executor.model.tenancy import Account, Role
-from executor.storage.tables import accounts, actors, members
+from executor.storage.tables import accounts, actors, members, workspaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,13 @@ class Member:
 
 def listing(c: Connection, organization_id: str) -> list[Member]:
     query = _query().where(members.c.organization_id == organization_id)
+    return [_member(row) for row in c.execute(query.order_by(members.c.created_at, accounts.c.id))]
+
+
+def of_workspace(c: Connection, workspace_id: str) -> list[Member]:
+    """Those of its organization who can sign in, in the order in which they came."""
+    query = _query().join(workspaces, workspaces.c.organization_id == members.c.organization_id)
+    query = query.where(workspaces.c.id == workspace_id, accounts.c.disabled_at.is_(None))
     return [_member(row) for row in c.execute(query.order_by(members.c.created_at, accounts.c.id))]
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from executor.model.digest import digest
 from executor.model.ids import now_ms
 from executor.model.interaction import Binding, Interaction
 from executor.storage.access import permits
@@ -30,11 +30,22 @@ class Permit:
 
 
 @dataclass(frozen=True, slots=True)
+class Denied:
+    path: str
+    arguments: dict[str, Any]
+    reason: str
+
+
+@dataclass(slots=True)
 class Standing:
-    """What was decided earlier in an execution: permits by path, and the reasons of denials by exact call."""
+    """What was decided earlier in an execution: permits by path, and denials.
+
+    `reasons` are those of the denials, by what their calls would have sent: found out when it first matters.
+    """
 
     permits: dict[str, Permit]
-    denials: dict[str, str]
+    denials: list[Denied]
+    reasons: dict[str, str] | None = None
 
 
 def add(c: Connection, asked: Interaction) -> None:
@@ -63,7 +74,7 @@ def of_execution(c: Connection, execution_id: str) -> Standing:
     return Standing(given, _denials(c, execution_id))
 
 
-def _denials(c: Connection, execution_id: str) -> dict[str, str]:
+def _denials(c: Connection, execution_id: str) -> list[Denied]:
     same = (interactions.c.execution_id == calls.c.execution_id) & (interactions.c.call_seq == calls.c.seq)
     query = (
         sa.select(calls.c.path, calls.c.arguments, interactions.c.reason)
@@ -71,9 +82,4 @@ def _denials(c: Connection, execution_id: str) -> dict[str, str]:
         .where(interactions.c.execution_id == execution_id)
         .where(interactions.c.status == "denied", interactions.c.kind == "approval")
     )
-    return {exact(row.path, load(row.arguments)): row.reason for row in c.execute(query)}
-
-
-def exact(path: str, arguments: object) -> str:
-    """The same call, however its arguments are written."""
-    return digest([path, arguments])
+    return [Denied(row.path, load(row.arguments), row.reason) for row in c.execute(query)]

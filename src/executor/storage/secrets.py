@@ -9,6 +9,7 @@ from sqlalchemy.engine import Connection
 
 from executor.model.secret import Secret
 from executor.storage.access import secrets
+from executor.storage.rows import dump, load
 
 
 def insert(c: Connection, secret: Secret, key_id: str = "", sealed: bytes | None = None) -> None:
@@ -76,6 +77,11 @@ def reseal(c: Connection, secret_id: str, key_id: str, sealed: bytes) -> None:
     c.execute(sa.update(secrets).where(secrets.c.id == secret_id).values(key_id=key_id, sealed=sealed))
 
 
+def allow_origin(c: Connection, secret: Secret, origin: str) -> None:
+    mine = (secrets.c.workspace_id == secret.workspace_id, secrets.c.id == secret.id)
+    c.execute(sa.update(secrets).where(*mine).values(origins=dump([*secret.origins, origin])))
+
+
 def touch(c: Connection, secret_id: str, at: int) -> None:
     c.execute(sa.update(secrets).where(secrets.c.id == secret_id).values(last_used_at=at))
 
@@ -98,4 +104,5 @@ def _secret(row: Any) -> Secret:
         row.created_at,
         row.rotated_at,
         row.last_used_at,
+        tuple(load(row.origins)),
     )

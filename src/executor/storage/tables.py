@@ -53,6 +53,8 @@ organizations = Table(
     Column("id", String, primary_key=True),
     Column("name", String, nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    # off, destructive, all: which calls nobody approves who asked for them; empty for the default
+    Column("separation", String, nullable=False, default="", server_default=""),
 )
 
 members = Table(
@@ -330,6 +332,18 @@ events = Table(
     Column("seal", String, nullable=False, default="", server_default=""),
     Index(None, "execution_id", "id"),
     Index(None, "workspace_id", "id"),
+)
+
+# A client's own name for something it submitted, so that sending it again finds what it started the first time.
+submissions = Table(
+    "submissions",
+    metadata,
+    Column("actor_id", String, ForeignKey("actors.id"), primary_key=True),
+    Column("key", String, primary_key=True),
+    workspace_column(),
+    Column("digest", String, nullable=False),
+    Column("execution_id", String, ForeignKey("executions.id", ondelete="CASCADE"), nullable=False),
+    Index(None, "execution_id"),
 )
 
 # The last link of each workspace's chain of events: its seal covers every event before it.

@@ -9,7 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from executor.model.ids import new_id, now_ms
-from executor.model.tenancy import ROLES, Account, Actor, ActorKind, Organization, Role, Workspace
+from executor.model.tenancy import OPERATOR, ROLES, Account, Actor, ActorKind, Organization, Role, Workspace
+from executor.storage.access import api_keys
 from executor.storage.tables import accounts, actors, members, organizations, workspaces
 
 
@@ -34,7 +35,7 @@ def provision(c: Connection) -> Tenancy:
         Account(row.id, row.name),
         Organization(organization.id, organization.name),
         Workspace(workspace.id, workspace.organization_id, workspace.name),
-        _actor(c, workspace.id, "human"),
+        replace(_actor(c, workspace.id, "human", row.id), permissions=OPERATOR),
         _actor(c, workspace.id, "agent"),
     )
 
@@ -53,8 +54,8 @@ def _create(c: Connection) -> None:
         c.execute(sa.insert(actors), {**actor, "created_at": at})
 
 
-def _actor(c: Connection, workspace_id: str, kind: ActorKind) -> Actor:
-    mine = (actors.c.workspace_id == workspace_id, actors.c.kind == kind)
+def _actor(c: Connection, workspace_id: str, kind: ActorKind, account_id: str | None = None) -> Actor:
+    mine = (actors.c.workspace_id == workspace_id, actors.c.kind == kind, actors.c.account_id == account_id)
     return _read(c.execute(sa.select(actors).where(*mine).order_by(actors.c.id).limit(1)).one())
 
 
@@ -68,6 +69,30 @@ def agents(c: Connection, workspace_id: str) -> list[tuple[Actor, int]]:
     """With the time each was made."""
     mine = (actors.c.workspace_id == workspace_id, actors.c.kind == "agent")
     return [(_read(row), row.created_at) for row in c.execute(sa.select(actors).where(*mine).order_by(actors.c.id))]
+
+
+def local_account(c: Connection) -> str:
+    """The account of this installation: the first there ever was."""
+    return c.execute(sa.select(accounts.c.id).order_by(accounts.c.id).limit(1)).scalar_one()  # type: ignore[no-any-return]
+
+
+def account_behind(c: Connection, workspace_id: str, actor_id: str) -> str:
+    """The account that answers for an actor: a human's own, or of an agent whoever made its token.
+
+    This installation's own agent is its own account's. Empty where nobody is known: strangers, and agents that an
+    outside authorization server vouches for.
+    """
+    found = actor(c, workspace_id, actor_id)
+    if found is None or found.kind == "human":
+        return found.account_id if found else ""
+    mine = (api_keys.c.workspace_id == workspace_id, api_keys.c.actor_id == actor_id)
+    maker = sa.select(api_keys.c.created_by).where(*mine).order_by(api_keys.c.id.desc()).limit(1)
+    made_by = c.execute(maker).scalar_one_or_none()
+    if made_by is not None:
+        human = actor(c, workspace_id, made_by)
+        return human.account_id if human else ""
+    first = sa.select(actors.c.id).where(actors.c.kind == "agent").order_by(actors.c.id).limit(1)
+    return local_account(c) if c.execute(first).scalar_one() == actor_id else ""
 
 
 def role(c: Connection, workspace_id: str, account_id: str) -> Role | None:

@@ -159,12 +159,12 @@ def count(c: Connection, workspace_id: str) -> int:
     return int(c.execute(query).scalar_one())
 
 
-def names(c: Connection, source_id: str) -> list[tuple[str, dict[str, Any]]]:
-    """Path and binding of everything a source offers."""
+def bindings(c: Connection, source_id: str) -> list[tuple[str, Effect, dict[str, Any]]]:
+    """Path, effect and binding of everything a source offers."""
     t, v = tools_table.c, tool_versions.c
-    query = sa.select(t.path, v.binding).join_from(tools_table, tool_versions, _version).join(listings, _seen)
+    query = sa.select(t.path, t.effect, v.binding).join_from(tools_table, tool_versions, _version).join(listings, _seen)
     query = query.where(t.source_id == source_id)
-    return [(row.path, load(row.binding)) for row in c.execute(query)]
+    return [(row.path, row.effect, load(row.binding)) for row in c.execute(query)]
 
 
 def _heads(workspace_id: str) -> sa.Select[Any]:

@@ -18,6 +18,7 @@ from executor.identity.tokens import Tokens
 from executor.settings import Settings
 from executor.surfaces import internal
 from executor.surfaces.api.guard import ACTOR, RUN, SHOWN, Guard
+from executor.surfaces.open_requests import OpenRequests
 from executor.surfaces.refusals import Refusals
 from executor.surfaces.waiting import Held
 from executor.surfaces.web.pages import Pages
@@ -41,6 +42,7 @@ class Front:
         self._guard = Guard(self._route, settings, tokens)
         self._refusals = Refusals(self._guard)
         self._held = Held()
+        self._requests = OpenRequests()
         self._pages = Pages()
         loop = asyncio.get_running_loop()
         self._callers: asyncio.Future[Callers] = loop.create_future()
@@ -51,6 +53,8 @@ class Front:
         """Until everything that an open executor can do is served."""
         from executor.surfaces.mcp.endpoint import McpEndpoint
 
+        self._requests.open(executor.callers)
+        executor.feed.listen(self._requests.on_event)
         self._callers.set_result(executor.callers)
         self._refusals.open(executor)
         self._guard.runs = executor.remote_runs
@@ -63,6 +67,7 @@ class Front:
 
     async def close(self) -> None:
         self._held.close()
+        self._requests.close()
         if self._mcp.done():
             await self._mcp.result().close()
 
@@ -79,10 +84,19 @@ class Front:
         if RUN in scope:
             await internal.tool_call(self._held, scope, receive, send)
             return
-        if SHOWN in scope:
-            scope[ACTOR] = await (await self._loaded(self._callers)).identify(scope[SHOWN])
-            if scope[ACTOR].via == "bearer" and scope["path"] not in MCP_PATHS:
+        if SHOWN not in scope:
+            await self._serve(scope, receive, send)
+            return
+        request = await self._requests.add(await self._loaded(self._callers), scope[SHOWN], scope)
+        scope[ACTOR] = request.actor
+        try:
+            if request.actor.via == "bearer" and scope["path"] not in MCP_PATHS:
                 raise Forbidden("a token of an authorization server is for /mcp alone", hint="use a key for the API")
+            await self._serve(scope, request.receiving(receive), request.sending(scope, receive, send))
+        finally:
+            self._requests.remove(request)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] in MCP_PATHS:
             await (await self._loaded(self._mcp))(scope, receive, send)
         else:

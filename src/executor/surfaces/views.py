@@ -147,7 +147,8 @@ def call_head(head: Head) -> View:
     return {**view, "preview": preview, "argumentsDigest": head.call.arguments_digest, "resultSize": head.size}
 
 
-def interaction_view(interaction: Interaction, base_url: str) -> View:
+def interaction_view(interaction: Interaction, base_url: str, *, whole: bool = False) -> View:
+    """Among others, long arguments are cut, and it says so; `whole` shows all of them."""
     prompt = interaction.prompt
     return {
         "id": interaction.id,
@@ -160,6 +161,8 @@ def interaction_view(interaction: Interaction, base_url: str) -> View:
         "argumentsCut": prompt.get("cut"),
         "effect": prompt.get("effect"),
         "host": prompt.get("host"),
+        "request": prompt.get("request") or None,
+        "sentWith": prompt.get("sentWith") or None,
         "reason": prompt.get("reason", ""),
         "policyId": prompt.get("policyId") or None,
         "decisionReason": interaction.reason,
@@ -168,7 +171,7 @@ def interaction_view(interaction: Interaction, base_url: str) -> View:
         "settledFrom": interaction.settled_from or None,
         "binding": digest(asdict(interaction.binding)),
         "url": f"{base_url}/{PAGES.get(interaction.kind, 'approvals')}/{interaction.id}",
-        "prompt": prompt_text(interaction),
+        "prompt": prompt_text(interaction, None if whole else PROMPT_ARGUMENTS),
         "credential": prompt.get("credential"),
         "createdAt": time(interaction.created_at),
         "expiresAt": time(interaction.expires_at),
@@ -176,7 +179,7 @@ def interaction_view(interaction: Interaction, base_url: str) -> View:
     }
 
 
-def prompt_text(interaction: Interaction) -> str:
+def prompt_text(interaction: Interaction, limit: int | None = PROMPT_ARGUMENTS) -> str:
     """The question as a person reads it. Any value in it may come from a stranger, so every value is escaped."""
     prompt = interaction.prompt
     facts = [
@@ -184,13 +187,15 @@ def prompt_text(interaction: Interaction) -> str:
         ("Effect", prompt.get("effect")),
         ("Source", prompt.get("source")),
         ("Host", prompt.get("host")),
+        ("Request", prompt.get("request")),
+        ("Credential", prompt.get("sentWith")),
         ("Needs", needs_text(prompt.get("credential"))),
         ("Why asked", prompt.get("reason")),
         ("Execution", interaction.execution_id),
     ]
     lines = [escape(str(prompt.get("question", "")))]
-    lines += [f"{name + ':':<11}{escape(str(value))}" for name, value in facts if value]
-    return "\n".join([*lines, f"Arguments: {_arguments_text(prompt)}"])
+    lines += [f"{name + ':':<12}{escape(str(value))}" for name, value in facts if value]
+    return "\n".join([*lines, f"Arguments: {_arguments_text(prompt, limit)}"])
 
 
 def needs_text(credential: dict[str, Any] | None) -> str:
@@ -201,11 +206,12 @@ def needs_text(credential: dict[str, Any] | None) -> str:
     return f"{ways}, sent to {credential['sentTo']} and nowhere else"
 
 
-def _arguments_text(prompt: dict[str, Any]) -> str:
+def _arguments_text(prompt: dict[str, Any], limit: int | None) -> str:
     """Laid out over lines; a newline inside a value stays an escape, so nothing can pass for a line of ours."""
     arguments = prompt.get("arguments")
     text = orjson.dumps(arguments, option=orjson.OPT_INDENT_2).decode()
-    shown = shorten(escape(text, keep="\n"), PROMPT_ARGUMENTS)
+    shown = escape(text, keep="\n")
+    shown = shown if limit is None else shorten(shown, limit)
     return f"{shown}\n(cut: {escape(str(prompt['cut']))})" if prompt.get("cut") else shown
 
 

@@ -99,7 +99,7 @@ class Connecting:
         return await self.to_line(sys.executable, *command, **options)
 
     async def to_line(self, *line: str, **options: Any) -> Connected:
-        return await self.to(SourceRequest(kind="mcp", command=line, consent=True, options=options))
+        return await self.to(SourceRequest(kind="mcp", command=line, consent=True, by_operator=True, options=options))
 
     async def to_url(self, url: str, **more: Any) -> Connected:
         return await self.to(SourceRequest(kind="mcp", location=url, allow_private=True, **more))

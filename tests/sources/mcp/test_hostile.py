@@ -19,7 +19,7 @@ from tests.sources.mcp.conftest import HOSTILE, Connecting, until
 
 async def test_a_command_is_never_started_without_consent(kind: Mcp, tmp_path: Path) -> None:
     trace = tmp_path / "started"
-    request = SourceRequest(kind="mcp", command=("touch", str(trace)))
+    request = SourceRequest(kind="mcp", command=("touch", str(trace)), by_operator=True)
     found = await kind.probe(request)
     assert found is not None and found.transport == "stdio" and found.location == f"touch {trace}"
     with pytest.raises(ConsentRequired):
@@ -73,7 +73,9 @@ async def test_a_command_that_ends_at_once_is_told_with_its_last_words(connect: 
 
 async def test_a_command_that_is_not_there_says_so(kind: Mcp) -> None:
     with pytest.raises(SourceUnreachable, match="can't be started: No such file"):
-        await kind.load(SourceRequest(kind="mcp", command=("no-such-command-anywhere",), consent=True))
+        await kind.load(
+            SourceRequest(kind="mcp", command=("no-such-command-anywhere",), consent=True, by_operator=True)
+        )
 
 
 async def test_a_crash_fails_its_call_as_sent_and_the_next_call_starts_the_command_again(connect: Connecting) -> None:

@@ -220,13 +220,15 @@ async def test_a_page_that_is_no_server_is_not_taken_for_one(
     assert await kind.probe(SourceRequest(location="openapi.yaml")) is None
 
 
-def test_a_redirect_from_https_to_http_is_refused_also_at_the_same_host() -> None:
+async def test_a_redirect_from_https_to_http_is_refused_also_at_the_same_host() -> None:
     import httpx2
 
+    from executor.sources.mcp.allowance import Allowance
     from executor.sources.mcp.endpoint import Endpoint
     from executor.sources.mcp.http import GuardedTransport
 
-    transport = GuardedTransport(Endpoint("http", url="https://a.example/mcp"), reach=PUBLIC, limit=1, ssl_context=None)
+    endpoint = Endpoint("http", url="https://a.example/mcp")
+    transport = GuardedTransport(endpoint, reach=PUBLIC, limit=1, allowance=Allowance(1), ssl_context=None)
     request = httpx2.Request("POST", "https://a.example/mcp")
     with pytest.raises(EgressRefused, match="unencrypted"):
         transport._check_redirect(request, httpx2.Response(307, headers={"Location": "http://a.example/mcp"}))

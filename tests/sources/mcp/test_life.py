@@ -22,7 +22,7 @@ from tests.support.catalogs import Opened, opened
 
 class House(Opened):
     async def add(self, **request: Any) -> Source:
-        wanted = SourceRequest(kind="mcp", allow_private=True, consent=True, **request)
+        wanted = SourceRequest(kind="mcp", allow_private=True, consent=True, by_operator=True, **request)
         return await self.catalog.add_source(self.workspace, wanted)
 
     async def call(self, path: str, /, **arguments: Any) -> Any:

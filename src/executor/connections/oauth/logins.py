@@ -16,7 +16,7 @@ from executor.connections.oauth.flow import Begun, Callback, CodeFlow
 from executor.connections.oauth.grants import Grants, minted
 from executor.connections.oauth.saving import OAUTH, Connected, Terms
 from executor.connections.oauth.wire import Wire
-from executor.connections.offers import NAME
+from executor.connections.offers import NAME, check_owner
 from executor.errors import Forbidden, InvalidRequest, NotFound, OAuthFailed
 from executor.model.connection import DEFAULT_NAME
 from executor.model.interaction import Interaction
@@ -156,8 +156,7 @@ class Logins:
         wants = asked.prompt.get("credential", {}).get("sourceId") if asked is not None else None
         if asked is None or asked.status != "pending" or wants != source.id:
             raise NotFound("nothing waits for this login", hint="`executor approvals list` shows what is asked")
-        if asked.binding.actor_id != actor.id and not actor.may("decide"):
-            raise Forbidden("this is somebody else's question", hint="ask them")
+        await self._database.read(lambda c: check_owner(c, actor.workspace_id, asked.binding.actor_id, actor))
         return asked
 
     async def _needed(
@@ -176,7 +175,7 @@ class Logins:
         granted = list(source.config.get("origins") or ())
         for one in await self._database.read(lambda c: connections.of_source(c, source.id)):
             granted += one.options.get(OAUTH, {}).get("origins", ())
-        if allow and (grant := await grant_of(parse(allow), is_written=True)):
+        if allow and (grant := await grant_of(parse(allow))):
             granted.append(grant)
         return tuple(dict.fromkeys(granted))
 

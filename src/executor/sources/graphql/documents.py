@@ -16,6 +16,8 @@ from graphql.validation import KnownDirectivesRule, OverlappingFieldsCanBeMerged
 from executor.errors import ToolError
 from executor.model.tool import Tool
 from executor.sources.graphql.calls import Body, call_of
+from executor.sources.graphql.roots import root_calls
+from executor.sources.kind import Part
 
 MAX_CHARACTERS = 100_000
 MAX_TOKENS = 5_000
@@ -64,6 +66,18 @@ def raw(tool: Tool, arguments: dict[str, Any], schema: GraphQLSchema | None) -> 
     if schema is not None:
         check(tool, document, schema, "query")
     return Body(print_ast(document), arguments.get("variables") or {}, arguments.get("operationName") or "")
+
+
+def parts_of(tool: Tool, arguments: dict[str, Any], schema: GraphQLSchema) -> tuple[Part, ...]:
+    """The calls that a document of the caller's own holds. Of a selection, those it holds besides its own field."""
+    given = arguments.get("variables")
+    try:
+        if tool.binding["type"] == "raw":
+            return root_calls(classified(tool, arguments), schema, given if isinstance(given, dict) else {})
+        body = selected(tool, arguments, None)
+        return root_calls(parsed(tool, body.query, tool.binding["select"]), schema, body.variables)[1:]
+    except RecursionError as error:
+        raise refused(tool, "query", "its fragments are nested too deeply") from error
 
 
 def classified(tool: Tool, arguments: dict[str, Any]) -> ast.DocumentNode:

@@ -11,19 +11,22 @@ from graphql import GraphQLSchema
 
 from executor.errors import EgressRefused, SourceUnreachable
 from executor.model.credential import Credential
+from executor.model.digest import digest
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
 from executor.sources import grants
+from executor.sources.addresses import shown
 from executor.sources.credentials import with_credential
 from executor.sources.egress import Bounds, Egress, Outgoing
 from executor.sources.graphql import documents, probing, reading
 from executor.sources.graphql.calls import Body, call_of
 from executor.sources.graphql.results import result_text
-from executor.sources.kind import Probe, SourceRequest
+from executor.sources.kind import Meaning, Probe, SourceRequest
 from executor.sources.loading import Loading
 from executor.sources.results import transport_error
 
 MAX_SCHEMAS = 8
+MAX_MEANINGS = 256
 
 
 class GraphQL:
@@ -39,6 +42,7 @@ class GraphQL:
         self._call_bounds = Bounds(call_seconds, answer_bytes)
         self._loading = Loading()
         self._schemas: OrderedDict[str, asyncio.Future[GraphQLSchema]] = OrderedDict()
+        self._meanings: OrderedDict[tuple[str, str, str], Meaning] = OrderedDict()
 
     async def probe(self, request: SourceRequest) -> Probe | None:
         request = await grants.opened(request)
@@ -82,6 +86,31 @@ class GraphQL:
         if document_argument(tool, arguments):
             await self._body(source, tool, arguments)
 
+    async def meaning(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> Meaning:
+        """With the fields of the root types that the caller's own GraphQL selects: policies hold for them as well."""
+        name = document_argument(tool, arguments)
+        if not name:
+            return Meaning(arguments)
+        key = (source.document_digest or source.id, tool.path, digest(arguments))
+        known = self._meanings.get(key)
+        if known is None:
+            schema = await self._schema(source)
+            known = Meaning(arguments, await asyncio.to_thread(documents.parts_of, tool, arguments, schema))
+            self._meanings[key] = known
+            while len(self._meanings) > MAX_MEANINGS:
+                self._meanings.popitem(last=False)
+        return known
+
+    async def identity(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> Any:
+        """Of a mutation, what it does and not what it gives back: its field and the arguments."""
+        parts = [part for part in (await self.meaning(source, tool, arguments)).parts if part.effect != "read"]
+        if tool.binding["type"] == "mutation":
+            given = {name: value for name, value in arguments.items() if name != tool.binding["select"]}
+            return [tool.binding["operation"], given]
+        if tool.binding["type"] == "raw" and len(parts) == 1:
+            return [parts[0].operation, parts[0].arguments]
+        return [tool.path, arguments]
+
     async def invoke(
         self,
         source: Source,
@@ -103,6 +132,14 @@ class GraphQL:
         except (SourceUnreachable, EgressRefused) as error:
             raise transport_error(tool, error) from error
         return result_text(tool, answer)
+
+    async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
+        if tool.binding["type"] == "describe":
+            return "nothing is sent: Executor keeps the schema"
+        where = f"POST {shown(source.config['base_url'])}"
+        if tool.binding["type"] == "raw":
+            return f"{where} the document in `query`"
+        return f"{where} {tool.binding['type']} {tool.binding['field']}"
 
     async def close(self) -> None:
         self._schemas.clear()

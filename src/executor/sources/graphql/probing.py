@@ -112,7 +112,7 @@ def wants_login(value: Any) -> bool:
 def auth_of(answer: Answer) -> Auth:
     scheme = answer.headers.get("WWW-Authenticate", "").partition(" ")[0].lower()
     type = {"basic": "http-basic", "bearer": "http-bearer"}.get(scheme, "unknown")
-    text = "give it as a header: --header 'Authorization: Bearer …'"
+    text = "give it as a header: --header Authorization"
     return Auth("authorization", type, text)
 
 

@@ -35,7 +35,7 @@ MAX_BYTES = 64_000_000
 MAX_SKIPPED = 500
 FORMAT = "2"  # raise it when more or other is kept of the same schema than before: then every source is read anew
 GIVE_SCHEMA = "add its schema instead: `executor sources add schema.graphql --base-url ENDPOINT`"
-GIVE_HEADER = "it needs a login: give --header 'Authorization: Bearer …', or " + GIVE_SCHEMA
+GIVE_HEADER = "it needs a login: give --header Authorization, or " + GIVE_SCHEMA
 STATUS_HINTS = {401: GIVE_HEADER, 403: GIVE_HEADER, 404: "check the address; many services have it at /graphql"}
 GIVE_ENDPOINT = "say where the service is: --base-url https://api.example.com/graphql"
 

@@ -3,20 +3,73 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
+import ssl
 from collections.abc import Iterable
+from typing import Any
 
 import httpcore2
 
 from executor.sources.addresses import literal, moved, refusal
+from executor.sources.mcp.allowance import READ_COST, Allowance
 from executor.sources.reach import ANY, PUBLIC, Reach
+
+MAX_HINTS = 20
+_STATUS = re.compile(rb"\n\r?\nHTTP/1\.[01] (\d)")
+
+
+class MeteredStream(httpcore2.AsyncNetworkStream):
+    """Every byte that a server sends counts here, whatever it is a part of: headers, bodies, comments, padding."""
+
+    def __init__(self, inner: httpcore2.AsyncNetworkStream, allowance: Allowance) -> None:
+        self._inner = inner
+        self._allowance = allowance
+        self._hints_left: int | None = MAX_HINTS
+        self._tail = b""
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        data = await self._inner.read(max_bytes, timeout)
+        if self._hints_left is not None:
+            self._count_hints(data)
+        await self._allowance.spend(len(data) + READ_COST)
+        return data
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._hints_left, self._tail = MAX_HINTS, b"\n\n"
+        await self._inner.write(buffer, timeout)
+
+    def _count_hints(self, data: bytes) -> None:
+        """Before its answer a server may send any number of informational ones, each of which takes long to read."""
+        for status in _STATUS.findall(self._tail + data):
+            if self._hints_left is None or status != b"1":
+                self._hints_left = None
+                return
+            self._hints_left -= 1
+            if self._hints_left < 0:
+                raise httpcore2.RemoteProtocolError(
+                    f"more than {MAX_HINTS} informational answers came before the answer"
+                )
+        self._tail = (self._tail + data)[-12:]
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore2.AsyncNetworkStream:
+        return MeteredStream(await self._inner.start_tls(ssl_context, server_hostname, timeout), self._allowance)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)
 
 
 class GuardedBackend(httpcore2.AsyncNetworkBackend):
     """Names are resolved here, once: the address that was checked is the address that is used."""
 
-    def __init__(self, reach: Reach) -> None:
+    def __init__(self, reach: Reach, allowance: Allowance) -> None:
         self._reach = reach
+        self._allowance = allowance
         self._inner = httpcore2.AnyIOBackend()
 
     async def connect_tcp(
@@ -30,10 +83,12 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
         addresses = await self._resolve(host, port)
         for address in addresses[:-1]:
             try:
-                return await self._inner.connect_tcp(address, port, timeout, local_address, socket_options)
+                stream = await self._inner.connect_tcp(address, port, timeout, local_address, socket_options)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                 continue
-        return await self._inner.connect_tcp(addresses[-1], port, timeout, local_address, socket_options)
+            return MeteredStream(stream, self._allowance)
+        stream = await self._inner.connect_tcp(addresses[-1], port, timeout, local_address, socket_options)
+        return MeteredStream(stream, self._allowance)
 
     async def _resolve(self, host: str, port: int) -> list[str]:
         """Refuses a public name if any of its addresses is private: an attacker chooses which one would be used.

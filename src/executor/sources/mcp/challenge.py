@@ -38,7 +38,7 @@ def challenge(status: int, header: str, where: str) -> SourceUnreachable | None:
     login = f"; its login is described at {shown(metadata)}" if metadata else ""
     return SourceUnreachable(
         f"{where} answered {status}: it needs {needs}{login}",
-        hint="give the source a credential, for instance with --header 'Authorization: Bearer …'",
+        hint="give the source a credential, for instance with --header Authorization",
         reason="auth",
         sent=False,
         upstream_status=status,

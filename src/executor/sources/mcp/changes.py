@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable
 
 PAUSE_SECONDS = 5.0
+READINGS = 20  # in a row, a pause apart
+RENEWAL_SECONDS = 600.0  # for each one after that: every reading may leave a new version of every tool
 
 
 class Changes:
@@ -14,18 +16,18 @@ class Changes:
     def __init__(self, hook: Callable[[str], None] | None, pause_seconds: float = PAUSE_SECONDS) -> None:
         self.hook = hook
         self._pause = pause_seconds
-        self._last: dict[str, float] = {}
+        self._last: dict[str, tuple[float, float]] = {}  # when a source was read, and how many readings were left then
         self._waiting: dict[str, asyncio.TimerHandle] = {}
 
     def tell(self, source_id: str) -> None:
         loop = asyncio.get_running_loop()
         if source_id in self._waiting:
             return
-        due = self._last.get(source_id, -self._pause) + self._pause
-        if due <= loop.time():
+        wait = self._wait(source_id, loop.time())
+        if wait <= 0:
             self._pass_on(source_id)
         else:
-            self._waiting[source_id] = loop.call_at(due, self._pass_on, source_id)
+            self._waiting[source_id] = loop.call_later(wait, self._pass_on, source_id)
 
     def forget(self, source_id: str) -> None:
         self._last.pop(source_id, None)
@@ -38,8 +40,17 @@ class Changes:
         self._waiting.clear()
         self.hook = None
 
+    def _wait(self, source_id: str, now: float) -> float:
+        if source_id not in self._last:
+            return 0.0
+        last, left = self._last[source_id]
+        until_renewed = max(0.0, 1 - left) * RENEWAL_SECONDS
+        return max(last + self._pause, last + until_renewed) - now
+
     def _pass_on(self, source_id: str) -> None:
         self._waiting.pop(source_id, None)
-        self._last[source_id] = asyncio.get_running_loop().time()
+        now = asyncio.get_running_loop().time()
+        last, left = self._last.get(source_id, (now, float(READINGS)))
+        self._last[source_id] = now, max(0.0, min(READINGS, left + (now - last) / RENEWAL_SECONDS) - 1)
         if self.hook is not None:
             self.hook(source_id)

@@ -19,21 +19,20 @@ from ssl import SSLContext
 from typing import Any
 
 import mcp_types
-from httpx2 import AsyncClient
 from mcp.client._transport import TransportStreams
 from mcp.client.session import ClientSession, IncomingMessage
-from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import listen
 from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import MCPError
-from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
-from mcp.shared.transport_context import TransportContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from executor import __version__
 from executor.errors import ExecutorError, SourceError, SourceUnreachable
+from executor.sources.mcp import sse
+from executor.sources.mcp.allowance import Allowance
+from executor.sources.mcp.dispatcher import Dispatcher
 from executor.sources.mcp.endpoint import Endpoint
 from executor.sources.mcp.exchange import Exchange
 from executor.sources.mcp.http import open_client
@@ -46,6 +45,7 @@ for _name in ("mcp.client", "client"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)
 
 CLOSE_SECONDS = 8.0
+MAX_PAGES = 100
 EXPLAIN_SECONDS = 1.0  # for the connection's own task to tell why it ended
 # An older server refuses what it doesn't know with one of these; a newer one refuses the handshake with them.
 REFUSALS = frozenset({mcp_types.UNSUPPORTED_PROTOCOL_VERSION, mcp_types.METHOD_NOT_FOUND, mcp_types.INVALID_REQUEST,
@@ -63,25 +63,6 @@ class Terms:
     ssl_context: SSLContext | None = None
 
 
-class Dispatcher(JSONRPCDispatcher[TransportContext]):
-    """Tells when the server's side of the conversation is over."""
-
-    def __init__(self, streams: TransportStreams, over: asyncio.Event) -> None:
-        super().__init__(*streams)
-        self._over = over
-
-    @property
-    def is_over(self) -> bool:
-        """Known to those who wait for answers a little before `run` is done."""
-        return self._closed
-
-    async def run(self, *args: Any, **options: Any) -> None:
-        try:
-            await super().run(*args, **options)
-        finally:
-            self._over.set()
-
-
 class Connection:
     """`on_changed` is called, on the event loop, when the server says that its tools are others now."""
 
@@ -91,6 +72,7 @@ class Connection:
         self.quiet.set()
         self.late = 0  # requests in a row that got no answer in time
         self._under_way = 0
+        self._allowance = Allowance(terms.limit)
         self._terms = terms
         self._on_changed = on_changed
         self._over = asyncio.Event()
@@ -134,6 +116,7 @@ class Connection:
         if not self.is_open:
             raise self._closed(exchange)
         self._under_way += 1
+        self._allowance.begin_request()
         self.quiet.clear()
         try:
             async with exchange.running(self.endpoint.shown):
@@ -143,17 +126,19 @@ class Connection:
             raise
         finally:
             self._under_way -= 1
+            self._allowance.end_request()
             if not self._under_way:
                 self.quiet.set()
 
-    async def relist(self) -> None:
+    async def relist(self, seconds: float) -> None:
         """The SDK learns from a listing which arguments must be repeated as headers (protocol 2026-07-28)."""
         cursor: str | None = None
-        for _ in range(100):
-            page = await self._session.list_tools(params=mcp_types.PaginatedRequestParams(cursor=cursor))
-            cursor = page.next_cursor
-            if cursor is None:
-                return
+        async with Exchange(seconds).running(self.endpoint.shown):
+            for _ in range(MAX_PAGES):
+                page = await self._session.list_tools(params=mcp_types.PaginatedRequestParams(cursor=cursor))
+                cursor = page.next_cursor
+                if cursor is None:
+                    return
 
     async def close(self) -> None:
         self._over.set()
@@ -211,9 +196,9 @@ class Connection:
                 self._ready.exception()  # it may be that nobody waits any more
 
     async def _begin(self, stack: AsyncExitStack) -> None:
-        async with Exchange(self._terms.open_seconds).running(self.endpoint.shown):
+        async with Exchange(self._terms.open_seconds, opens=True).running(self.endpoint.shown):
             streams = await stack.enter_async_context(self._streams())
-            self._dispatcher = Dispatcher(streams, self._over)
+            self._dispatcher = Dispatcher(streams, self._over, self._allowance)
             session = ClientSession(
                 dispatcher=self._dispatcher,
                 client_info=mcp_types.Implementation(name="executor", version=__version__),
@@ -232,28 +217,23 @@ class Connection:
 
     @asynccontextmanager
     async def _streams(self) -> AsyncIterator[TransportStreams]:
+        terms, allowance = self._terms, self._allowance
         if self.endpoint.transport == "stdio":
-            async with started(self.endpoint, limit=self._terms.limit, log_file=self._terms.log_file) as child:
+            async with started(self.endpoint, limit=terms.limit, allowance=allowance, log_file=terms.log_file) as child:
                 self._child = child
                 yield child, child
             return
-        terms = self._terms
-        client = open_client(self.endpoint, reach=terms.reach, limit=terms.limit, ssl_context=terms.ssl_context)
-        if self.endpoint.transport == "sse":
-
-            def given_client(headers: Any = None, timeout: Any = None, auth: Any = None) -> AsyncClient:
-                return client
-
-            async with sse_client(self.endpoint.url, httpx_client_factory=given_client) as streams:
-                yield streams
-        else:
-            async with (
-                client,
-                streamable_http_client(
+        async with open_client(
+            self.endpoint, reach=terms.reach, limit=terms.limit, allowance=allowance, ssl_context=terms.ssl_context
+        ) as client:
+            if self.endpoint.transport == "sse":
+                async with sse.opened(client, self.endpoint.url, terms.limit) as stream:
+                    yield stream, stream
+            else:
+                async with streamable_http_client(
                     self.endpoint.url, http_client=client, max_sse_event_size=terms.limit
-                ) as streams,
-            ):
-                yield streams
+                ) as streams:
+                    yield streams
 
     async def _hear(self, message: IncomingMessage) -> None:
         if isinstance(message, mcp_types.ToolListChangedNotification):

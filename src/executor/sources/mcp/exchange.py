@@ -17,9 +17,13 @@ CURRENT: ContextVar[Exchange | None] = ContextVar("executor_mcp_exchange", defau
 
 
 class Exchange:
-    """`sent` is true as soon as the server may have read the request, `broken` when its answer stopped midway."""
+    """`sent` is true as soon as the server may have read the request, `broken` when its answer stopped midway.
 
-    def __init__(self, seconds: float) -> None:
+    `opens` marks the handshake: streams that begin in it go on after it.
+    """
+
+    def __init__(self, seconds: float, *, opens: bool = False) -> None:
+        self.opens = opens
         self.sent = False
         self.broken = False
         self.failure: SourceError | None = None

@@ -21,6 +21,7 @@ from executor import __version__
 from executor.errors import EgressRefused, SourceError, SourceUnreachable
 from executor.sources.addresses import parse, shown
 from executor.sources.egress import REDIRECTS, Outgoing, check_headers, redirected
+from executor.sources.mcp.allowance import Allowance
 from executor.sources.mcp.backend import GuardedBackend
 from executor.sources.mcp.challenge import challenge
 from executor.sources.mcp.endpoint import Endpoint
@@ -32,14 +33,29 @@ KEEP_ALIVE_SECONDS = 4.0
 CONNECT_SECONDS = 10.0
 STREAM_SECONDS = 600.0
 END_SECONDS, END_BYTES = 0.25, 10_000  # for what may follow an answer
+ERROR_BYTES = 64_000  # of a refusal
+NOTE_SECONDS = 10.0  # for a message that gets no answer, and for the body of a refusal
+GRACE_SECONDS = 1.0  # a request's own deadline comes first: it tells best what happened
+GETS, GET_SECONDS = 5, 5.0  # streams opened in a row; then one in that many seconds
 SESSION = "mcp-session-id"
 FORBIDDEN = frozenset({"host", "content-length", "transfer-encoding", "connection", "content-type", "accept",
                        "accept-encoding", SESSION, "mcp-protocol-version"})  # fmt: skip
+# Said last on a stream that is at its end: when to open it again is not for the server to decide.
+RETRY = b"\n\nretry: 1000\n\n"
+EMPTY = frozenset({202, 204, 205})
 NOT_SENT = (httpcore2.ConnectError, httpcore2.ConnectTimeout, httpcore2.PoolTimeout)
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
-    def __init__(self, endpoint: Endpoint, *, reach: Reach, limit: int, ssl_context: ssl.SSLContext | None) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        reach: Reach,
+        limit: int,
+        allowance: Allowance,
+        ssl_context: ssl.SSLContext | None,
+    ) -> None:
         self._origin = parse(endpoint.url).origin
         self._is_sse = endpoint.transport == "sse"
         self._limit = limit
@@ -48,20 +64,41 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             max_connections=100,
             max_keepalive_connections=20,
             keepalive_expiry=KEEP_ALIVE_SECONDS,
-            network_backend=GuardedBackend(reach),
+            network_backend=GuardedBackend(reach, allowance),
         )
+        self._gets_left: float = GETS
+        self._last_get = 0.0
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        exchange = CURRENT.get() if request.method == "POST" and is_request(request) else None
+        exchange = exchange_of(request)
         try:
-            return await self._exchange(request, exchange)
-        except SourceError as error:
+            async with asyncio.timeout_at(self._deadline(request, exchange)):
+                if request.method == "GET":
+                    await self._wait_for_turn()
+                return await self._exchange(request, exchange)
+        except (SourceError, TimeoutError) as error:
+            told = error if isinstance(error, SourceError) else unreachable(self._origin, error, sent=True)
             if request.method != "POST":
-                raise
+                raise told from error
             # An exception here would end the connection for every other call on it: tell only the one concerned.
             if exchange is not None:
-                exchange.fail(error)
+                exchange.fail(told)
             return httpx2.Response(202, request=request)
+
+    def _deadline(self, request: httpx2.Request, exchange: Exchange | None) -> float:
+        """For everything up to the body of the answer, or up to the stream of events."""
+        if exchange is not None:
+            return exchange.deadline + GRACE_SECONDS
+        is_note = request.method != "GET" and not is_request(request)
+        return asyncio.get_running_loop().time() + (NOTE_SECONDS if is_note else STREAM_SECONDS)
+
+    async def _wait_for_turn(self) -> None:
+        """The SDK opens a stream again as soon as the server says, which may be at once and without end."""
+        now = asyncio.get_running_loop().time()
+        self._gets_left = min(GETS, self._gets_left + (now - self._last_get) / GET_SECONDS) - 1
+        self._last_get = now
+        if self._gets_left < 0:
+            await asyncio.sleep(-self._gets_left * GET_SECONDS)
 
     async def aclose(self) -> None:
         await self._pool.aclose()
@@ -125,13 +162,18 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             )
         if response.status_code >= 400:
             return await self._refused(request, response)
+        assert isinstance(response.stream, Body)  # noqa: S101 - tells the type
+        if request.method != "GET" and (self._is_sse or not is_request(request)):
+            await response.stream.read_on()  # of no interest to anybody
+            await response.aclose()
+            return httpx2.Response(response.status_code, request=request)
         media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if exchange is None or self._is_sse or response.status_code != 200:
-            return response
-        if media_type == "text/event-stream":
-            assert isinstance(response.stream, Body)  # noqa: S101 - tells the type
+        if response.is_success and media_type == "text/event-stream":
             response.stream.is_events = True
             return response
+        if request.method == "GET" or not response.is_success or response.status_code in EMPTY:
+            await response.aclose()
+            return httpx2.Response(response.status_code, headers=without_body(response.headers), request=request)
         if media_type != "application/json":
             raise SourceUnreachable(
                 f"{shown(str(request.url))} answers with {media_type or 'no content type'}, which is not MCP",
@@ -140,14 +182,14 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
                 sent=True,
             )
         body = b"".join([part async for part in response.aiter_raw()])
+        await response.aclose()
         return httpx2.Response(
             200, headers={"content-type": media_type, **kept(response)}, content=body, request=request
         )
 
     async def _refused(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         status = response.status_code
-        body = b"".join([part async for part in response.aiter_raw()])
-        await response.aclose()
+        body = await beginning(response)
         where = shown(str(request.url))
         if status in (401, 403) and (found := challenge(status, response.headers.get("www-authenticate", ""), where)):
             raise found
@@ -169,8 +211,9 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 
 
 class Body(httpx2.AsyncByteStream):
-    """An answer as it arrives: bounded in size for one request, and in time by that request's own deadline.
+    """An answer as it arrives: bounded in size, and in time by its request's own deadline.
 
+    Only a stream of events that belongs to no request goes on for ever; its events are bounded by their reader.
     The SDK closes a stream of events once it has the answer; to come to its end means that there was none in it.
     """
 
@@ -193,20 +236,27 @@ class Body(httpx2.AsyncByteStream):
             reserve.close(self._size)
 
     async def _read_parts(self, reserve: Reserve) -> AsyncIterator[bytes]:
+        has_retry, tail = False, b""
         while True:
-            deadline = None if self._exchange is None else self._exchange.deadline + 1.0
+            deadline = None if self._exchange is None else self._exchange.deadline + GRACE_SECONDS
             try:
                 async with asyncio.timeout_at(deadline):
                     part = await anext(self._parts)
             except StopAsyncIteration:
                 self._mark_broken()
+                if has_retry:
+                    yield RETRY
                 return
             except (httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError, OSError) as error:
                 self._mark_broken()
+                if has_retry:
+                    yield RETRY
                 raise unreachable(self._origin, error, sent=True) from error
+            if self.is_events:
+                has_retry, tail = has_retry or b"retry" in tail + part, part[-5:]
             self._size += len(part)
-            if self._size > self._limit and self._exchange is not None:
-                raise self._too_large(self._exchange)
+            if self._size > self._limit and not (self.is_events and self._exchange is None):
+                raise self._too_large()
             if self._exchange is not None:
                 await reserve.fit(self._size, self._limit)
             yield part
@@ -215,24 +265,25 @@ class Body(httpx2.AsyncByteStream):
         if self.is_events and self._exchange is not None:
             self._exchange.broken = True
 
-    def _too_large(self, exchange: Exchange) -> SourceUnreachable:
+    def _too_large(self) -> SourceUnreachable:
         error = SourceUnreachable(
             f"{self._origin} answered with more than {self._limit:,} bytes",
             hint="ask for less: a page, a filter or a smaller range",
             reason="too_large",
             sent=True,
         )
-        exchange.fail(error)
+        if self._exchange is not None:
+            self._exchange.fail(error)
         return error
 
     async def aclose(self) -> None:
         try:
             if self.is_events:
-                await self._read_on()
+                await self.read_on()
         finally:
             await self._stream.aclose()
 
-    async def _read_on(self) -> None:
+    async def read_on(self) -> None:
         """Only a connection whose answer was read to its end is used again, and servers end theirs right after it."""
         size = 0
         with suppress(StopAsyncIteration, httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError,
@@ -249,9 +300,15 @@ async def note_progress(exchange: Exchange | None, event: str, _: dict[str, Any]
 
 
 def open_client(
-    endpoint: Endpoint, *, reach: Reach, limit: int, ssl_context: ssl.SSLContext | None = None
+    endpoint: Endpoint,
+    *,
+    reach: Reach,
+    limit: int,
+    allowance: Allowance | None = None,
+    ssl_context: ssl.SSLContext | None = None,
 ) -> httpx2.AsyncClient:
-    transport = GuardedTransport(endpoint, reach=reach, limit=limit, ssl_context=ssl_context)
+    allowance = allowance or Allowance(limit)
+    transport = GuardedTransport(endpoint, reach=reach, limit=limit, allowance=allowance, ssl_context=ssl_context)
     headers = {"User-Agent": f"executor/{__version__}", "Accept-Encoding": "identity", **checked_headers(endpoint)}
     timeout = httpx2.Timeout(CONNECT_SECONDS, read=STREAM_SECONDS)
     return httpx2.AsyncClient(transport=transport, headers=headers, timeout=timeout, trust_env=False)
@@ -266,9 +323,31 @@ def checked_headers(endpoint: Endpoint) -> dict[str, str]:
     return headers
 
 
+def exchange_of(request: httpx2.Request) -> Exchange | None:
+    """Of a request, and of the stream that carries on its answer; not of a stream that only began beside it."""
+    exchange = CURRENT.get()
+    if exchange is None or (request.method == "GET" and exchange.opens):
+        return None
+    return exchange if request.method == "GET" or is_request(request) else None
+
+
 def is_request(request: httpx2.Request) -> bool:
-    """A message that will be answered; what becomes of a notification is nobody's concern."""
-    return b'"method":"notifications/' not in request.content
+    """A message that will be answered: neither a notification, nor our own answer to the server."""
+    content = request.content if request.method == "POST" else b""
+    return b'"method":' in content and b'"method":"notifications/' not in content
+
+
+async def beginning(response: httpx2.Response) -> bytes:
+    """As much of a refusal as tells why, and no more: it may have no end."""
+    body = b""
+    with suppress(TimeoutError, SourceError):
+        async with asyncio.timeout(NOTE_SECONDS):
+            async for part in response.aiter_raw():
+                body += part[: ERROR_BYTES - len(body)]
+                if len(body) >= ERROR_BYTES:
+                    break
+    await response.aclose()
+    return body
 
 
 def rpc_error(body: bytes) -> dict[str, Any]:
@@ -282,6 +361,10 @@ def rpc_error(body: bytes) -> dict[str, Any]:
         return {}
     told = {"code": error["code"], "message": str(error.get("message", "")), "data": error.get("data")}
     return {"jsonrpc": "2.0", "id": None, "error": told}
+
+
+def without_body(headers: httpx2.Headers) -> dict[str, str]:
+    return {name: value for name, value in headers.items() if name not in ("content-length", "transfer-encoding")}
 
 
 def kept(response: httpx2.Response) -> dict[str, str]:

@@ -12,12 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from executor.errors import ConsentRequired, ExecutorError, SourceError, SourceUnreachable, ToolError
+from executor.errors import ExecutorError, SourceError, SourceUnreachable, ToolError
 from executor.model.credential import Credential
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
 from executor.sources import grants
 from executor.sources.addresses import parse
+from executor.sources.consent import check_consent
 from executor.sources.egress import Egress
 from executor.sources.kind import Probe, SourceRequest, as_it_came
 from executor.sources.loading import Loading
@@ -176,6 +177,11 @@ class Mcp:
                 raise results.vanished(tool) from error
             raise
 
+    async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
+        endpoint = endpoints.of_config(source.config)
+        where = f"to {endpoint.shown}" if endpoint.command else f"POST {endpoint.shown}"
+        return f"{where} tools/call {json.dumps(tool.binding['operation'], ensure_ascii=False)}"
+
     async def forget(self, source: Source) -> None:
         """Close what was kept open for a source that is gone, also if nothing was ever called over it."""
         links = [self._links.pop(key) for key in list(self._links) if key[0] == source.id]
@@ -197,7 +203,7 @@ class Mcp:
             if error.code != HEADER_MISMATCH:
                 raise
         # Refused before it was carried out, because this session has not seen the tool's schema.
-        await (await link.connected()).relist()
+        await (await link.connected()).relist(self._limits.list_seconds)
         return await link.request("tools/call", params, self._limits.call_seconds)
 
     async def _has_vanished(self, link: Link, source: Source, tool: Tool) -> bool:
@@ -215,12 +221,7 @@ class Mcp:
 
     async def _endpoint(self, request: SourceRequest) -> Endpoint:
         if request.command:
-            if not (request.consent or request.again):
-                raise ConsentRequired(
-                    "a command is started only after a human has seen it and agreed",
-                    hint="look at the command, then repeat with --yes (API: `consent: true`)",
-                    command=list(request.command),
-                )
+            check_consent(self, request)
             return endpoints.of_command(request.command, request.options)
         if not request.location:
             raise SourceUnreachable(

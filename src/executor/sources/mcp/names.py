@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 
 from executor.sources.kind import RESERVED
-from executor.sources.names import MAX_LENGTH, TAKEN, short_hash, unique
+from executor.sources.names import MAX_LENGTH, TAKEN, poses_as_executor, short_hash, unique
 
 NOISE = frozenset({"mcp", "reference", "server", "example", "servers", "the", "http", "stdio", "sse", "api", "v"})
 RUNNERS = frozenset({"npx", "npm", "node", "bunx", "bun", "deno", "uvx", "uv", "pipx", "python", "python3", "docker",
@@ -41,7 +41,7 @@ def namespace_from(server_name: str, host: str, command: Sequence[str]) -> str:
         words = [word.lower() for word in re.findall(r"[A-Za-z0-9]+", text.rpartition("/")[2])]
         telling = [word for word in words if word not in NOISE and not word.isdigit()][:3]
         name = "_".join(telling)[:40].strip("_")
-        if re.match(r"[a-z]", name):
+        if re.match(r"[a-z]", name) and not poses_as_executor(text):
             return f"{name}_mcp" if name in RESERVED else name
     return "mcp"
 

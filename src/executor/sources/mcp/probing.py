@@ -177,13 +177,14 @@ async def greet(client: httpx2.AsyncClient, endpoint: Endpoint) -> Found | None:
 
 async def first_message(response: httpx2.Response) -> dict[str, Any]:
     """Of a body of JSON, or of a stream of events that may stay open after it."""
-    read = b""
+    read, rest = [], b""
     async for part in response.aiter_bytes():
-        read += part
-        for line in read.split(b"\n")[:-1]:
+        read.append(part)
+        *lines, rest = (rest + part).split(b"\n") if b"\n" in part else (rest + part,)
+        for line in lines:
             if line.startswith(b"data:") and (message := as_object(line[5:])):
                 return message
-    return as_object(read)
+    return as_object(b"".join(read))
 
 
 async def streams(client: httpx2.AsyncClient, url: str) -> bool:

@@ -1,7 +1,8 @@
 """A server started as a command: messages are lines on its standard input and output.
 
-It gets an environment of its own and a process group of its own, so that whatever it starts ends with it. What it
-prints is bounded: one line is at most one answer, and noise between messages is skipped for a while, not for ever.
+It gets an environment of its own and a supervisor of its own, so that whatever it starts ends with it. What it prints
+is bounded: one line is at most one answer, and noise between messages is skipped for a while, not for ever. What is
+written to it is bounded too: nothing is, before it has taken what came before.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import asyncio
 import json
 import os
 import signal
+import socket
+import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -21,6 +24,8 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
 from executor.errors import SourceError, SourceUnreachable
+from executor.sources.mcp import supervisor
+from executor.sources.mcp.allowance import READ_COST, Allowance
 from executor.sources.mcp.endpoint import Endpoint, child_environment
 from executor.sources.mcp.exchange import CURRENT
 from executor.sources.mcp.stderr import Complaints
@@ -28,19 +33,24 @@ from executor.sources.mcp.stderr import Complaints
 MAX_NOISE = 10_000  # lines that are no messages, one after the other
 EXIT_SECONDS = 1.0
 TERM_SECONDS = 2.0
+KILL_SECONDS = 5.0
 POLL_SECONDS = 0.01
 
 
 class Child:
     """A running command, as the pair of streams that the SDK's dispatcher reads and writes."""
 
-    def __init__(self, process: Process, endpoint: Endpoint, limit: int, complaints: Complaints) -> None:
+    def __init__(
+        self, process: Process, endpoint: Endpoint, limit: int, allowance: Allowance, complaints: Complaints
+    ) -> None:
         self.process = process
         self.complaints = complaints
         self.failure: SourceError | None = None
         self.noise = 0
         self._where = endpoint.shown
         self._limit = limit
+        self._allowance = allowance
+        self._turn = asyncio.Lock()
 
     def __aiter__(self) -> Self:
         return self
@@ -68,17 +78,17 @@ class Child:
         pipe = self.process.stdin
         assert pipe is not None  # noqa: S101 - tells the type
         data = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
-        is_refused = pipe.is_closing()
-        if not is_refused:
-            is_next = not pipe.transport.get_write_buffer_size()
-            pipe.write(data)
-            is_refused = is_next and pipe.is_closing()  # tried at once: nobody reads it any more
-        if is_refused:
-            raise SourceUnreachable(f"{self._where} has ended", hint="try again", reason="connect", sent=False)
-        if (exchange := CURRENT.get()) is not None:
-            exchange.sent = True
-        with suppress(ConnectionError):  # the end of its output tells it better
-            await pipe.drain()
+        async with self._turn:
+            is_refused = pipe.is_closing()
+            if not is_refused:
+                pipe.write(data)
+                is_refused = pipe.is_closing()  # tried at once: nobody reads it any more
+            if is_refused:
+                raise SourceUnreachable(f"{self._where} has ended", hint="try again", reason="connect", sent=False)
+            if (exchange := CURRENT.get()) is not None:
+                exchange.sent = True
+            with suppress(ConnectionError):  # the end of its output tells it better
+                await pipe.drain()
 
     async def aclose(self) -> None:
         """Both directions end together, when the command is stopped."""
@@ -94,7 +104,9 @@ class Child:
     async def _line(self) -> bytes:
         assert self.process.stdout is not None  # noqa: S101 - tells the type
         try:
-            return await self.process.stdout.readuntil(b"\n")
+            line = await self.process.stdout.readuntil(b"\n")
+            await self._allowance.spend(len(line) + READ_COST)
+            return line
         except asyncio.IncompleteReadError:
             self.failure = self.failure or self._lost("ended", "closed")
         except asyncio.LimitOverrunError:
@@ -126,10 +138,28 @@ def read_message(line: bytes) -> SessionMessage | None:
 
 
 @asynccontextmanager
-async def started(endpoint: Endpoint, *, limit: int, log_file: Path | None) -> AsyncIterator[Child]:
+async def started(
+    endpoint: Endpoint, *, limit: int, allowance: Allowance, log_file: Path | None
+) -> AsyncIterator[Child]:
     """Raises SourceUnreachable if the command can't be started."""
+    line, their_end = socket.socketpair()
+    with line:
+        with their_end:
+            process = await launched(endpoint, limit, their_end)
+        complaints = Complaints(log_file)
+        assert process.stderr is not None  # noqa: S101 - tells the type
+        listening = asyncio.create_task(complaints.collect(process.stderr, allowance))
+        try:
+            await check_start(endpoint, line)
+            yield Child(process, endpoint, limit, allowance, complaints)
+        finally:
+            await stop(process, line, listening)
+
+
+async def launched(endpoint: Endpoint, limit: int, their_end: socket.socket) -> Process:
     try:
-        process = await asyncio.create_subprocess_exec(
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, "-I", "-S", supervisor.__file__, str(their_end.fileno())),
             *endpoint.command,
             stdin=PIPE,
             stdout=PIPE,
@@ -137,49 +167,64 @@ async def started(endpoint: Endpoint, *, limit: int, log_file: Path | None) -> A
             env=child_environment(endpoint, os.environ),
             cwd=endpoint.directory or None,
             start_new_session=True,
+            pass_fds=(their_end.fileno(),),
             limit=limit,
         )
     except (OSError, ValueError) as error:
         told = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise SourceUnreachable(
-            f"{endpoint.shown} can't be started: {told}",
-            hint="check that it is installed where the daemon can find it, or give its full path",
-            reason="command",
-            sent=False,
-        ) from error
-    complaints = Complaints(log_file)
-    assert process.stderr is not None  # noqa: S101 - tells the type
-    listening = asyncio.create_task(complaints.collect(process.stderr))
-    try:
-        yield Child(process, endpoint, limit, complaints)
-    finally:
-        await stop(process, listening)
+        raise not_started(endpoint, told) from error
 
 
-async def stop(process: Process, listening: asyncio.Task[None]) -> None:
-    """Ask by closing its input, then end the whole group: what it has started must not outlive it."""
-    ending = asyncio.ensure_future(end_group(process))
+async def check_start(endpoint: Endpoint, line: socket.socket) -> None:
+    """The supervisor says at once how it went."""
+    line.setblocking(False)
+    said = await asyncio.get_running_loop().sock_recv(line, 16)
+    if said.strip() != b"0":
+        known = said.strip().isdigit()
+        raise not_started(endpoint, os.strerror(int(said)) if known else "its supervisor ended")
+
+
+def not_started(endpoint: Endpoint, why: str) -> SourceUnreachable:
+    return SourceUnreachable(
+        f"{endpoint.shown} can't be started: {why}",
+        hint="check that it is installed where the daemon can find it, or give its full path",
+        reason="command",
+        sent=False,
+    )
+
+
+async def stop(process: Process, line: socket.socket, listening: asyncio.Task[None]) -> None:
+    """Ask by closing its input, then by a signal, then end all that is left: nothing must outlive it."""
+    ending = asyncio.ensure_future(end(process, line))
     try:
         await asyncio.shield(ending)
     except asyncio.CancelledError:
-        kill_group(process.pid, signal.SIGKILL)
+        line.close()
         await ending
         raise
     finally:
         listening.cancel()
         transport = getattr(process, "_transport", None)
-        if transport is not None:  # a descendant that left the group may hold the pipes open
+        if transport is not None:  # what became another user's may hold the pipes open
             transport.close()
 
 
-async def end_group(process: Process) -> None:
+async def end(process: Process, line: socket.socket) -> None:
     assert process.stdin is not None  # noqa: S101 - tells the type
     process.stdin.close()
-    await within(EXIT_SECONDS, lambda: process.returncode is not None)
-    kill_group(process.pid, signal.SIGTERM)
-    if not await within(TERM_SECONDS, lambda: process.returncode is not None and not kill_group(process.pid, 0)):
-        kill_group(process.pid, signal.SIGKILL)
-        await within(TERM_SECONDS, lambda: process.returncode is not None)
+
+    def has_ended() -> bool:
+        return process.returncode is not None or line.fileno() < 0
+
+    if not await within(EXIT_SECONDS, has_ended):
+        with suppress(OSError):
+            line.send(b"t")
+        await within(TERM_SECONDS, has_ended)
+    line.close()
+    await within(KILL_SECONDS, lambda: process.returncode is not None)
+    if process.returncode is None or process.returncode < 0:  # the supervisor hangs, or somebody killed it
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 async def within(seconds: float, is_so: Callable[[], bool]) -> bool:
@@ -189,15 +234,4 @@ async def within(seconds: float, is_so: Callable[[], bool]) -> bool:
         if asyncio.get_running_loop().time() >= deadline:
             return False
         await asyncio.sleep(POLL_SECONDS)
-    return True
-
-
-def kill_group(pid: int, number: int) -> bool:
-    """False if the group has no member left."""
-    try:
-        os.killpg(pid, number)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
     return True

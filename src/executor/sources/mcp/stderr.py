@@ -6,6 +6,8 @@ import asyncio
 from pathlib import Path
 from typing import IO
 
+from executor.sources.mcp.allowance import READ_COST, Allowance
+
 TAIL = 4_000
 MAX_LOG = 1_000_000
 CHUNK = 65_536
@@ -30,7 +32,7 @@ class Complaints:
         """Where it can be read, if anything was said."""
         return self._file if self._tail else None
 
-    async def collect(self, stream: asyncio.StreamReader) -> None:
+    async def collect(self, stream: asyncio.StreamReader, allowance: Allowance) -> None:
         log = open_log(self._file) if self._file is not None else None
         room = MAX_LOG
         try:
@@ -40,6 +42,7 @@ class Complaints:
                     log.write(part[:room])
                     log.flush()
                     room -= len(part)
+                await allowance.spend(len(part) + READ_COST)
         finally:
             if log is not None:
                 log.close()

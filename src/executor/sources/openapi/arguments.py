@@ -11,6 +11,9 @@ from typing import Any
 
 from executor.errors import ToolError
 from executor.model.tool import Schema, Tool
+from executor.sources.kind import Meaning
+
+FORMS = ("form", "multipart")
 
 
 def strict_schema(tool: Tool) -> Schema:
@@ -49,6 +52,22 @@ def arrange(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
     elif fields or (body["required"] and not has_whole):
         arranged["body"] = fields
     return arranged
+
+
+def meaning(tool: Tool, arguments: dict[str, Any]) -> Meaning:
+    """Fields of the body beside the parameters, wherever they were given; without what is not sent."""
+    arranged, body = arrange(tool, arguments), tool.binding["body"]
+    parameters = {one["argument"] for one in tool.binding["parameters"]}
+    given = {name: value for name, value in arranged.items() if value is not None or name not in parameters}
+    fields = given.get("body")
+    if body is None or not body["object"] or not isinstance(fields, dict):
+        return Meaning(given)
+    if body.get("form") in FORMS:
+        fields = {name: value for name, value in fields.items() if value is not None}
+    hidden = any(name in parameters for name in fields)
+    beside = {name: value for name, value in fields.items() if name not in parameters}
+    kept = {name: value for name, value in given.items() if name != "body"}
+    return Meaning({**kept, **({"body": fields} if hidden else {}), **beside}, body=fields)
 
 
 def merged(whole: Any, fields: dict[str, Any]) -> dict[str, Any]:

@@ -13,12 +13,12 @@ from executor.errors import ToolError
 
 SEPARATORS = {"spaceDelimited": "%20", "pipeDelimited": "%7C", "tabDelimited": "%09"}
 PLAIN_SEPARATORS = {"spaceDelimited": " ", "pipeDelimited": "|", "tabDelimited": "\t"}
-# Reserved characters that end or split nothing: `&`, `+`, `#`, `[` and `]` are encoded also where they are allowed.
-_RESERVED = ":/?@!$'()*,;="
+# Reserved characters that end or split nothing: `&`, `;`, `+`, `#`, `[` and `]` are encoded even if they are allowed.
+_RESERVED = ":/?@!$'()*,="
 _UNRESERVED = re.compile(r"[A-Za-z0-9_.~-]*\Z")
 _TRIPLET = re.compile(r"(%[0-9A-Fa-f]{2})")
 _PARTS = re.compile(r"[/\\]|%2F|%5C")
-_WRITTEN_PARTS = re.compile(r"[/\\;]|%2F|%5C", re.IGNORECASE)
+_WRITTEN_PARTS = re.compile(r"[/\\;]|%2F|%5C|%3B", re.IGNORECASE)
 _DOT = re.compile(r"%2E", re.IGNORECASE)
 
 

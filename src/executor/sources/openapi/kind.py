@@ -14,8 +14,8 @@ from executor.model.tool import Schema, Tool
 from executor.sources import apart, grants
 from executor.sources.addresses import shown
 from executor.sources.credentials import with_credential
-from executor.sources.egress import Answer, Bounds, Egress, Outgoing
-from executor.sources.kind import Probe, SourceRequest, Unchanged, as_it_came
+from executor.sources.egress import Answer, Bounds, Egress, MayFollow, Outgoing
+from executor.sources.kind import Meaning, Probe, SourceRequest, Unchanged, as_it_came
 from executor.sources.loading import Loading, in_time
 from executor.sources.openapi import arguments as forms
 from executor.sources.openapi import linked, listing, parsing, probing
@@ -23,6 +23,7 @@ from executor.sources.openapi.catalog import READER, build_catalog, digest_of, r
 from executor.sources.openapi.document import read_root
 from executor.sources.openapi.fetching import Fetcher, Read, address_of
 from executor.sources.openapi.request import build as build_request
+from executor.sources.openapi.request import check_names
 from executor.sources.openapi.results import result_text
 from executor.sources.openapi.servers import origin_of
 from executor.sources.results import transport_error
@@ -100,6 +101,23 @@ class OpenApi:
     def arrange(self, tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
         return forms.arrange(tool, arguments)
 
+    async def check(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> None:
+        """Raises ToolError if arguments would be sent under names that are not theirs."""
+        check_names(tool.binding, forms.arrange(tool, arguments))
+
+    async def meaning(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> Meaning:
+        return forms.meaning(tool, arguments)
+
+    async def identity(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> Any:
+        """The request itself; bodies that are read as values count as these, not as the bytes that write them."""
+        body, base_url = tool.binding["body"], tool.binding["server"] or source.config["base_url"]
+        arranged = forms.arrange(tool, listing.first_page(arguments) if "all" in tool.binding else arguments)
+        apart = body is not None and body.get("form") != "form"
+        rest = {name: value for name, value in arranged.items() if not apart or name != "body"}
+        built = build_request(base_url, tool.binding, rest, "")
+        sent = built.body.decode() if built.body is not None else arranged.get("body")
+        return [built.method, built.url, dict(built.headers), sent]
+
     async def invoke(
         self,
         source: Source,
@@ -108,10 +126,11 @@ class OpenApi:
         idempotency_key: str,
         *,
         credential: Credential | None = None,
+        may_follow: MayFollow | None = None,
     ) -> str:
         if "all" in tool.binding:
-            return await listing.collect(Sending(self, credential), source, tool, arguments)
-        return result_text(tool, await self.send(source, tool, arguments, idempotency_key, credential))
+            return await listing.collect(Sending(self, credential, may_follow), source, tool, arguments)
+        return result_text(tool, await self.send(source, tool, arguments, idempotency_key, credential, may_follow))
 
     async def send(
         self,
@@ -120,13 +139,26 @@ class OpenApi:
         arguments: dict[str, Any],
         idempotency_key: str = "",
         credential: Credential | None = None,
+        may_follow: MayFollow | None = None,
     ) -> Answer:
-        base_url = tool.binding["server"] or source.config["base_url"]
-        outgoing = build_request(base_url, tool.binding, forms.arrange(tool, arguments), idempotency_key)
-        return await self.dispatch(source, tool, outgoing, credential)
+        outgoing = request_of(source, tool, arguments, idempotency_key)
+        return await self.dispatch(source, tool, outgoing, credential, may_follow)
+
+    async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
+        """A credential that goes into the query is not in it: that is put on when the request is sent."""
+        if "all" not in tool.binding:
+            outgoing = request_of(source, tool, arguments, idempotency_key)
+            return f"{outgoing.method} {outgoing.url}"
+        outgoing = request_of(source, tool, listing.first_page(arguments), "")
+        return f"{outgoing.method} {outgoing.url}, and the pages after it"
 
     async def dispatch(
-        self, source: Source, tool: Tool, outgoing: Outgoing, credential: Credential | None = None
+        self,
+        source: Source,
+        tool: Tool,
+        outgoing: Outgoing,
+        credential: Credential | None = None,
+        may_follow: MayFollow | None = None,
     ) -> Answer:
         """Sends a request of the tool. The source's own headers go only to the origin of its base URL."""
         headers = source.config.get("headers")
@@ -135,7 +167,7 @@ class OpenApi:
         outgoing = with_credential(outgoing, credential)
         origins = frozenset(source.config["origins"])
         try:
-            return await self._egress.send(outgoing, origins=origins, bounds=self._call_bounds)
+            return await self._egress.send(outgoing, origins=origins, bounds=self._call_bounds, may_follow=may_follow)
         except (SourceUnreachable, EgressRefused) as error:
             raise transport_error(tool, error) from error
 
@@ -149,12 +181,24 @@ class Sending:
 
     kind: OpenApi
     credential: Credential | None
+    may_follow: MayFollow | None = None
 
     async def send(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> Answer:
-        return await self.kind.send(source, tool, arguments, credential=self.credential)
+        return await self.kind.send(source, tool, arguments, credential=self.credential, may_follow=self.may_follow)
 
-    async def dispatch(self, source: Source, tool: Tool, outgoing: Outgoing) -> Answer:
-        return await self.kind.dispatch(source, tool, outgoing, self.credential)
+    async def follow(self, source: Source, tool: Tool, before: str, outgoing: Outgoing) -> Answer:
+        """The next page, at an address that the service gave."""
+        if self.may_follow is not None:
+            try:
+                await self.may_follow(replace(outgoing, url=before), outgoing)
+            except EgressRefused as error:
+                raise transport_error(tool, error) from error
+        return await self.kind.dispatch(source, tool, outgoing, self.credential, self.may_follow)
+
+
+def request_of(source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> Outgoing:
+    base_url = tool.binding["server"] or source.config["base_url"]
+    return build_request(base_url, tool.binding, forms.arrange(tool, arguments), idempotency_key)
 
 
 def without_values(request: SourceRequest) -> SourceRequest:
@@ -191,5 +235,16 @@ def with_static(headers: Any, static: list[list[str]]) -> dict[str, str]:
     merged = {name: value for name, value in headers.items() if name.lower() not in fixed}
     jar = [value for name, value in headers.items() if name.lower() == "cookie"]
     for name, value in static:
-        merged[name] = "; ".join([value, *jar]) if name.lower() == "cookie" else value
+        merged[name] = joined_cookies(value, jar) if name.lower() == "cookie" else value
     return merged
+
+
+def joined_cookies(fixed: str, jar: list[str]) -> str:
+    taken = {cookie_name(one) for one in fixed.split(";")}
+    return "; ".join(
+        [fixed, *(one.strip() for each in jar for one in each.split(";") if cookie_name(one) not in taken)]
+    )
+
+
+def cookie_name(pair: str) -> str:
+    return pair.partition("=")[0].strip().lower()

@@ -25,7 +25,7 @@ MAX_BYTES = 7_000_000
 class Sender(Protocol):
     async def send(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> Answer: ...
 
-    async def dispatch(self, source: Source, tool: Tool, outgoing: Outgoing) -> Answer: ...
+    async def follow(self, source: Source, tool: Tool, before: str, outgoing: Outgoing) -> Answer: ...
 
 
 async def collect(sender: Sender, source: Source, tool: Tool, arguments: dict[str, Any]) -> str:
@@ -33,15 +33,16 @@ async def collect(sender: Sender, source: Source, tool: Tool, arguments: dict[st
     paging = tool.binding["all"]
     max_pages = int(arguments.get("maxPages") or DEFAULT_PAGES)
     max_items = int(arguments.get("maxItems") or DEFAULT_ITEMS)
-    given = {name: value for name, value in arguments.items() if name not in LIMITS}
+    given = first_page(arguments)
     items: list[Any] = []
-    size, page, started = 0, 0, time.monotonic()
+    size, page, started, before = 0, 0, time.monotonic(), ""
     following: dict[str, Any] | str | None = {}
     seen: set[str] = set()
     while following is not None and page < max_pages and len(items) < max_items:
         if size > MAX_BYTES or time.monotonic() - started > MAX_SECONDS:
             break
-        answer = await ask(sender, source, tool, given, following)
+        answer = await ask(sender, source, tool, given, following, before)
+        before = answer.url
         value = orjson.loads(result_text(tool, answer))
         size, page = size + len(answer.body), page + 1
         found = items_in(value, paging["items"])
@@ -56,8 +57,12 @@ async def collect(sender: Sender, source: Source, tool: Tool, arguments: dict[st
     return orjson.dumps({"items": items[:max_items], "pages": page, "complete": complete}).decode()
 
 
+def first_page(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if name not in LIMITS}
+
+
 async def ask(
-    sender: Sender, source: Source, tool: Tool, given: dict[str, Any], following: dict[str, Any] | str
+    sender: Sender, source: Source, tool: Tool, given: dict[str, Any], following: dict[str, Any] | str, before: str
 ) -> Answer:
     if isinstance(following, dict):
         return await sender.send(source, tool, {**given, **following})
@@ -69,7 +74,7 @@ async def ask(
             hint="call the tool itself, page by page",
         )
     headers = {"Accept": tool.binding.get("accept", ACCEPT)}
-    return await sender.dispatch(source, tool, Outgoing("GET", following, headers))
+    return await sender.follow(source, tool, before, Outgoing("GET", following, headers))
 
 
 def next_page(

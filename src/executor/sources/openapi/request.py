@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
 from executor.sources.egress import Outgoing
-from executor.sources.openapi.encode import cookies, goes_up, header_value, path_value, query_pairs, refused, whole
+from executor.sources.openapi.collisions import check_fields, check_parameters
+from executor.sources.openapi.encode import (
+    cookies,
+    encode,
+    goes_up,
+    header_value,
+    path_value,
+    query_pairs,
+    refused,
+    whole,
+)
 from executor.sources.openapi.parameters import TEMPLATE, is_free_header
 from executor.sources.openapi.payload import payload
 
@@ -19,8 +30,10 @@ _FIXED = "/%:@!$&'()*+,;=~-._"
 
 def build(base_url: str, binding: dict[str, Any], arranged: dict[str, Any], idempotency_key: str) -> Outgoing:
     given = with_key(binding, arranged, idempotency_key)
+    check_names(binding, given)
     values: dict[str, str] = {}
     query: list[str] = []
+    named: set[str] = set()
     jar: list[str] = []
     headers = {"Accept": binding.get("accept", ACCEPT)}
     for parameter in binding["parameters"]:
@@ -32,6 +45,7 @@ def build(base_url: str, binding: dict[str, Any], arranged: dict[str, Any], idem
             values[parameter["name"]] = path_value(parameter, value)
         elif place == "query":
             query.extend(query_pairs(parameter, value))
+            named.add(encode(parameter["name"]))
         elif place == "querystring":
             query.append(whole_query(parameter, value))
         elif place == "cookie":
@@ -40,11 +54,18 @@ def build(base_url: str, binding: dict[str, Any], arranged: dict[str, Any], idem
             headers[parameter["name"]] = text
     if jar:
         headers["Cookie"] = "; ".join(jar)
-    url = base_url + fill_path(binding["path"], values, query)
+    url = base_url + fill_path(binding["path"], values, query, named)
     body = None
     if binding["body"] is not None and "body" in given:
         body, headers["Content-Type"] = payload(binding["body"], given["body"])
     return Outgoing(binding["method"], url, headers, body)
+
+
+def check_names(binding: dict[str, Any], given: dict[str, Any]) -> None:
+    """Raises ToolError if a key of an object would be sent under the name of something else."""
+    check_parameters(binding, given)
+    if binding["body"] is not None and "body" in given:
+        check_fields(binding["body"], given["body"])
 
 
 def whole_query(parameter: dict[str, Any], value: Any) -> str:
@@ -57,7 +78,8 @@ def with_key(binding: dict[str, Any], arranged: dict[str, Any], key: str) -> dic
     return {**arranged, argument: key} if argument and key and arranged.get(argument) is None else arranged
 
 
-def fill_path(template: str, values: dict[str, str], query: list[str]) -> str:
+def fill_path(template: str, values: dict[str, str], query: list[str], named: Collection[str] = ()) -> str:
+    """What the path itself fixes in the query stays, unless a parameter of that very name (`named`) replaces it."""
     parts, fixed_query = split_template(template)
     path = "".join(part if index % 2 == 0 else placed(part, values) for index, part in enumerate(parts))
     if goes_up(path) or ("." in path and "." in path.split("/")):
@@ -65,9 +87,8 @@ def fill_path(template: str, values: dict[str, str], query: list[str]) -> str:
     if "{" in fixed_query:
         fixed_query = TEMPLATE.sub(lambda match: placed(match[1], values), fixed_query)
         fixed_query = fixed_query.replace("{", "%7B").replace("}", "%7D")
-    if fixed_query and query:  # a parameter of the same name says it better
-        given = {pair.partition("=")[0] for pair in query}
-        fixed_query = "&".join(one for one in fixed_query.split("&") if one.partition("=")[0] not in given)
+    if fixed_query and named:
+        fixed_query = "&".join(one for one in fixed_query.split("&") if one.partition("=")[0] not in named)
     pairs = [fixed_query, *query] if fixed_query else query
     return f"{path}?{'&'.join(pairs)}" if pairs else path
 

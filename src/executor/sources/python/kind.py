@@ -27,6 +27,7 @@ from executor.model.credential import Credential
 from executor.model.fairness import CURRENT, Party
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
+from executor.sources.consent import check_consent
 from executor.sources.kind import Probe, SourceRequest
 from executor.sources.python.functions import arguments_model, build, namespace_from, result_adapter
 from executor.sources.python.given import GIVEN
@@ -57,6 +58,7 @@ class PythonFunctions:
         return Probe(self.name, request.location, module, namespace_from(module), transport="in-process", note=note)
 
     async def load(self, request: SourceRequest) -> Loaded:
+        check_consent(self, request)
         module = await asyncio.to_thread(imported, module_name(request.location), again=request.again)
         return await asyncio.to_thread(build, request, module)
 
@@ -111,6 +113,9 @@ class PythonFunctions:
             raised = f"{type(error).__name__}: {error}"[:2_000]
             raise ToolError("upstream_error", f"{tool.path} raised {raised}", hint="act on its message") from error
         return await asyncio.to_thread(as_json, tool, function, result)
+
+    async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
+        return f"{module_name(source.config['location'])}.{tool.binding['function']}() inside the daemon"
 
     def _start(self, party: Party, function: Any, given: dict[str, Any]) -> asyncio.Future[Any]:
         """The slot is free again when the function has returned, also when nobody waits for it any more."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy.engine import Connection
 
+from executor.execution.authority import Verdict, judge, waits_for
 from executor.model.interaction import Interaction
 from executor.storage import connections, executions, reach
 from executor.surfaces import views
@@ -15,14 +16,15 @@ from executor.surfaces.api.context import Context
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """By id: names of actors and connections, and where executions came from."""
+    """By id: names of actors and connections, where executions came from, and what settling each question takes."""
 
     actors: dict[str, str] = field(default_factory=dict)
     connections: dict[str, str] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
 
 
-async def told(here: Context, asked: Sequence[Interaction]) -> list[views.View]:
+async def told(here: Context, asked: Sequence[Interaction], *, whole: bool = False) -> list[views.View]:
     """Names are looked up as they are now; the ids that the decision is bound to stay beside them."""
 
     def look(c: Connection) -> Known:
@@ -30,16 +32,17 @@ async def told(here: Context, asked: Sequence[Interaction]) -> list[views.View]:
             reach.actor_names(c, here.workspace_id),
             {one.id: one.name for one in connections.listing(c, here.workspace_id)},
             executions.origins(c, here.workspace_id, {one.execution_id for one in asked}),
+            {one.id: judge(c, here.actor, one) for one in asked if one.status == "pending"},
         )
 
     known = await here.executor.database.read(look) if asked else Known()
-    return [_told(one, here.executor.settings.address, known) for one in asked]
+    return [_told(one, here.executor.settings.address, known, whole=whole) for one in asked]
 
 
-def _told(asked: Interaction, base_url: str, known: Known) -> views.View:
+def _told(asked: Interaction, base_url: str, known: Known, *, whole: bool) -> views.View:
     connection_id = asked.binding.connection.partition("@")[0]
     return {
-        **views.interaction_view(asked, base_url),
+        **views.interaction_view(asked, base_url, whole=whole),
         "actorId": asked.binding.actor_id,
         "actor": known.actors.get(asked.binding.actor_id),
         "origin": known.origins.get(asked.execution_id) or None,
@@ -48,4 +51,14 @@ def _told(asked: Interaction, base_url: str, known: Known) -> views.View:
         "description": asked.prompt.get("description"),
         "connection": known.connections.get(connection_id),
         "settledByName": known.actors.get(asked.settled_by),
+        **verdict_view(known.verdicts.get(asked.id)),
     }
+
+
+def verdict_view(verdict: Verdict | None) -> views.View:
+    """Whom an open question waits for, and why that is not the one who looks at it."""
+    if verdict is None:
+        return {}
+    refusal = verdict.refusal
+    told = {"code": refusal.code, "message": refusal.message, "hint": refusal.hint} if refusal is not None else None
+    return {"needs": list(verdict.needs), "waitsFor": waits_for(verdict.needs), "refusal": told}

@@ -17,6 +17,7 @@ from executor.surfaces.api import people
 from executor.surfaces.api.answers import PROBLEMS, answer
 from executor.surfaces.api.context import EdgeRoute, context, needs, public
 from executor.surfaces.api.signing import client_address, signed_in, signed_out, user_agent
+from executor.surfaces.open_requests import expect_own_end
 
 router = APIRouter(prefix="/v1/auth", route_class=EdgeRoute, tags=["identity"], responses=PROBLEMS)
 PERMISSIONS: tuple[Permission, ...] = get_args(Permission)
@@ -74,6 +75,7 @@ async def sign_in(request: Request, body: people.SignIn) -> Response:
 async def sign_out(request: Request) -> Response:
     """End the session of this browser. Any other credential stays as it is."""
     here = context(request)
+    expect_own_end()
     if here.actor.via == "browser":
         await sessions.close(here.executor.database, here.actor, here.actor.credential_id)
     return signed_out(here.executor)
@@ -92,6 +94,7 @@ async def listing(request: Request) -> Response:
 @needs("human")
 async def close(request: Request, session_id: str) -> Response:
     here = context(request)
+    expect_own_end()
     await sessions.close(here.executor.database, here.actor, session_id)
     return Response(status_code=204)
 

@@ -156,6 +156,10 @@ class RotatedSecret(Body):
     reference: Annotated[str, Field(max_length=1000)] = ""
 
 
+class AllowedOrigin(Body):
+    origin: Annotated[str, Field(min_length=1, max_length=2000)]
+
+
 class Placement(Body):
     """`template` names inputs in braces: `Bearer {token}`; `{basic}` is the user name and password of HTTP Basic."""
 
@@ -165,7 +169,10 @@ class Placement(Body):
 
 
 class Provided(Body):
-    """A credential: `values` are entered now, `secrets` name ones that are there; both by input."""
+    """A credential: `values` are entered now, `secrets` name ones that are there; both by input.
+
+    `allowOrigin` lets those secrets be sent to this source too, if they belong elsewhere.
+    """
 
     values_: Annotated[dict[str, SecretStr], Field(alias="values", max_length=50)] = {}
     secrets: Annotated[dict[str, str], Field(max_length=50)] = {}
@@ -173,6 +180,7 @@ class Provided(Body):
     placements: Annotated[list[Placement], Field(max_length=20)] = []
     name: Annotated[str, Field(max_length=64)] = ""
     scope: Literal["actor", "workspace"] = "workspace"
+    allow_origin: bool = False
 
 
 class NewConnection(Provided):

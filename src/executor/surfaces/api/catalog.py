@@ -23,7 +23,7 @@ async def check(request: Request, body: CheckedCode) -> Response:
     """Check code against the connected tools, without running it. `ok` if nothing would keep it from running."""
     here = context(request)
     _refuse_unusable(here, body)
-    verdict = await here.executor.checker.verdict(here.workspace_id, body.language, body.code)
+    verdict = await here.executor.checker.verdict(here.workspace_id, body.language, body.code, here.actor.id)
     diagnostics = [one.to_dict() for one in verdict.diagnostics]
     ok = not verdict.errors and not verdict.unavailable
     return answer({"ok": ok, "diagnostics": diagnostics, "unavailable": verdict.unavailable or None})
@@ -35,7 +35,9 @@ async def complete(request: Request, body: CompletedCode) -> Response:
     """What could stand at a place of unfinished code: tools, arguments, values, properties of results."""
     here = context(request)
     _refuse_unusable(here, body)
-    items = await here.executor.checker.complete(here.workspace_id, body.language, body.code, _offset(body))
+    items = await here.executor.checker.complete(
+        here.workspace_id, body.language, body.code, _offset(body), here.actor.id
+    )
     return answer({"items": items})
 
 

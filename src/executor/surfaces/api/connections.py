@@ -103,6 +103,7 @@ def offer_of(body: Provided, replace: bool = False) -> Offer:
         name=body.name,
         scope=body.scope,
         replace=replace,
+        allow_origin=body.allow_origin,
     )
 
 

@@ -10,12 +10,14 @@ from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
+from executor.catalog.indexes import Veil
 from executor.daemon.executor import Executor
 from executor.errors import Forbidden
 from executor.model.tenancy import Actor, Permission
 from executor.surfaces.api.guard import ACTOR
 from executor.surfaces.api.parameters import names_of, refuse_unknown
 from executor.surfaces.body import StrictRequest
+from executor.surfaces.open_requests import declare_needs
 from executor.surfaces.waiting import Held
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -32,6 +34,11 @@ class Context:
     @property
     def workspace_id(self) -> str:
         return self.actor.workspace_id
+
+
+async def veil_of(here: Context) -> Veil | None:
+    """What the actor must not see described; whoever administers the policies sees also what they deny."""
+    return None if here.actor.may("administer") else await here.executor.rules.veil(here.workspace_id, here.actor.id)
 
 
 def context(request: Request) -> Context:
@@ -79,6 +86,7 @@ class EdgeRoute(APIRoute):
         strict = self.include_in_schema
 
         async def handle(request: Request) -> Response:
+            declare_needs(any_of or ())
             if any_of is not None and not any(meets(request.scope[ACTOR], need) for need in any_of):
                 raise refusal(any_of, request.scope[ACTOR])
             if strict:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Header, Query
 from sqlalchemy.engine import Connection
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,6 +13,7 @@ from starlette.responses import Response
 from executor.errors import Forbidden, InvalidRequest
 from executor.execution.engine import seen
 from executor.execution.outcome import Outcome, ReplayReport
+from executor.execution.submissions import Submission, checked_key
 from executor.model.execution import Execution
 from executor.storage import artifacts, calls, events, executions, history, reach
 from executor.surfaces import views, waiting
@@ -27,27 +28,27 @@ from executor.surfaces.api.streams import MOST, After, LastEventId, Types, event
 
 router = APIRouter(prefix="/v1/executions", route_class=EdgeRoute, tags=["executions"], responses=PROBLEMS)
 SEARCH_SECONDS = 5.0
+IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key")]
 PARTS = frozenset({"calls", "code", "heads"})
 
 
 @router.post("", status_code=201, response_model=ExecutionView)
 @needs("execute")
-async def execute(request: Request, body: NewExecution) -> Response:
-    """Run code, and wait up to `wait` seconds for it to end or pause."""
+async def execute(request: Request, body: NewExecution, idempotency_key: IdempotencyKey = None) -> Response:
+    """Run code, and wait up to `wait` seconds for it to end or pause.
+
+    Sent again with the same `Idempotency-Key`, it finds the execution that the first request started.
+    """
     here = context(request)
     limits = None if body.timeout_ms is None else replace(here.executor.limits, wall_ms=body.timeout_ms)
-    run = here.executor.engine.run(
-        here.actor,
-        body.code,
-        language=body.language,
-        runtime=body.runtime,
-        limits=limits,
-        typecheck=body.typecheck,
-        seconds=body.wait,
-    )
-    outcome = await here.held.hold(run)
+    key = "" if idempotency_key is None else checked_key(idempotency_key)
+    if len(request.headers.getlist("idempotency-key")) > 1:
+        raise InvalidRequest("there are several Idempotency-Key headers", hint="send one")
+    submission = Submission(body.code, body.language, body.runtime, limits, body.typecheck, key)
+    outcome, is_known = await waiting.run(here.executor, here.held, here.actor, submission, body.wait)
     view = views.execution_view(outcome, here.executor.settings.address, whole=body.result == "whole")
-    return answer(view, 201, {"Location": f"/v1/executions/{outcome.execution.id}"})
+    headers = {"Location": f"/v1/executions/{outcome.execution.id}"}
+    return answer(view, 201, headers | ({"Idempotent-Replayed": "true"} if is_known else {}))
 
 
 @router.get("", response_model=ExecutionPage)

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from urllib.parse import urlsplit
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from executor.errors import CodeTooLarge, ExecutorError
@@ -93,6 +94,8 @@ class Edge:
             await self._app(scope, receive, watched)
         except ExecutorError as error:
             await problems.respond(error, self._headers(scope, error))(scope, receive, send)
+        except ClientDisconnect:
+            return  # nobody is there to be answered, and nothing is wrong here
         except Exception as error:  # noqa: BLE001 - the edge: answered with an opaque id, logged with everything
             problem = problems.opaque(error)
             if not started:

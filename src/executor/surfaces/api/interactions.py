@@ -13,6 +13,7 @@ from starlette.responses import Response
 from executor.errors import Forbidden, NotFound
 from executor.execution.always import Always, check_breadth, check_permitted, draft_rule
 from executor.execution.engine import check_open
+from executor.execution.prompt import uncut
 from executor.execution.providing import provide
 from executor.model.execution import Call
 from executor.model.interaction import Interaction
@@ -65,11 +66,17 @@ async def page(
 @router.get("/{interaction_id}", response_model=InteractionView)
 @needs("read")
 async def show(request: Request, interaction_id: str) -> Response:
+    """With all of its arguments, however long: this is what a decision is made by."""
     here = context(request)
-    found = await here.executor.database.read(lambda c: interactions.get(c, here.workspace_id, interaction_id))
+
+    def job(c: Connection) -> Interaction | None:
+        asked = interactions.get(c, here.workspace_id, interaction_id)
+        return asked and uncut(asked, calls.one(c, here.workspace_id, asked.execution_id, asked.call_seq))
+
+    found = await here.executor.database.read(job)
     if found is None:
         raise missing(interaction_id)
-    return answer((await told(here, [found]))[0])
+    return answer((await told(here, [found], whole=True))[0])
 
 
 @router.get("/{interaction_id}/rule", response_model=AlwaysView)
@@ -147,8 +154,8 @@ async def _asked(here: Context, interaction_id: str) -> tuple[Interaction, Call]
         asked = interactions.get(c, here.workspace_id, interaction_id)
         if asked is None:
             return None
-        journalled = calls.of_execution(c, here.workspace_id, asked.execution_id)
-        return asked, next(call for call in journalled if call.seq == asked.call_seq)
+        call = calls.one(c, here.workspace_id, asked.execution_id, asked.call_seq)
+        return None if call is None else (asked, call)
 
     found: Any = await here.executor.database.read(job)
     if found is None:

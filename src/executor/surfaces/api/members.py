@@ -17,6 +17,7 @@ from executor.surfaces.api.answers import PROBLEMS, answer
 from executor.surfaces.api.context import EdgeRoute, context, needs, public
 from executor.surfaces.api.guard import SESSION_COOKIE, cookie
 from executor.surfaces.api.signing import client_address, signed_in, user_agent
+from executor.surfaces.open_requests import expect_own_end
 
 router = APIRouter(prefix="/v1", route_class=EdgeRoute, tags=["identity"], responses=PROBLEMS)
 
@@ -35,6 +36,7 @@ async def change(request: Request, account_id: str, body: people.NewRole) -> Res
     """Give another role, neither from nor to one above your own."""
     here = context(request)
     executor = here.executor
+    expect_own_end()
     changed = await members.change(executor.database, executor.tenancy, here.actor, account_id, body.role)
     return answer(people.member_view(changed))
 
@@ -44,6 +46,7 @@ async def change(request: Request, account_id: str, body: people.NewRole) -> Res
 async def remove(request: Request, account_id: str) -> Response:
     """With their keys and sessions."""
     here = context(request)
+    expect_own_end()
     await members.remove(here.executor.database, here.executor.tenancy, here.actor, account_id)
     return Response(status_code=204)
 

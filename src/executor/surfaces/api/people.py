@@ -12,6 +12,7 @@ from executor.storage.browsers import BrowserSession
 from executor.storage.invitations import Invitation
 from executor.storage.keys import Key
 from executor.storage.members import Member
+from executor.storage.separation import Choice, Mode
 from executor.storage.workspaces import Place
 from executor.surfaces.api.bodies import Body
 from executor.surfaces.api.shapes.base import Shape
@@ -56,6 +57,17 @@ class SignIn(Body):
 
 class NewName(Body):
     name: Name
+
+
+class NewSeparation(Body):
+    separation: Literal["default", "off", "destructive", "all"]
+
+
+class SeparationView(Shape):
+    """`separation` is what was chosen, `inForce` what that means now."""
+
+    separation: Literal["default", "off", "destructive", "all"]
+    in_force: Literal["off", "destructive", "all"]
 
 
 class NewRole(Body):
@@ -282,6 +294,10 @@ def workspace_view(place: Place, current: str) -> View:
         "role": place.role,
         "current": place.workspace.id == current,
     }
+
+
+def separation_view(found: tuple[Choice, Mode]) -> View:
+    return {"separation": found[0], "inForce": found[1]}
 
 
 def member_view(member: Member) -> View:

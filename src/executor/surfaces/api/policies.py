@@ -172,7 +172,9 @@ async def judged(here: Context, path: str, arguments: dict[str, Any] | None, act
         await here.executor.catalog.check(tool, arguments)
     known = await names(here)
     actor_id = drafts.identified("actor", actor, known.actors) or here.actor.id
-    return Subject(tool.path, tool.effect, tool.source_id, actor_id, arguments), tool.effect
+    if arguments is None:
+        return Subject(tool.path, tool.effect, tool.source_id, actor_id), tool.effect
+    return await here.executor.door.subject(tool, actor_id, arguments), tool.effect
 
 
 async def existing(here: Context, path: str) -> Tool:

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from executor.catalog.changes import no_source
 from executor.connections.connections import may_see
-from executor.errors import InvalidRequest, NotFound
+from executor.errors import Forbidden, InvalidRequest, NotFound
 from executor.model.source import Source
 from executor.model.tenancy import Actor
 from executor.storage import dependents as dependent_rows
@@ -23,10 +23,11 @@ from executor.storage.documents import Document
 from executor.storage.revisions import Revision
 from executor.surfaces import views
 from executor.surfaces.api.answers import PROBLEMS, answer
-from executor.surfaces.api.context import Context, EdgeRoute, context, needs
+from executor.surfaces.api.context import Context, EdgeRoute, context, needs, veil_of
 from executor.surfaces.api.shapes.sources import ChangesView, DependentsView
 
 router = APIRouter(prefix="/v1/sources/{source}", route_class=EdgeRoute, tags=["sources"], responses=PROBLEMS)
+ALL_TOOLS = 1_000_000
 ENDINGS = {"application/json": "json", "application/yaml": "yaml", "application/graphql": "graphql"}
 RAW: dict[int | str, dict[str, Any]] = {200: {"content": {name: {} for name in ENDINGS}}}
 
@@ -42,6 +43,7 @@ async def document(
 ) -> Response:
     """The text that it was last read from, as it came; a part of it by bytes. `X-Document-Size` tells the whole."""
     found = await named(context(request), source)
+    await check_unveiled(context(request), found)
     kept = await context(request).executor.database.read(lambda c: documents.get(c, found.workspace_id, found.id))
     if kept is None:
         raise NotFound(
@@ -49,6 +51,19 @@ async def document(
         )
     content = await asyncio.to_thread(part, kept, offset, limit)
     return Response(content, media_type=safe_type(kept), headers=facts(found, kept, download=download))
+
+
+async def check_unveiled(here: Context, source: Source) -> None:
+    """A document describes all of its tools. Whoever must not see one of them can't read it."""
+    veil = await veil_of(here)
+    if veil is None:
+        return
+    heads = await here.executor.catalog.page(here.workspace_id, source=source.id, limit=ALL_TOOLS)
+    if any(veil.hides(head.path, head.effect) for head in heads):
+        raise Forbidden(
+            f"the document of {source.namespace} describes tools that the policies deny to you",
+            hint="look at the tools one by one, or ask an administrator",
+        )
 
 
 def part(document: Document, offset: int, limit: int | None) -> bytes:
@@ -83,6 +98,8 @@ async def changes(
     here = context(request)
     found = await named(here, source)
     told = await here.executor.catalog.changes(found, milliseconds(at), after=after, limit=limit)
+    veil = await veil_of(here)
+    told["items"] = [one for one in told["items"] if veil is None or not veil.hides(one["path"], one["effect"] or "")]
     told["refreshedAt"] = views.time(found.refreshed_at)
     told["revisions"] = [revision_view(one) for one in told["revisions"]]
     told["revision"] = revision_view(told["revision"]) if told["revision"] is not None else None

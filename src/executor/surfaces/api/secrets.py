@@ -11,9 +11,10 @@ from starlette.responses import Response
 
 from executor.model.connection import Connection
 from executor.model.secret import Secret
+from executor.sources.addresses import parse
 from executor.surfaces import views
 from executor.surfaces.api.answers import PROBLEMS, answer
-from executor.surfaces.api.bodies import NewSecret, RotatedSecret
+from executor.surfaces.api.bodies import AllowedOrigin, NewSecret, RotatedSecret
 from executor.surfaces.api.context import EdgeRoute, context, needs
 from executor.surfaces.api.drafts import Names, names
 from executor.surfaces.api.shapes.credentials import KeyRotated, SecretPage, SecretView
@@ -50,7 +51,7 @@ async def add(request: Request, body: NewSecret) -> Response:
 
 
 @router.post("/rotate-key", response_model=KeyRotated)
-@needs("own")
+@needs("operate")
 async def rotate_key(request: Request) -> Response:
     """A new master key and a new data key: everything that is sealed is sealed anew."""
     here = context(request)
@@ -68,6 +69,15 @@ async def rotate(request: Request, name: str, body: RotatedSecret) -> Response:
         here.workspace_id, name, value, by=here.actor, reference=body.reference
     )
     return answer(secret_view(rotated))
+
+
+@router.post("/{name}/origins", response_model=SecretView)
+@needs("administer")
+async def allow_origin(request: Request, name: str, body: AllowedOrigin) -> Response:
+    """Let it be sent to one more scheme, host and port, besides that of its first use."""
+    here = context(request)
+    origin = parse(body.origin).origin if "://" in body.origin else body.origin
+    return answer(secret_view(await here.executor.secrets.allow_origin(here.workspace_id, name, origin, by=here.actor)))
 
 
 @router.delete("/{name}", response_model=SecretView)
@@ -98,6 +108,7 @@ def secret_view(secret: Secret) -> views.View:
         "name": secret.name,
         "provider": secret.provider,
         "reference": secret.reference if secret.provider not in ("store", "keyring") else None,
+        "origins": list(secret.origins),
         "createdAt": views.time(secret.created_at),
         "rotatedAt": views.time(secret.rotated_at),
         "lastUsedAt": views.time(secret.last_used_at),

@@ -11,6 +11,8 @@ from starlette.responses import Response
 from executor.catalog.previewing import Preview
 from executor.errors import InvalidRequest, NotFound
 from executor.execution.orphans import deny_orphans
+from executor.model.authority import refused
+from executor.model.tenancy import Actor
 from executor.sources.egress import check_headers
 from executor.sources.kind import Progress, SourceRequest
 from executor.storage import sources
@@ -39,7 +41,7 @@ async def listing(request: Request) -> Response:
 async def add(request: Request, body: NewSource) -> Response:
     """Connect a source. With `Accept: text/event-stream`, the answer tells of the progress first."""
     here = context(request)
-    wanted = wish(body)
+    wanted = wish(body, here.actor)
 
     async def work(progress: Progress) -> views.View:
         request = replace(wanted, progress=progress)
@@ -56,7 +58,8 @@ async def add(request: Request, body: NewSource) -> Response:
 @needs("administer")
 async def probe(request: Request, body: NewSource) -> Response:
     """What is at an address, without connecting it."""
-    return answer(views.probe_view(await context(request).executor.catalog.probe(wish(body))))
+    here = context(request)
+    return answer(views.probe_view(await here.executor.catalog.probe(wish(body, here.actor))))
 
 
 @router.post("/preview", response_model=PreviewView)
@@ -64,7 +67,7 @@ async def probe(request: Request, body: NewSource) -> Response:
 async def preview(request: Request, body: NewSource) -> Response:
     """What would be connected: read in full, and thrown away. Also with progress, as when it is added."""
     here = context(request)
-    wanted = wish(body)
+    wanted = wish(body, here.actor)
 
     async def work(progress: Progress) -> views.View:
         return preview_view(await here.executor.catalog.upkeep.preview(replace(wanted, progress=progress)))
@@ -115,11 +118,15 @@ async def remove(request: Request, source: str) -> Response:
 @router.post("/{source}/refresh", response_model=RefreshedView)
 @needs("administer")
 async def refresh(request: Request, source: str) -> Response:
-    """Read the source again, and tell what has changed. When that fails the tools stay as they were."""
+    """Read the source again, and tell what has changed. When that fails the tools stay as they were.
+
+    A command or a Python module is run again for the operator of this installation alone.
+    """
     here = context(request)
+    refreshing = here.executor.catalog.refresh
 
     async def work(progress: Progress) -> views.View:
-        return views.refreshed_view(await here.executor.catalog.refresh(here.workspace_id, source, progress))
+        return views.refreshed_view(await refreshing(here.workspace_id, source, progress, by=here.actor))
 
     return with_progress(work) if wants_progress(request) else answer(await work(lambda text: None))
 
@@ -135,7 +142,7 @@ def preview_view(preview: Preview) -> views.View:
     }
 
 
-def wish(body: NewSource) -> SourceRequest:
+def wish(body: NewSource, by: Actor) -> SourceRequest:
     check_headers(body.headers)
     if HOSTED in body.options:
         raise InvalidRequest(f"the option `{HOSTED}` is the daemon's own", hint="leave it out")
@@ -143,7 +150,7 @@ def wish(body: NewSource) -> SourceRequest:
         raise InvalidRequest("a source has a command or a location, not both", hint="leave one out")
     return SourceRequest(
         kind=body.kind,
-        location=body.location,
+        location=location_for(by, body),
         document=None if body.document is None else body.document.encode(),
         command=tuple(body.command),
         consent=body.consent,
@@ -154,4 +161,14 @@ def wish(body: NewSource) -> SourceRequest:
         headers=tuple(body.headers.items()),
         options=body.options,
         allow_private=True,
+        by_operator=by.may("operate"),
     )
+
+
+def location_for(by: Actor, body: NewSource) -> str:
+    """Where the document can be read again. Files of this machine are its operator's: from others it is an upload."""
+    if by.may("operate"):
+        return body.location
+    if body.spec_url and "://" not in body.spec_url:
+        raise refused("reading a file of this machine")
+    return body.location if body.document is None or "://" in body.location else ""

@@ -17,16 +17,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from executor.errors import Busy
 from executor.model.event import Event
 from executor.storage import events, executions
 from executor.surfaces import views
 from executor.surfaces.api.answers import answer
 from executor.surfaces.api.context import Context, context
+from executor.surfaces.open_requests import abort, current
 
 HEARTBEAT_SECONDS: Final = 15.0
 STALLED_SECONDS: Final = 60.0
-MAX_STREAMS: Final = 256
 ENDINGS: Final = frozenset({"execution.completed", "execution.failed", "execution.cancelled"})
 TYPE = r"^[a-z_]+(\.[a-z_*]+)*$"  # whole, or ending in `.*`
 MOST = 2**63 - 1  # what a database can compare with
@@ -59,22 +58,20 @@ class EventStream(Response):
         self._after = after
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        held = self._here.held
-        if held.count >= MAX_STREAMS:
-            raise Busy(f"{MAX_STREAMS} event streams are open already", hint="close some, then try again")
-        held.count += 1
-        ends: list[asyncio.Future[Any]] = [
-            asyncio.ensure_future(held.closed.wait()),
-            asyncio.ensure_future(_disconnected(receive)),
-        ]
-        try:
-            await self._send(send, ends)
-        except TimeoutError:
-            return  # nobody reads; an unfinished answer makes the server drop the connection
-        finally:
-            held.count -= 1
-            for end in ends:
-                end.cancel()
+        held, request = self._here.held, current()
+        with held.stream(request):
+            ends: list[asyncio.Future[Any]] = [
+                asyncio.ensure_future(held.closed.wait()),
+                asyncio.ensure_future(request.ended.wait()),
+                asyncio.ensure_future(_disconnected(receive)),
+            ]
+            try:
+                await self._send(send, ends)
+            except TimeoutError:
+                await abort(scope)  # nobody reads
+            finally:
+                for end in ends:
+                    end.cancel()
 
     async def _send(self, send: Send, ends: list[asyncio.Future[Any]]) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
@@ -101,7 +98,7 @@ class EventStream(Response):
                     yield b": heartbeat\n\n"
                     continue
                 event = upcoming.result()
-                if event is None:
+                if event is None or await current().has_ended():
                     return
                 yield _frame(event)
                 if self._execution_id and event.type in ENDINGS:

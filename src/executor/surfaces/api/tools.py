@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from executor.model.tool import Effect
 from executor.surfaces.api.answers import PROBLEMS, answer
-from executor.surfaces.api.context import EdgeRoute, context, needs
+from executor.surfaces.api.context import EdgeRoute, context, needs, veil_of
 from executor.surfaces.api.shapes.tools import ToolMatches, ToolPage
 
 router = APIRouter(prefix="/v1/tools", route_class=EdgeRoute, tags=["tools"], responses=PROBLEMS)
@@ -28,8 +28,9 @@ async def page(
     """By path. `next` is the `after` of the following page."""
     here = context(request)
     heads = await here.executor.catalog.page(here.workspace_id, prefix=prefix, source=source, limit=limit, after=after)
-    items = [_head(head) for head in heads]
-    return answer({"items": items, "next": items[-1]["path"] if len(items) == limit else None})
+    veil = await veil_of(here)
+    items = [_head(head) for head in heads if veil is None or not veil.hides(head.path, head.effect)]
+    return answer({"items": items, "next": heads[-1].path if len(heads) == limit else None})
 
 
 @router.get("/search", response_model=ToolMatches)
@@ -54,7 +55,7 @@ async def search(
         source=source,
         effect=effect,
         depth=depth,
-        veil=await here.executor.rules.veil(here.workspace_id),
+        veil=await here.executor.rules.veil(here.workspace_id, here.actor.id),
     )
     return answer(found)
 
@@ -64,7 +65,7 @@ async def search(
 async def version(request: Request, digest: str) -> Response:
     """A tool as it was when a call was made to it: `digest` is the call's `schemaDigest`."""
     here = context(request)
-    return answer(await here.executor.catalog.version(here.workspace_id, digest))
+    return answer(await here.executor.catalog.version(here.workspace_id, digest, veil=await veil_of(here)))
 
 
 @router.get("/{path}")
@@ -88,7 +89,7 @@ async def describe(
         budget=budget,
         part=part or "",
         types=types or (),
-        veil=await here.executor.rules.veil(here.workspace_id),
+        veil=await veil_of(here),
     )
     return answer(described)
 

@@ -67,6 +67,23 @@ async def rename_organization(request: Request, organization_id: str, body: peop
     return answer({"id": renamed.id, "name": renamed.name, "role": "owner", "current": True})
 
 
+@router.get("/separation", response_model=people.SeparationView)
+@needs("read")
+async def separation(request: Request) -> Response:
+    """Which calls nobody in this organization approves who asked for them, themselves or through their agent."""
+    here = context(request)
+    return answer(people.separation_view(await workspaces.separation(here.executor.database, here.actor)))
+
+
+@router.patch("/separation", response_model=people.SeparationView)
+@needs("manage")
+async def separate(request: Request, body: people.NewSeparation) -> Response:
+    """`off`, `destructive`, `all`, or `default`: destructive calls once there is a second person."""
+    here = context(request)
+    changed = await workspaces.separate(here.executor.database, here.actor, body.separation)
+    return answer(people.separation_view(changed))
+
+
 async def _places(here: Context) -> list[View]:
     """Of a program with a token, its own workspace; it belongs to no account."""
     found = await workspaces.listing(here.executor.database, here.actor)

@@ -19,6 +19,7 @@ from executor.surfaces.cli.rules import counted
 
 SCOPES = ("once", "execution", "always")
 COVERS = ("call", "tool", "source")
+LONG = 64 * 1024
 STATUSES = ("pending", "approved", "denied", "expired", "cancelled", "superseded", "all")
 
 
@@ -64,6 +65,9 @@ def show(interaction_id: str, as_json: bool) -> None:
         return
     emit(prompt(interaction))
     emit(_facts(interaction))
+    if refusal := interaction.get("refusal"):
+        say(f"it waits for {clean(interaction['waitsFor'])}: {clean(refusal['message'])}")
+        say(f"hint: {clean(refusal['hint'])}")
     if interaction.get("status") == "pending":
         word = "give" if interaction.get("kind") in KINDS else "approve"
         say(f"to {word} it:\n  {program()} approvals {word} {clean(interaction['id'])}")
@@ -91,6 +95,7 @@ def show(interaction_id: str, as_json: bool) -> None:
 )
 @click.option("--yes", is_flag=True, help="With always: make the rule without being asked.")
 @click.option("--result", metavar="JSON", help="For an unknown outcome: the result the call really had.")
+@click.option("--full", is_flag=True, help="You have read all of very long arguments, as `approvals show` prints them.")
 @json_option
 def approve(
     interaction_id: str,
@@ -99,10 +104,13 @@ def approve(
     covers: str | None,
     yes: bool,
     result: str | None,
+    full: bool,
     as_json: bool,
 ) -> None:
     """Approve this call: once, or for more."""
     client = connect(Settings.load())
+    if not full:
+        check_length(client.get(f"/v1/interactions/{segment(interaction_id)}"))
     details: dict[str, Any] = {} if result is None else {"result": _parsed(result)}
     if scope == "always":
         details["rule"] = confirmed_rule(client, interaction_id, pin, covers or "tool", yes=yes)
@@ -136,6 +144,16 @@ def give_(interaction_id: str, way: str | None, secret: str, own: bool, name: st
 def deny(interaction_id: str, reason: str, as_json: bool) -> None:
     """Deny it; the code sees a typed error it can handle."""
     _decided(settle(connect(Settings.load()), interaction_id, "deny", reason=reason), as_json)
+
+
+def check_length(interaction: dict[str, Any]) -> None:
+    """What fills many screens is not approved in passing."""
+    length = len(interaction.get("prompt") or "")
+    if length > LONG:
+        raise InvalidRequest(
+            f"the arguments are long: the question has {length} characters; nothing was decided",
+            hint=f"read it with `executor approvals show {interaction['id']}`, then approve it with --full",
+        )
 
 
 def confirmed_rule(

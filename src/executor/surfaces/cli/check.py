@@ -40,12 +40,12 @@ def command(code: str | None, file: str | None, stdin: bool, language: str | Non
 
 
 def line_of(one: dict[str, Any], file: str | None) -> str:
-    from executor.surfaces.cli.output import clean, clean_lines
+    from executor.surfaces.cli.output import clean, clean_lines, quoted
 
     where = f"{clean(file)}:" if file else ""
     lines = [
-        f"{where}{one['line']}:{one['column']}: {one['severity']}: {clean_lines(one['message'])} [{clean(one['code'])}]"
+        f"{where}{one['line']}:{one['column']}: {one['severity']}: {quoted(one['message'])} [{clean(one['code'])}]"
     ]
     lines += [f"    {line}" for line in clean_lines(one.get("signature") or "").splitlines()]
-    lines += [f"    hint: {clean_lines(one['hint'])}"] if one.get("hint") else []
+    lines += [f"    hint: {quoted(one['hint'])}"] if one.get("hint") else []
     return "\n".join(lines)

@@ -43,8 +43,11 @@ class Client:
         given = {name: value for name, value in query.items() if value not in (None, "", [])}
         return self.request("GET", f"{path}?{urlencode(given, doseq=True)}" if given else path, seconds=seconds)
 
-    def post(self, path: str, body: Mapping[str, Any] | None = None, *, seconds: float = ANSWER_SECONDS) -> Any:
-        return self.request("POST", path, body or {}, seconds=seconds)
+    def post(
+        self, path: str, body: Mapping[str, Any] | None = None, *, seconds: float = ANSWER_SECONDS, key: str = ""
+    ) -> Any:
+        """With an idempotency `key` it may be sent again when nobody answered."""
+        return self.request("POST", path, body or {}, seconds=seconds, key=key)
 
     def patch(self, path: str, body: Mapping[str, Any]) -> Any:
         return self.request("PATCH", path, body)
@@ -73,9 +76,17 @@ class Client:
         return self.request("DELETE", path)
 
     def request(
-        self, method: str, path: str, body: Mapping[str, Any] | None = None, *, seconds: float = ANSWER_SECONDS
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        seconds: float = ANSWER_SECONDS,
+        key: str = "",
     ) -> Any:
         headers = {"Authorization": f"Bearer {self._token}", "Accept": "application/json", **workspace_header()}
+        if key:
+            headers["Idempotency-Key"] = key
         content = None
         if body is not None:
             content = _encoded(body)

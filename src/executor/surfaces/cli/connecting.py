@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,8 @@ from typing import Any
 import click
 
 from executor.errors import ConsentRequired, InvalidRequest
+from executor.model.credential import PLAIN_HEADER, SECRET_VARIABLE
+from executor.surfaces.cli.entering import entered
 from executor.surfaces.cli.output import clean, interactive, program, say
 
 DOCUMENT_BYTES = 64 * 1024 * 1024
@@ -84,30 +85,37 @@ def uploaded(path: Path) -> dict[str, str]:
 
 
 def headers(given: Sequence[str]) -> dict[str, str]:
-    """`NAME:VALUE`, or `NAME` alone: then the value is asked for, or read as a line of standard input."""
+    """`NAME`: its value is asked for, or read as a line of standard input. `NAME:VALUE` is for what tells nothing."""
     found: dict[str, str] = {}
     for text in given:
-        name, colon, value = text.partition(":")
-        if not name.strip():
-            raise InvalidRequest("a header needs a name", hint="write --header 'Authorization: Bearer …'")
-        found[name.strip()] = value.strip() if colon and value.strip() else asked(name.strip())
+        name, colon, value = (part.strip() for part in text.partition(":"))
+        if not name:
+            raise InvalidRequest("a header needs a name", hint="write --header Authorization; its value is asked for")
+        if colon and value and not PLAIN_HEADER.fullmatch(name):
+            raise in_sight(f"--header {name}", f"the header {name}")
+        found[name] = value or entered(f"value of the header {name}")
     return found
 
 
-def asked(name: str) -> str:
-    if interactive():
-        return str(click.prompt(f"value of the header {clean(name)}", hide_input=True, err=True))
-    value = sys.stdin.readline().strip()
-    if not value:
-        raise InvalidRequest(
-            f"the header {name} has no value", hint=f"write --header '{name}: VALUE', or give it on standard input"
-        )
-    return value
+def variables(given: Sequence[str], handed_on: Sequence[str] = ()) -> dict[str, str | None]:
+    """`NAME`: its value is asked for, or read as a line of standard input. `NAME=VALUE` is for what is no secret.
+
+    Of those `handed_on` the daemon takes its own.
+    """
+    found: dict[str, str | None] = dict.fromkeys(handed_on)
+    for text in given:
+        name, equals, value = text.partition("=")
+        if equals and value and SECRET_VARIABLE.search(name):
+            raise in_sight(f"--env {name}", f"the variable {name}")
+        found[name] = value if equals else entered(f"value of {name}")
+    return found
 
 
-def variables(given: Sequence[str]) -> dict[str, str | None]:
-    """`NAME=VALUE`, or `NAME` alone: then the daemon's own variable is passed on."""
-    return {name: value if equals else None for name, equals, value in (text.partition("=") for text in given)}
+def in_sight(option: str, what: str) -> InvalidRequest:
+    return InvalidRequest(
+        f"the value of {what} would be seen by everyone on this machine, and kept in the history of the shell",
+        hint=f"write {option} alone: the value is asked for, or read as a line of standard input",
+    )
 
 
 def consent(what: str, exact: str, *, yes: bool) -> None:

@@ -56,11 +56,19 @@ def settle(client: Client, interaction_id: str, answer: Answer, **details: Any) 
     return settled
 
 
+def whole(client: Client, interaction: dict[str, Any]) -> dict[str, Any]:
+    """With all of its arguments, if some were left out among others."""
+    if not interaction.get("argumentsCut"):
+        return interaction
+    found: dict[str, Any] = client.get(f"/v1/interactions/{segment(interaction['id'])}")
+    return found
+
+
 def decide_all(client: Client, interactions: list[dict[str, Any]]) -> bool:
     """True when every one of them was decided, so that the execution can go on."""
     decided = True
     for interaction in interactions:
-        answer = ask(interaction)
+        answer = ask(whole(client, interaction))
         if answer == "leave":
             decided = False
             continue

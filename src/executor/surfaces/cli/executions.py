@@ -15,7 +15,7 @@ from executor.surfaces.cli.main import COMMANDS
 from executor.surfaces.cli.moments import milliseconds, range_options
 from executor.surfaces.cli.options import json_option, limit_option
 from executor.surfaces.cli.output import as_json as json_text
-from executor.surfaces.cli.output import clean, clean_lines, emit, emit_json, facts, say, table
+from executor.surfaces.cli.output import clean, clean_lines, emit, emit_json, facts, quoted, say, table
 
 STATUSES = ("queued", "running", "paused", "completed", "failed", "cancelled")
 
@@ -124,7 +124,7 @@ def logs(execution_id: str, as_json: bool) -> None:
         emit_json(page)
         return
     for line in page["items"]:
-        emit(f"{clean(line['at'])}  {clean(line['level'])}: {clean_lines(line['text'])}")
+        emit(f"{clean(line['at'])}  {clean(line['level'])}: {quoted(line['text'])}")
 
 
 @command.command("cancel")
@@ -148,7 +148,7 @@ def replay(execution_id: str, as_json: bool) -> int:
     if as_json:
         emit_json(report)
     else:
-        emit(f"{'matches' if report['matches'] else 'differs'}: {clean_lines(report.get('detail') or 'same outcome')}")
+        emit(f"{'matches' if report['matches'] else 'differs'}: {quoted(report.get('detail') or 'same outcome')}")
         if told := report.get("difference"):
             emit(f"\nrecorded\n{_indented(json_text(told['recorded']))}")
             emit(f"\nthis time\n{_indented(json_text(told['replayed']))}")

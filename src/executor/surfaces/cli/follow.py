@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,7 +12,18 @@ from executor.daemon.process import DaemonUnreachable
 from executor.surfaces.cli import exits
 from executor.surfaces.cli.client import Client, connect, segment
 from executor.surfaces.cli.decide import decide_all, say_how_to_go_on
-from executor.surfaces.cli.output import as_json, clean, clean_lines, emit, emit_json, interactive, program, say
+from executor.surfaces.cli.output import (
+    as_json,
+    clean,
+    clean_lines,
+    emit,
+    emit_json,
+    interactive,
+    program,
+    quoted,
+    say,
+)
+from executor.surfaces.text import error_code
 
 FIRST_WAIT = 1
 WAIT = 20
@@ -32,8 +44,13 @@ class Follower:
 
     def run(self, request: dict[str, Any]) -> dict[str, Any]:
         """Ctrl-C is held back until the daemon has told the execution's id, so that we can say how to go on."""
+        body, key = {**request, "wait": FIRST_WAIT}, os.urandom(16).hex()
         with _interrupt_held_back() as pressed:
-            view = self.client.post("/v1/executions", {**request, "wait": FIRST_WAIT}, seconds=FIRST_WAIT + GRACE)
+            view = self._insist(
+                lambda: self.client.post("/v1/executions", body, seconds=FIRST_WAIT + GRACE, key=key),
+                "the code was submitted",
+                "`executor executions list` shows whether it was started",
+            )
         self.interrupted = bool(pressed)
         return self._followed(view)
 
@@ -72,26 +89,32 @@ class Follower:
         return view
 
     def _wait(self, execution_id: str) -> dict[str, Any]:
-        """A daemon that dies meanwhile is started again: the journal takes the execution on from there."""
         path = f"/v1/executions/{segment(execution_id)}"
+        return self._insist(
+            lambda: self.client.get(path, wait=WAIT, seconds=WAIT + GRACE),
+            f"execution {execution_id} was running",
+            f"`executor resume --execution-id {execution_id}` looks again",
+        )
+
+    def _insist(self, ask: Callable[[], Any], meanwhile: str, hint: str) -> dict[str, Any]:
+        """A daemon that dies meanwhile is started again: the journal takes the execution on from there."""
         for _ in range(RECONNECTIONS):
             try:
-                view: dict[str, Any] = self.client.get(path, wait=WAIT, seconds=WAIT + GRACE)
+                view: dict[str, Any] = ask()
                 return view
             except DaemonUnreachable as error:
                 say(f"{clean(error.message)}; connecting again")
                 self.client = connect(self.client.settings)
         raise DaemonUnreachable(
-            f"the daemon went away {RECONNECTIONS} times while execution {execution_id} was running",
-            hint=f"its log is {self.client.settings.log_file}; "
-            f"`executor resume --execution-id {execution_id}` looks again",
+            f"the daemon went away {RECONNECTIONS} times while {meanwhile}",
+            hint=f"its log is {self.client.settings.log_file}; {hint}",
         )
 
     def _show_logs(self, view: dict[str, Any]) -> None:
         logs = view.get("logs") or []
         if not self.as_json:
             for line in logs[self._logs_shown :]:
-                say(f"{clean(line.get('level', 'log'))}: {clean_lines(line.get('text', ''))}")
+                say(f"{clean(line.get('level', 'log'))}: {quoted(line.get('text', ''))}")
         self._logs_shown = max(self._logs_shown, len(logs))
 
 
@@ -106,7 +129,7 @@ def show_diagnostics(view: dict[str, Any]) -> None:
     """What its type check found; of a failed one the first is told as the failure."""
     found = (view.get("error") or {}).get("diagnostics", ())[1:] or view.get("diagnostics") or ()
     for one in found:
-        say(f"{clean(one['severity'])}: line {one['line']}, column {one['column']}: {clean_lines(one['message'])}")
+        say(f"{clean(one['severity'])}: line {one['line']}, column {one['column']}: {quoted(one['message'])}")
 
 
 def signature_of(error: dict[str, Any]) -> str:
@@ -118,13 +141,13 @@ def signature_of(error: dict[str, Any]) -> str:
 def show_failure(view: dict[str, Any]) -> None:
     error = view.get("error") or {}
     where = f" (line {error['line']}, column {error.get('column', '?')})" if error.get("line") else ""
-    say(f"{view['status']}: {clean(error.get('code', view['status']))}: {clean_lines(error.get('message', ''))}{where}")
+    say(f"{view['status']}: {error_code(error.get('code', view['status']))}: {quoted(error.get('message', ''))}{where}")
     for line in clean_lines(signature_of(error)).splitlines():
         say(f"    {line}")
     if stack := error.get("stack"):
-        say(clean_lines(stack))
+        say(f"| {quoted(stack)}")
     if hint := error.get("hint"):
-        say(f"hint: {clean_lines(hint)}")
+        say(f"hint: {quoted(hint)}")
     say(f"execution {clean(view['executionId'])}")
 
 

@@ -9,6 +9,13 @@ from executor.surfaces.cli.main import COMMANDS
 from executor.surfaces.cli.options import json_option
 from executor.surfaces.cli.output import clean, emit, emit_json, say, table
 
+CHOICES = ("default", "off", "destructive", "all")
+IN_FORCE = {
+    "off": "people approve what they or their agents ask for",
+    "destructive": "another person approves destructive calls",
+    "all": "another person approves every call that is asked about",
+}
+
 
 @click.group("organizations", cls=SuggestingGroup, help=COMMANDS["organizations"])
 def command() -> None: ...
@@ -49,3 +56,17 @@ def rename(organization_id: str, name: str, as_json: bool) -> None:
         emit_json(renamed)
     else:
         emit(f"renamed {clean(renamed['id'])}: {clean(renamed['name'])}")
+
+
+@command.command("separation")
+@click.argument("choice", type=click.Choice(CHOICES), required=False)
+@json_option
+def separation(choice: str | None, as_json: bool) -> None:
+    """Show or choose which calls nobody approves who asked for them: off, destructive, all, or the default."""
+    client = connect(Settings.load())
+    found = client.patch("/v1/separation", {"separation": choice}) if choice else client.get("/v1/separation")
+    if as_json:
+        emit_json(found)
+        return
+    emit(f"separation of duties: {clean(found['separation'])}")
+    say(f"in force now: {IN_FORCE[found['inForce']]}")

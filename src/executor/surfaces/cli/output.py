@@ -12,14 +12,11 @@ from typing import Any
 
 from executor.errors import ExecutorError
 from executor.surfaces.cli.exits import code_of
-from executor.surfaces.text import escape
+from executor.surfaces.text import escape, is_plain, quote_lines
 
 CELL = 80
-# Valid inside JSON strings, but able to move the cursor, reorder or hide text in a terminal; and lone surrogates.
-_UNSAFE = re.compile(
-    "[\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164"
-    "\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
-)
+# What JSON lets through and a terminal may act on.
+_DOUBTFUL = re.compile(r"[^\x20-\x7e\n]")
 
 
 def as_json(value: Any, *, indent: int | None = 2) -> str:
@@ -28,7 +25,7 @@ def as_json(value: Any, *, indent: int | None = 2) -> str:
 
 def safe_json(text: str) -> str:
     """The same JSON, with nothing in it that a terminal would act on."""
-    return _UNSAFE.sub(lambda match: json.dumps(match.group())[1:-1], text)
+    return _DOUBTFUL.sub(lambda match: char if is_plain(char := match[0]) else json.dumps(char)[1:-1], text)
 
 
 def emit(text: str) -> None:
@@ -52,8 +49,13 @@ def clean(value: Any) -> str:
 
 
 def clean_lines(value: Any) -> str:
-    """Remote text that may have several lines."""
+    """Remote text that may have several lines, where nothing of ours stands beside it."""
     return escape(str(value), keep="\n")
+
+
+def quoted(value: Any) -> str:
+    """Remote text after words of ours: of several lines those after the first are marked, so that none can pose."""
+    return quote_lines(clean_lines(value))
 
 
 def table(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> str:
@@ -75,9 +77,9 @@ def facts(pairs: Sequence[tuple[str, Any]]) -> str:
 
 
 def show_error(error: ExecutorError) -> None:
-    say(f"error: {clean_lines(error.message)}")
+    say(f"error: {quoted(error.message)}")
     if error.hint:
-        say(f"hint: {clean_lines(with_program(error.hint))}")
+        say(f"hint: {quoted(with_program(error.hint))}")
 
 
 def error_object(error: ExecutorError) -> dict[str, Any]:

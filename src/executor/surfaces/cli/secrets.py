@@ -46,8 +46,15 @@ def listing(as_json: bool) -> None:
         emit_json(page)
     elif page["items"]:
         columns = {"name": "NAME", "provider": "PROVIDER", "reference": "REFERENCE", "rotatedAt": "ROTATED"}
-        rows = [{**one, "users": ", ".join(user["source"] for user in one["usedBy"])} for one in page["items"]]
-        emit(table(rows, {**columns, "lastUsedAt": "LAST USED", "users": "USED BY"}))
+        rows = [
+            {
+                **one,
+                "users": ", ".join(user["source"] for user in one["usedBy"]),
+                "origins": ", ".join(one["origins"]),
+            }
+            for one in page["items"]
+        ]
+        emit(table(rows, {**columns, "lastUsedAt": "LAST USED", "users": "USED BY", "origins": "SENT TO"}))
     else:
         say("no secrets yet")
 
@@ -64,6 +71,19 @@ def rotate(name: str, reference: str, as_json: bool) -> None:
         emit_json(secret)
     else:
         emit(f"rotated {clean(secret['name'])}")
+
+
+@command.command("allow-origin")
+@click.argument("name")
+@click.argument("origin")
+@json_option
+def allow_origin(name: str, origin: str, as_json: bool) -> None:
+    """Let NAME also be sent to ORIGIN (https://host); it belongs to the origin of its first use."""
+    secret = connect(Settings.load()).post(f"/v1/secrets/{segment(name)}/origins", {"origin": origin})
+    if as_json:
+        emit_json(secret)
+    else:
+        emit(f"{clean(secret['name'])} may be sent to {clean(', '.join(secret['origins']))}")
 
 
 @command.command("remove")

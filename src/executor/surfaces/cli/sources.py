@@ -30,8 +30,22 @@ def command() -> None: ...
 @click.option("--name", help="A name for people; from the source if not given.")
 @click.option("--spec-url", metavar="URL", help="Where the document is, when the location is the service itself.")
 @click.option("--base-url", metavar="URL", help="Where calls are sent; from the document if not given.")
-@click.option("--header", "headers", multiple=True, metavar="NAME:VALUE", help="Sent with every request; repeatable.")
-@click.option("--env", "variables", multiple=True, metavar="NAME[=VALUE]", help="For a command; repeatable.")
+@click.option(
+    "--header",
+    "headers",
+    multiple=True,
+    metavar="NAME",
+    help="Sent with every request; its value is asked for, or read as a line of standard input. Repeatable.",
+)
+@click.option(
+    "--env",
+    "variables",
+    multiple=True,
+    metavar="NAME[=VALUE]",
+    help="A variable for a command. With the name alone its value is asked for, as of a header; VALUE is for what is "
+    "no secret. Repeatable.",
+)
+@click.option("--pass-env", "handed_on", multiple=True, metavar="NAME", help="The daemon's own variable. Repeatable.")
 @click.option("--yes", is_flag=True, help="Agree to run the command, or import the module, that is shown.")
 @json_option
 def add(location: tuple[str, ...], demo: bool, yes: bool, as_json: bool, **given: Any) -> None:
@@ -48,7 +62,7 @@ def add(location: tuple[str, ...], demo: bool, yes: bool, as_json: bool, **given
         return
     templates = {one["id"]: one for one in client.get("/v1/templates")["items"]} if len(location) == 1 else {}
     body = {**_options(given), **connecting.located(location, templates)}
-    if names := connecting.variables(given["variables"]):
+    if names := connecting.variables(given["variables"], given["handed_on"]):
         body["options"] = {**body.get("options", {}), "env": names}
     if template := templates.get(str(body.get("location"))):
         say(f"{clean(template['name'])}: {clean(template['kind'])} at {clean(template['location'])}")

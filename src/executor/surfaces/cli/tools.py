@@ -11,7 +11,7 @@ from executor.surfaces.cli.groups import SuggestingGroup
 from executor.surfaces.cli.main import COMMANDS
 from executor.surfaces.cli.options import json_option, limit_option
 from executor.surfaces.cli.output import as_json as json_text
-from executor.surfaces.cli.output import clean, clean_lines, emit, emit_json, facts, say, table
+from executor.surfaces.cli.output import clean, clean_lines, emit, emit_json, facts, quoted, say, table
 
 FOUND = {"path": "TOOL", "effect": "EFFECT", "description": "DESCRIPTION"}
 EXPLAINED = {"score": "SCORE", "why": "WHY"}
@@ -105,7 +105,9 @@ def describe(
         emit_json(tool)
         return
     emit(facts([(name, tool.get(name)) for name in ("path", "effect", "source", "deprecated")]))
-    for name in ("description", "signature", "types"):
+    if tool.get("description"):
+        emit(f"\n{quoted(tool['description'])}")
+    for name in ("signature", "types"):
         if tool.get(name):
             emit(f"\n{clean_lines(tool[name])}")
     if tool.get("example"):

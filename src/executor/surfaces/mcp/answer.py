@@ -7,13 +7,14 @@ from typing import Any
 import orjson
 
 from executor.errors import ExecutorError
-from executor.surfaces.text import escape, shorten
+from executor.surfaces.text import error_code, escape, quote_lines, shorten
 from executor.surfaces.views import View
 
 RESULT_CHARACTERS = 50_000
 LOG_CHARACTERS = 8_000
 DETAIL_CHARACTERS = 2_000
 ARGUMENT_CHARACTERS = 600
+REQUEST_CHARACTERS = 600
 _SHOWN = ("executionId", "status", "result", "error", "interactions")
 WARNING_CHARACTERS = 1_500
 READ = (
@@ -23,7 +24,7 @@ read also takes pointer, offset and limit; tools.executor.artifacts.search({id, 
 read also takes pointer, offset and limit; tools.executor.artifacts.search(id=…, query=…) finds places.""",
 )
 _KEPT = ("id", "mediaType", "size", "cut")
-_ASKED = ("id", "kind", "tool", "effect", "host", "reason", "arguments", "url", "expiresAt")
+_ASKED = ("id", "kind", "tool", "effect", "host", "request", "sentWith", "reason", "arguments", "url", "expiresAt")
 _STANDARD = frozenset({"code", "message", "hint", "line", "column", "name", "stack"})
 
 
@@ -49,7 +50,7 @@ def _structured(view: View) -> dict[str, Any]:
     shown = {key: view[key] for key in _SHOWN}
     if view.get("diagnostics"):
         shown["diagnostics"] = view["diagnostics"]
-    shown["interactions"] = [{key: asked[key] for key in _ASKED} for asked in view["interactions"]]
+    shown["interactions"] = [{key: asked.get(key) for key in _ASKED} for asked in view["interactions"]]
     shown["logs"] = _first_logs(view)
     if view.get("artifact"):
         shown["artifact"] = {key: view["artifact"][key] for key in _KEPT}
@@ -93,9 +94,10 @@ def _preview(view: View, kept: dict[str, Any]) -> str:
 
 
 def _value(value: Any) -> str:
+    """JSON on one line, also of a text: nothing in it can pass for a line of ours."""
     if value is None:
         return "Completed; the code returned nothing."
-    text = value if isinstance(value, str) else orjson.dumps(value).decode()
+    text = orjson.dumps(value).decode()
     if len(text) <= RESULT_CHARACTERS:
         return text
     return f"{text[:RESULT_CHARACTERS]}\n… cut after {RESULT_CHARACTERS} of {len(text)} characters: return less."
@@ -108,12 +110,12 @@ def _failed(view: View) -> str:
 
 def _error_text(error: dict[str, Any]) -> str:
     place = f" (line {error['line']}, column {error.get('column', 1)})" if error.get("line") else ""
-    lines = [f"{error['code']}: {error['message']}{place}"]
+    lines = [f"{error_code(error['code'])}: {quote_lines(str(error['message']))}{place}"]
     more = {key: value for key, value in error.items() if key not in _STANDARD and value not in (None, "", False)}
     if more:
         lines.append(shorten(orjson.dumps(more, default=str).decode(), DETAIL_CHARACTERS))
     if error.get("hint"):
-        lines.append(f"Hint: {error['hint']}")
+        lines.append(f"Hint: {quote_lines(str(error['hint']))}")
     return "\n".join(lines)
 
 
@@ -129,11 +131,13 @@ def _paused(view: View) -> str:
 def _question(interaction: dict[str, Any]) -> str:
     host = f" on {escape(interaction['host'])}" if interaction["host"] else ""
     arguments = shorten(escape(orjson.dumps(interaction["arguments"]).decode()), ARGUMENT_CHARACTERS)
+    request = shorten(escape(interaction.get("request") or ""), REQUEST_CHARACTERS)
+    sent = f"  request: {request}\n  credential: {escape(interaction.get('sentWith') or '')}\n" if request else ""
     return (
-        f"- {interaction['kind']}: {interaction['tool']} ({interaction['effect']}){host}\n"
+        f"- {interaction['kind']}: {interaction['tool']} ({interaction['effect']}){host}\n{sent}"
         f"  arguments: {arguments}\n"
         f"  why: {escape(interaction['reason'] or '')}\n"
-        f"  decide: {interaction['url']} or `executor approvals approve {interaction['id']}`"
+        f"  decide: {interaction['url']}"
     )
 
 
@@ -148,12 +152,12 @@ def _arguments(view: View) -> str:
 def _warnings(view: View) -> str:
     """Of the type check: what may be wrong with the code although it was run."""
     found = view.get("diagnostics") or ()
-    lines = [f"line {one['line']}, column {one['column']}: {one['message']}" for one in found]
+    lines = [f"line {one['line']}, column {one['column']}: {quote_lines(one['message'])}" for one in found]
     return f"\n\nType warnings:\n{shorten(chr(10).join(lines), WARNING_CHARACTERS)}" if lines else ""
 
 
 def _logs(view: View) -> str:
     if not view["logs"]:
         return _warnings(view)
-    text = "\n".join(f"[{line['level']}] {line['text']}" for line in view["logs"])
+    text = "\n".join(f"[{line['level']}] {quote_lines(line['text'])}" for line in view["logs"])
     return f"\n\nLogs:\n{shorten(text, LOG_CHARACTERS)}{_warnings(view)}"

@@ -4,31 +4,41 @@ from __future__ import annotations
 
 import logging
 import secrets
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from executor.errors import ExecutorError, InvalidRequest
+from executor.execution.submissions import checked_key
 from executor.surfaces.mcp.answer import result_of, result_of_error
 from executor.surfaces.mcp.offer import TOOLS
 from executor.surfaces.views import View
 
 logger = logging.getLogger(__name__)
+IDEMPOTENCY_KEYS = ("executor/idempotencyKey", "idempotencyKey")
 SCHEMAS: dict[str, dict[str, Any]] = {tool["name"]: tool["inputSchema"] for tool in TOOLS}
 
 
 class Gateway(Protocol):
     """Where executions happen: in this process, or in the daemon behind `/v1`."""
 
-    async def execute(self, code: str, language: str | None) -> View: ...
+    async def execute(self, code: str, language: str | None, key: str = "") -> View: ...
 
     async def resume(self, execution_id: str) -> View: ...
 
 
-async def call(gateway: Gateway, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """What goes wrong on purpose is a tool result the model can act on; the rest is an id that the log explains."""
+async def call(
+    gateway: Gateway, name: str, arguments: dict[str, Any], meta: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, Any]:
+    """What goes wrong on purpose is a tool result the model can act on; the rest is an id that the log explains.
+
+    `meta` may name the submission by one of IDEMPOTENCY_KEYS.
+    """
     try:
         checked = _checked(arguments, SCHEMAS[name])
         if name == "execute":
-            return result_of(await gateway.execute(checked["code"], checked.get("language") or None))
+            key = _key(meta)
+            return result_of(await gateway.execute(checked["code"], checked.get("language") or None, key))
         return result_of(await gateway.resume(checked["executionId"]))
     except ExecutorError as error:
         return result_of_error(error)
@@ -37,6 +47,13 @@ async def call(gateway: Gateway, name: str, arguments: dict[str, Any]) -> dict[s
         logger.error("unexpected error %s", incident, exc_info=error)
         hint = "the daemon's log has the details under this id"
         return result_of_error(ExecutorError(f"something went wrong here (incident {incident})", hint=hint))
+
+
+def _key(meta: Mapping[str, Any]) -> str:
+    keys = {checked_key(meta[name]) for name in IDEMPOTENCY_KEYS if name in meta}
+    if len(keys) > 1:
+        raise InvalidRequest("`_meta` has two idempotency keys", hint=f"send {IDEMPOTENCY_KEYS[0]} alone")
+    return keys.pop() if keys else ""
 
 
 def _checked(arguments: dict[str, Any], schema: dict[str, Any]) -> dict[str, str]:

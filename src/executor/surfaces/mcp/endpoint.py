@@ -22,6 +22,7 @@ from executor.surfaces.api.problems import MethodNotAllowed
 from executor.surfaces.body import StrictRequest
 from executor.surfaces.mcp.exchange import answer, is_plain
 from executor.surfaces.mcp.gateway import ASKING, EngineGateway
+from executor.surfaces.open_requests import declare_needs
 from executor.surfaces.waiting import Held
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class McpEndpoint:
             refused = MethodNotAllowed(f"{scope['method']} is not possible at this address")
             await problems.respond(refused, {"Allow": "POST"})(scope, receive, send)
             return
+        declare_needs(("execute",))
         refuse_unfit(scope[ACTOR], scope["path"])
         ASKING.set(scope[ACTOR])
         request = StrictRequest(scope, receive)

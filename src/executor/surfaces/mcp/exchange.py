@@ -14,7 +14,7 @@ import orjson
 from starlette.responses import Response
 
 from executor import __version__
-from executor.surfaces.mcp.calls import SCHEMAS, Gateway, call
+from executor.surfaces.mcp.calls import IDEMPOTENCY_KEYS, SCHEMAS, Gateway, call
 from executor.surfaces.mcp.offer import INSTRUCTIONS, NAME, TOOLS
 
 HANDSHAKE_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -23,6 +23,7 @@ INITIALIZED: Final = "notifications/initialized"
 _MEMBERS = frozenset({"jsonrpc", "id", "method", "params"})
 _META = "io.modelcontextprotocol/"
 _ENVELOPE = frozenset({f"{_META}protocolVersion", f"{_META}clientInfo", f"{_META}clientCapabilities"})
+_OWN_META = frozenset({"progressToken", *IDEMPOTENCY_KEYS})
 _ABOUT = {"name": NAME, "version": __version__}
 _ABILITIES = {"tools": {"listChanged": False}}
 
@@ -84,8 +85,8 @@ def _is_modern(method: str, params: Params, headers: Mapping[str, str]) -> bool:
 
 
 def _is_meta(meta: Any, expected: frozenset[str]) -> bool:
-    """What is expected, and at most a token for progress that is never reported."""
-    if not isinstance(meta, dict) or meta.keys() - {"progressToken"} != expected:
+    """What is expected, and at most a token for progress that is never reported and a name for the submission."""
+    if not isinstance(meta, dict) or meta.keys() - _OWN_META != expected:
         return False
     return "progressToken" not in meta or type(meta["progressToken"]) in (str, int)
 
@@ -127,7 +128,7 @@ async def _discover(gateway: Gateway, params: Params) -> Params:
 
 
 async def _call(gateway: Gateway, params: Params) -> Params:
-    result = await call(gateway, params["name"], params["arguments"])
+    result = await call(gateway, params["name"], params["arguments"], params.get("_meta", {}))
     del result["resultType"]  # only of the modern revision
     return result
 

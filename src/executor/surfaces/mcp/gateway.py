@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from executor.execution.submissions import Submission
 from executor.model.tenancy import AGENT, OWNER, Actor
 from executor.surfaces.views import View, execution_view
-from executor.surfaces.waiting import Held, resume
+from executor.surfaces.waiting import Held, resume, run
 
 if TYPE_CHECKING:
     from executor.daemon.executor import Executor
@@ -26,9 +27,10 @@ class EngineGateway:
         self._executor = executor
         self._held = held
 
-    async def execute(self, code: str, language: str | None) -> View:
-        run = self._executor.engine.run(self._actor, code, language=language, seconds=WAIT_SECONDS)
-        return self._view(await self._held.hold(run))
+    async def execute(self, code: str, language: str | None, key: str = "") -> View:
+        submission = Submission(code, language, key=key)
+        outcome, _ = await run(self._executor, self._held, self._actor, submission, WAIT_SECONDS)
+        return self._view(outcome)
 
     async def resume(self, execution_id: str) -> View:
         waited = resume(self._executor, self._held, self._actor, execution_id, WAIT_SECONDS, whole=False)

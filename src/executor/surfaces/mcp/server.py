@@ -27,7 +27,7 @@ def build_server(gateway: Gateway) -> Server[dict[str, Any]]:
         if params.name not in SCHEMAS:
             known = "there are execute and resume"
             raise MCPError(types.INVALID_PARAMS, f"unknown tool {params.name[:100]!r}; {known}")
-        return await call(gateway, params.name, params.arguments or {})
+        return await call(gateway, params.name, params.arguments or {}, params.meta or {})
 
     server: Server[dict[str, Any]] = Server(
         NAME,

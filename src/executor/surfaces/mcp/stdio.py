@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 import sys
 from typing import Any
 
@@ -37,25 +38,26 @@ class Refused(ExecutorError):
 
 
 class DaemonGateway:
-    """Executions in the daemon. One that died meanwhile is started again; only what can't repeat work is sent again."""
+    """Executions in the daemon. One that died meanwhile is started again, and asked again: a submission has a key, so
+    that it is never a second execution."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._client: httpx2.AsyncClient | None = None
 
-    async def execute(self, code: str, language: str | None) -> View:
-        client = await self._connected()
-        if not await self._answers(client):
-            client = await self._reconnected()
+    async def execute(self, code: str, language: str | None, key: str = "") -> View:
         body = {"code": code, "language": language, "wait": WAIT_SECONDS, "result": "preview"}
-        return await self._post(client, "/v1/executions", body)
+        return await self._ask("/v1/executions", body, {"Idempotency-Key": key or secrets.token_hex(16)})
 
     async def resume(self, execution_id: str) -> View:
-        path, body = f"/v1/executions/{_segment(execution_id)}/resume", {"wait": WAIT_SECONDS, "result": "preview"}
+        body = {"wait": WAIT_SECONDS, "result": "preview"}
+        return await self._ask(f"/v1/executions/{_segment(execution_id)}/resume", body, {})
+
+    async def _ask(self, path: str, body: dict[str, Any], headers: dict[str, str]) -> View:
         try:
-            return await self._post(await self._connected(), path, body)
+            return await self._post(await self._connected(), path, body, headers)
         except DaemonUnreachable:
-            return await self._post(await self._reconnected(), path, body)
+            return await self._post(await self._reconnected(), path, body, headers)
 
     async def close(self) -> None:
         if self._client is not None:
@@ -71,7 +73,7 @@ class DaemonGateway:
         token = read_token(self._settings.agent_token_file)
         if token is None:
             raise DataDirectoryUnusable(
-                f"there is no {self._settings.agent_token_file}", hint="run `executor down`, then `executor up`"
+                "this installation has no token for agents", hint="run `executor down`, then `executor up`"
             )
         headers = {"Authorization": f"Bearer {token}"}
         self._client = httpx2.AsyncClient(
@@ -79,16 +81,9 @@ class DaemonGateway:
         )
         return self._client
 
-    async def _answers(self, client: httpx2.AsyncClient) -> bool:
-        """Asked before code is sent: afterwards nobody could tell whether a lost request had started something."""
+    async def _post(self, client: httpx2.AsyncClient, path: str, body: dict[str, Any], headers: dict[str, str]) -> View:
         try:
-            return (await client.get("/healthz", timeout=5.0)).status_code == httpx2.codes.OK
-        except httpx2.TransportError:
-            return False
-
-    async def _post(self, client: httpx2.AsyncClient, path: str, body: dict[str, Any]) -> View:
-        try:
-            response = await client.post(path, json=body)
+            response = await client.post(path, json=body, headers=headers)
         except httpx2.TransportError as error:
             raise DaemonUnreachable(
                 f"the daemon went away: {type(error).__name__}",

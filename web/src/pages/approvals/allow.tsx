@@ -12,6 +12,7 @@ export type Panel = "" | "deny" | "more" | "always" | "result";
 type Props = {
   asked: Interaction;
   blocked: boolean;
+  refused: boolean;
   mayRule: boolean;
   panel: Panel;
   armed: boolean;
@@ -19,7 +20,8 @@ type Props = {
   onAnswer: (answer: Answer) => void;
 };
 
-export function Allow({ asked, blocked, mayRule, panel, armed, onPanel, onAnswer }: Props) {
+/** `refused`: somebody else has to allow it, but whoever asked may still deny it. */
+export function Allow({ asked, blocked, refused, mayRule, panel, armed, onPanel, onAnswer }: Props) {
   const turn = (wanted: Panel) => onPanel(panel === wanted ? "" : wanted);
   const lost = asked.kind === "unknown_outcome";
   const single = asked.tool.startsWith("executor.") && asked.effect !== "read";
@@ -33,25 +35,30 @@ export function Allow({ asked, blocked, mayRule, panel, armed, onPanel, onAnswer
         <Button
           look="primary"
           className={armed ? "ring-2 ring-accent ring-offset-2 ring-offset-surface" : ""}
-          disabled={blocked}
+          disabled={blocked || refused}
           onClick={() => onAnswer({ act: "approve", scope: "once" })}
         >
           {lost ? "Send it again" : "Allow once"}
         </Button>
         {!single && (
-          <Button className="md:hidden" aria-expanded={rare === ""} disabled={blocked} onClick={() => turn("more")}>
+          <Button
+            className="md:hidden"
+            aria-expanded={rare === ""}
+            disabled={blocked || refused}
+            onClick={() => turn("more")}
+          >
             More…
           </Button>
         )}
         {lost && (
-          <Button className={rare} disabled={blocked} onClick={() => turn("result")}>
+          <Button className={rare} disabled={blocked || refused} onClick={() => turn("result")}>
             It happened: give its result…
           </Button>
         )}
         {!lost && !single && (
           <Button
             className={rare}
-            disabled={blocked}
+            disabled={blocked || refused}
             onClick={() => onAnswer({ act: "approve", scope: "execution" })}
             title="This tool until the execution ends, as long as it stays what it is"
           >
@@ -59,7 +66,12 @@ export function Allow({ asked, blocked, mayRule, panel, armed, onPanel, onAnswer
           </Button>
         )}
         {!lost && !single && mayRule && (
-          <Button className={rare} disabled={blocked} aria-expanded={panel === "always"} onClick={() => turn("always")}>
+          <Button
+            className={rare}
+            disabled={blocked || refused}
+            aria-expanded={panel === "always"}
+            onClick={() => turn("always")}
+          >
             Always allow…
           </Button>
         )}

@@ -5,6 +5,7 @@ import { post } from "@/api/client";
 import { whoami } from "@/api/queries";
 import type { Interaction } from "@/api/types";
 import { useHotkeys } from "@/shell/hotkeys";
+import { visible } from "@/text/visible";
 import { looks } from "@/ui/button";
 import { Tick } from "@/ui/field";
 import { Trouble } from "@/ui/states";
@@ -24,7 +25,23 @@ export function Decide({ asked, next, wanted }: Props) {
   const expired = useExpired(asked.expiresAt);
   if (expired) return <p role="status">Its time is over: nobody can decide it any more.</p>;
   if (!may.includes("decide")) return <p className="text-dim text-sm">You may look at this, but not decide it.</p>;
+  if (asked.refusal && asked.refusal.code !== SEPARATED) return <WaitsFor asked={asked} refusal={asked.refusal} />;
   return <Deciding {...{ asked, next, wanted }} mayRule={may.includes("administer")} />;
+}
+
+const SEPARATED = "separation_of_duties";
+
+/** Somebody else has to settle it: who, and why. */
+function WaitsFor({ asked, refusal }: { asked: Interaction; refusal: NonNullable<Interaction["refusal"]> }) {
+  const separated = refusal.code === SEPARATED;
+  return (
+    <p role="status" className="text-sm">
+      <b>{separated ? "Waiting for another person." : `Waiting for ${asked.waitsFor}.`}</b>{" "}
+      <span className="text-dim">
+        {visible(refusal.message)}. {visible(refusal.hint)}.
+      </span>
+    </p>
+  );
 }
 
 function Deciding({ asked, next, wanted, mayRule }: Props & { mayRule: boolean }) {
@@ -37,6 +54,7 @@ function Deciding({ asked, next, wanted, mayRule }: Props & { mayRule: boolean }
   });
   const calm = useCalm();
   const blocked = !calm || settle.isPending || settle.isSuccess;
+  const refused = Boolean(asked.refusal);
   const gives = asked.kind === "credential" || asked.kind === "oauth";
   // What is being sent is known at once; what is shown follows a moment later, and a second click may come between.
   const sent = useRef(false);
@@ -53,7 +71,7 @@ function Deciding({ asked, next, wanted, mayRule }: Props & { mayRule: boolean }
   useHotkeys({ Escape: leave });
   useHotkeys(
     {
-      a: () => !gives && setArmed(true),
+      a: () => !gives && !refused && setArmed(true),
       y: () => armed && answer({ act: "approve", scope: "once" }),
       n: () => setArmed(false),
       d: () => setPanel("deny"),
@@ -62,13 +80,14 @@ function Deciding({ asked, next, wanted, mayRule }: Props & { mayRule: boolean }
   );
   return (
     <div className="space-y-3">
+      {asked.refusal ? <WaitsFor asked={asked} refusal={asked.refusal} /> : null}
       {settle.error ? <Trouble error={settle.error} /> : null}
       {panel === "deny" ? (
         <DenyForm blocked={blocked} onDeny={(reason) => answer({ act: "deny", reason })} onLeave={() => setPanel("")} />
       ) : gives ? (
         <Give asked={asked} blocked={blocked} onDeny={() => setPanel("deny")} />
       ) : (
-        <Allow {...{ asked, blocked, mayRule, panel, armed }} onPanel={setPanel} onAnswer={answer} />
+        <Allow {...{ asked, blocked, refused, mayRule, panel, armed }} onPanel={setPanel} onAnswer={answer} />
       )}
       {next && panel === "" && (
         <Tick checked={goesOn} onChange={(event) => setGoesOn(event.target.checked)} label="Then open the next one" />

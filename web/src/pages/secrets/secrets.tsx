@@ -65,8 +65,8 @@ function Kept({ items, may, onAsk }: { items: Secret[]; may: boolean; onAsk: (as
     <div className="card px-4 py-2">
       <Table
         label="Secrets"
-        head={["Name", "Kept in", "Used by", "Rotated", "Last used", ""]}
-        rare={["Kept in", "Rotated", "Last used"]}
+        head={["Name", "Kept in", "Sent to", "Used by", "Rotated", "Last used", ""]}
+        rare={["Kept in", "Sent to", "Rotated", "Last used"]}
       >
         {items.map((secret) => (
           <tr key={secret.id}>
@@ -75,6 +75,7 @@ function Kept({ items, may, onAsk }: { items: Secret[]; may: boolean; onAsk: (as
               <Badge>{secret.provider}</Badge>{" "}
               <span className="break-all text-dim text-xs">{visible(secret.reference ?? "")}</span>
             </td>
+            <td className="break-all text-dim text-xs max-sm:hidden">{visible(secret.origins.join(", "))}</td>
             <td className="text-xs">
               <Users secret={secret} />
             </td>

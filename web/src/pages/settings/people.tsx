@@ -12,7 +12,7 @@ import { Loaded, Skeleton, Trouble } from "@/ui/states";
 import { Ago } from "@/ui/time";
 import { tellProblem } from "@/ui/toast";
 import { Once } from "./once";
-import { invitations, members } from "./queries";
+import { invitations, members, separation } from "./queries";
 import { Row } from "./rows";
 
 const ROLES = ["viewer", "member", "admin", "owner"] as const;
@@ -22,10 +22,12 @@ export function People() {
   const may = useQuery(whoami).data?.permissions.includes("manage") ?? false;
   const known = useQuery(members);
   const asked = useQuery({ ...invitations, enabled: may });
-  if (known.isPending || (may && asked.isPending)) return <Skeleton rows={8} />;
+  const separated = useQuery(separation);
+  if (known.isPending || separated.isPending || (may && asked.isPending)) return <Skeleton rows={8} />;
   return (
     <>
       <Members may={may} />
+      <Separation may={may} />
       {may ? <Invitations /> : <Reserved who="an admin">You may not invite others or change roles.</Reserved>}
     </>
   );
@@ -83,6 +85,44 @@ function Members({ may }: { may: boolean }) {
               </Row>
             ))}
           </ul>
+        )}
+      </Loaded>
+    </Section>
+  );
+}
+
+const SEPARATIONS = {
+  default: "Default: destructive calls, once there is a second person",
+  off: "Off: people approve what they ask for",
+  destructive: "Destructive calls",
+  all: "Every call that is asked about",
+} as const;
+
+function Separation({ may }: { may: boolean }) {
+  const asked = useQuery(separation);
+  const client = useQueryClient();
+  const change = useMutation({
+    mutationFn: (choice: string) => patch("/v1/separation", { separation: choice }),
+    onSettled: () => client.invalidateQueries({ queryKey: ["separation"] }),
+    onError: tellProblem,
+  });
+  return (
+    <Section title="Separation of duties" about="Which calls need the approval of somebody who did not ask for them.">
+      <Loaded asked={asked} rows={1}>
+        {({ separation: chosen }) => (
+          <Choice
+            hideLabel
+            label="Separation of duties"
+            value={chosen}
+            disabled={!may}
+            onChange={(event) => change.mutate(event.target.value)}
+          >
+            {Object.entries(SEPARATIONS).map(([value, text]) => (
+              <option key={value} value={value}>
+                {text}
+              </option>
+            ))}
+          </Choice>
         )}
       </Loaded>
     </Section>

@@ -12,3 +12,10 @@ export const agents = list<Agent>("agents", "/v1/agents");
 export const members = list<Member>("members", "/v1/members");
 export const invitations = list<Invitation>("invitations", "/v1/invitations");
 export const sessions = list<Session>("sessions", "/v1/auth/sessions");
+
+type Separation = { separation: "default" | "off" | "destructive" | "all"; inForce: "off" | "destructive" | "all" };
+
+export const separation = queryOptions({
+  queryKey: ["separation"],
+  queryFn: ({ signal }) => get<Separation>("/v1/separation", signal),
+});

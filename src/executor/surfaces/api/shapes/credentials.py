@@ -20,6 +20,7 @@ class SecretView(Shape):
     name: str
     provider: Literal["store", "keyring", "environment", "vault", "onepassword"]
     reference: str | None
+    origins: list[str]
     created_at: str
     rotated_at: str
     last_used_at: str | None

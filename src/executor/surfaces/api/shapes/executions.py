@@ -33,6 +33,14 @@ class Diagnostic(Shape):
     hint: str | None = None
 
 
+class Refusal(Shape):
+    """Why whoever asks may not let an open question pass, and who can."""
+
+    code: str
+    message: str
+    hint: str
+
+
 class InteractionView(Shape):
     id: str
     execution_id: str
@@ -44,6 +52,8 @@ class InteractionView(Shape):
     arguments_cut: str | None
     effect: str | None
     host: str | None
+    request: str | None = None
+    sent_with: str | None = None
     reason: str
     policy_id: str | None
     decision_reason: str
@@ -65,6 +75,9 @@ class InteractionView(Shape):
     description: str | None = None
     connection: str | None = None
     settled_by_name: str | None = None
+    needs: list[str] | None = None
+    waits_for: str | None = None
+    refusal: Refusal | None = None
 
 
 class InteractionPage(Shape):
