@@ -157,8 +157,8 @@ class WorkerPool(ABC):
         """What a burst has left behind, interpreters and memory, goes with the worker that has it."""
         self._rest = None
         used = [worker for worker in self._workers if worker.most_at_once > _FEW and worker.ready.done()]
-        idle = [worker for worker in used if len(worker.free) == len(worker.places)]
-        if idle and not self._closing:
+        idle = [worker for worker in used if is_idle(worker)]
+        if idle and not self._closing and len(self._workers) == self._count:
             self._in_background(self._exchange(idle[0]))
         if used and not self._closing:
             self._rest = asyncio.get_running_loop().call_later(_REST_SECONDS, self._look_for_rest)
@@ -167,14 +167,14 @@ class WorkerPool(ABC):
         """The fresh one comes first, so that there is never a place less."""
         fresh = await self._spawn(worker.image)
         await asyncio.wait([fresh.ready])
-        while not (self._closing or fresh.is_dead or worker.is_dead):
-            idle = next((one for one in (worker, fresh) if len(one.free) == len(one.places)), None)
-            if idle is not None:
-                idle.is_retired = True
-                idle.broken("it is no longer needed")
-                await idle.reap()
-                self._gone.discard(idle)
-                return
+        while len(self._workers) > self._count and not self._closing:
+            for one in (worker, fresh):
+                if not one.is_dead and is_idle(one):
+                    one.is_retired = True
+                    one.broken("it is no longer needed")
+                    await one.reap()
+                    self._gone.discard(one)
+                    return
             await asyncio.sleep(_WATCH_SECONDS)
 
     async def _clear(self, place: Place) -> None:
@@ -216,3 +216,7 @@ class WorkerPool(ABC):
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*(worker.reap() for worker in self._gone), *self._tasks, return_exceptions=True)
+
+
+def is_idle(worker: Worker) -> bool:
+    return len(worker.free) == len(worker.places)
