@@ -26,6 +26,7 @@ LONG_SLEEP = "await new Promise((resolve) => setTimeout(resolve, 600000)); retur
 SUBMITTERS = 8
 DRAIN_SECONDS = 3_600.0
 BAR = 50
+COUNTED = 10_000  # the status counts no further
 
 
 class Probe:
@@ -85,7 +86,7 @@ def drain(rows: Rows, subject: Ours, kind: str, size: int, address: str) -> None
         submit(subject, SLEEP if kind == "timer" else subject.write, size)
         submitted = time.perf_counter() - begin
         if kind == "human":
-            until(lambda: count(operator, "paused") == size, what="asking for every approval")
+            until(lambda: count(operator, "paused") >= min(size, COUNTED), what="asking for every approval")
             parked = time.perf_counter() - begin
             approve_all(subject, operator)
             note(rows, f"{size:,} {kind}: all asked", "s", parked)

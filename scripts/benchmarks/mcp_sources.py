@@ -33,7 +33,11 @@ async def measure(amount: int, rounds: int) -> Rows:
         url = f"{address}/mcp"
         spawned = StdioServerParameters(command=SERVER[0], args=[*SERVER[1:], "stdio"], env={"PYTHONPATH": FOLDER})
         over_stdio = SourceRequest(
-            kind="mcp", command=(*SERVER, "stdio"), consent=True, options={"env": {"PYTHONPATH": FOLDER}}
+            kind="mcp",
+            command=(*SERVER, "stdio"),
+            consent=True,
+            by_operator=True,
+            options={"env": {"PYTHONPATH": FOLDER}},
         )
         over_http = SourceRequest(kind="mcp", location=url, allow_private=True, options={"transport": "http"})
         for _ in range(rounds):

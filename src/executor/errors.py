@@ -13,6 +13,7 @@ ExecutorError
 │   ├── SourceUnreachable · DocumentInvalid · EgressRefused
 ├── StorageError              the database can't be used
 │   ├── DataDirectoryLocked · DataDirectoryUnusable · StorageFull · NewerDatabase
+│   ├── StorageDamaged · DatabaseMissing · DatabaseUnexpected
 ├── SecretUnavailable         a secret's value can't be had from its provider
 ├── OAuthFailed               a login at an authorization server did not come to its end
 ├── IssuerUnavailable         an authorization server that vouches for callers can't be asked
@@ -155,6 +156,22 @@ class StorageFull(StorageError):
 
 class NewerDatabase(StorageError):
     code = "newer_database"
+
+
+class StorageDamaged(StorageError):
+    code = "storage_damaged"
+
+
+class DatabaseMissing(StorageError):
+    """This installation had a database, and it is gone or empty."""
+
+    code = "database_missing"
+
+
+class DatabaseUnexpected(StorageError):
+    """The database is of another installation, or older than this one."""
+
+    code = "database_unexpected"
 
 
 class SecretUnavailable(ExecutorError):

@@ -158,13 +158,13 @@ async def test_sandboxes_do_not_outlive_an_opening_that_failed(tmp_path: Path) -
     import psutil
 
     from executor.daemon.sandboxes import Sandboxes
-    from executor.errors import DataDirectoryUnusable
+    from executor.errors import StorageDamaged
 
     (tmp_path / "executor.db").write_bytes(b"not a database at all" * 1000)
     settings = replace(Settings.load({"EXECUTOR_DATA_DIR": str(tmp_path)}), workers=1)
     sandboxes = Sandboxes(settings)
     await sandboxes.ready()
     (pid,) = sandboxes.runtime.worker_pids
-    with pytest.raises(DataDirectoryUnusable):
+    with pytest.raises(StorageDamaged):
         await Executor.open(settings, sandboxes=sandboxes)
     assert not psutil.pid_exists(pid)

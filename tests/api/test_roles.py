@@ -70,6 +70,16 @@ def test_the_operators_token_may_use_everything_but_the_door_of_agents(daemon: D
     compare(operator(daemon), lambda row: row.path != "/mcp/anonymous")
 
 
+def test_the_operators_browser_may_use_what_its_token_may(daemon: Daemon) -> None:
+    compare(identities.signed_in(daemon), lambda row: row.path != "/mcp/anonymous")
+
+
+def test_an_admin_of_another_organization_may_use_there_what_the_table_says(daemon: Daemon) -> None:
+    place = made(operator(daemon).post("/v1/organizations", {"name": "Third"}))
+    admin = identities.invited(daemon, "admin", operator(daemon, place["id"]))
+    compare(admin, lambda row: row.admits("admin") and row.path != "/mcp/anonymous")
+
+
 def test_agents_may_use_what_the_table_says(daemon: Daemon) -> None:
     for caller in (
         Caller(daemon, "agent.token", daemon.tokens.agent),

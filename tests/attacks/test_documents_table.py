@@ -16,7 +16,7 @@ def rows() -> dict[int, list[str]]:
 
 def test_every_attack_has_a_test_that_is_there() -> None:
     table = rows()
-    assert sorted(table) == list(range(1, 68)) and all(table.values())
+    assert set(range(1, 75)) <= set(table) and all(table.values())
     for test in (one for tests in table.values() for one in tests):
         file, _, name = test.partition("::")
         assert f"def {name}(" in (ROOT / "tests" / file).read_text(), test

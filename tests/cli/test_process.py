@@ -133,7 +133,7 @@ def test_a_damaged_database_is_told(cli: Cli) -> None:
     (cli.data_dir / "executor.db").write_bytes(b"not a database at all" * 1000)
     done = cli("up", "--json")
     assert done.code == exits.UNREACHABLE
-    assert done.json["error"]["code"] == "data_directory_unusable"
+    assert done.json["error"]["code"] == "storage_damaged"
     assert cli("doctor").code == exits.FAILED
 
 

@@ -14,9 +14,10 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy.engine import Connection
 
-from executor.errors import Busy, DataDirectoryUnusable, InvalidRequest, NewerDatabase, StorageError
+from executor.errors import Busy, DataDirectoryUnusable, InvalidRequest, NewerDatabase, StorageDamaged, StorageError
 from executor.storage import events, migrate
-from executor.storage.database import Database, open_engine, sqlite_path
+from executor.storage.database import Database, open_engine
+from executor.storage.location import sqlite_path
 from executor.storage.tables import metadata
 from executor.storage.tenancy import Tenancy
 
@@ -159,7 +160,7 @@ def test_a_file_that_is_no_database_is_reported_and_kept(tmp_path: Path) -> None
     path = tmp_path / "executor.db"
     path.write_bytes(b"this is not a database at all, but somebody's notes" * 50)
     engine = open_engine(path)
-    with pytest.raises(DataDirectoryUnusable, match="not a database"):
+    with pytest.raises(StorageDamaged, match="not a database"):
         migrate.migrate(engine)
     engine.dispose()
     assert path.read_bytes().startswith(b"this is not")

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from executor.catalog.catalog import Catalog
 from executor.checking.checker import Checker
 from executor.checking.memory import free_memory
 from executor.connections.connections import Connections
-from executor.daemon import keeping
+from executor.daemon import installation, keeping
 from executor.daemon.connected import on_connected
 from executor.daemon.hosting import Hosting
 from executor.daemon.issuers import Issuers
 from executor.daemon.logins import LateGrants, reseal
 from executor.daemon.sandboxes import Sandboxes
+from executor.errors import StorageError
 from executor.execution.builtins import BUILTINS
 from executor.execution.checks import Checks, Shelf
 from executor.execution.dispatch import LocalDispatch
@@ -33,8 +37,9 @@ from executor.model.ids import continue_after, now_ms
 from executor.settings import Settings
 from executor.sources.egress import Egress
 from executor.sources.registry import Kinds
-from executor.storage import events, executions, migrate, tenancy
-from executor.storage.database import Database, sqlite_path
+from executor.storage import events, executions, integrity, migrate, statistics, tenancy
+from executor.storage.database import Database
+from executor.storage.location import sqlite_path
 from executor.storage.notify import Feed
 from executor.storage.tenancy import Tenancy
 
@@ -42,8 +47,11 @@ if TYPE_CHECKING:
     from executor.connections.oauth.logins import Logins
 
 Progress = Callable[[str], None]
+logger = logging.getLogger(__name__)
 WARM_SECONDS = 1.0
 CHECKER_SECONDS = 2.0
+EXAMINE_SECONDS = 5.0
+STATISTICS_SECONDS = 3600.0
 CHECKER_ROOM = 512 * 1024 * 1024
 
 
@@ -59,7 +67,7 @@ class Executor:
         self.database = database
         self.tenancy = tenancy
         self.started_at = now_ms()
-        self._warming: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
         self.feed = Feed(database)
         self.callers = Callers(database, tenancy, anonymous=settings.admits_anonymous)
         self.anonymous = Anonymous(database, admitted=settings.admits_anonymous)
@@ -122,6 +130,7 @@ class Executor:
     async def _open(cls, settings: Settings, progress: Progress, sandboxes: Sandboxes) -> Executor:
         path = sqlite_path(settings.database_url, settings.data_dir)
         progress("opening the database")
+        await asyncio.to_thread(installation.check, settings)
         database = Database(await asyncio.to_thread(migrate.ready, path))
         try:
             for found in await database.read(executions.newest_ids):
@@ -133,7 +142,13 @@ class Executor:
             progress("starting the sandboxes")
             await sandboxes.ready()
             await executor._note("daemon.started", await executor.engine.start())
-            executor._warming = asyncio.create_task(executor._warm())
+            await asyncio.to_thread(installation.write, settings)
+            executor._tasks = [
+                asyncio.create_task(executor._warm()),
+                asyncio.create_task(installation.keep(settings)),
+                asyncio.create_task(executor._examine(path)),
+                asyncio.create_task(executor._refresh_statistics()),
+            ]
             executor.catalog.upkeep.start(settings.refresh_seconds)
         except BaseException:
             await database.close()
@@ -155,10 +170,24 @@ class Executor:
         if wanted and await self.catalog.page(workspace_id, limit=1):
             await self.checker.warm(workspace_id)
 
+    async def _examine(self, path: Path) -> None:
+        """What the start did not look at: every page of a large database, once, behind everything else."""
+        await asyncio.sleep(EXAMINE_SECONDS)
+        if found := await integrity.in_background(path):
+            logger.error("the database is damaged: %s", found)
+            self.database.damage = integrity.damaged(found, path)
+
+    async def _refresh_statistics(self) -> None:
+        await asyncio.sleep(EXAMINE_SECONDS)
+        while True:
+            with suppress(StorageError):
+                await self.database.write(statistics.refresh)
+            await asyncio.sleep(STATISTICS_SECONDS)
+
     async def close(self) -> None:
         """Park running work, then let go of sandboxes, connections and the database, in this order."""
-        if self._warming is not None:
-            self._warming.cancel()
+        for task in self._tasks:
+            task.cancel()
         await self.engine.close()
         await self.hosting.close()
         self.feed.close()
@@ -168,8 +197,11 @@ class Executor:
             await self.logins.grants.close()
         await self.catalog.close()
         await self.egress.close()
-        await self._note("daemon.stopped", 0)
+        with suppress(StorageError):  # what it stopped for may be that the database can't be written
+            await self._note("daemon.stopped", 0)
         await self.database.close()
+        if self.database.damage is None:
+            await asyncio.to_thread(installation.write, self.settings)
 
     async def _note(self, what: str, taken_up: int) -> None:
         workspace_id = self.tenancy.workspace.id

@@ -52,9 +52,16 @@ def serve(settings: Settings, load_surfaces: LoadSurfaces, report: Report) -> No
     except Exception as error:
         logger.exception("daemon.failed")
         report.failed(
-            ExecutorError(f"the daemon failed: {type(error).__name__}: {error}", hint=f"see {settings.log_file}")
+            ExecutorError(
+                f"the daemon failed: {type(error).__name__}: {first_line(error)}", hint=f"see {settings.log_file}"
+            )
         )
         raise
+
+
+def first_line(error: Exception) -> str:
+    """Libraries add statements and links below it, which are for the log."""
+    return str(error).partition("\n")[0]
 
 
 def _serve(settings: Settings, load_surfaces: LoadSurfaces, report: Report) -> None:
@@ -63,6 +70,7 @@ def _serve(settings: Settings, load_surfaces: LoadSurfaces, report: Report) -> N
     files.prepare(settings)
     with lock.acquire(settings.lock_file):
         _refuse_shared_state(settings)
+        _check_database(settings)
         settings.daemon_file.unlink(missing_ok=True)  # of a daemon that was killed; a pid may come again
         with port.bind(settings.host, settings.port) as listener:
             settings = replace(settings, port=listener.getsockname()[1])
@@ -73,6 +81,12 @@ def _serve(settings: Settings, load_surfaces: LoadSurfaces, report: Report) -> N
             finally:
                 settings.daemon_file.unlink(missing_ok=True)
                 settings.pid_file.unlink(missing_ok=True)
+
+
+def _check_database(settings: Settings) -> None:
+    from executor.daemon import installation
+
+    installation.check_beginning(settings)
 
 
 def _raise_file_limit() -> None:

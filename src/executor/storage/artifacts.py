@@ -13,9 +13,14 @@ from sqlalchemy.engine import Connection
 from executor.model.artifact import Artifact
 from executor.model.execution import Call, Execution
 from executor.model.ids import now_ms
+from executor.storage import scan
+from executor.storage.scan import Page, Unindexed, fetching, stream_of
 from executor.storage.tables import artifacts, chunks, executions
 
 CHUNK = 256 * 1024
+LAST = "~"  # above every id
+_all = stream_of(artifacts, artifacts.c.id, artifacts.c.workspace_id)
+_of_one = stream_of(artifacts, artifacts.c.id, artifacts.c.execution_id, Unindexed(artifacts.c.workspace_id))
 
 
 def add(c: Connection, artifact: Artifact, content: bytes) -> Artifact:
@@ -51,17 +56,18 @@ def page(
     actor_id: str = "",
     limit: int = 50,
     before: str = "",
-) -> list[Artifact]:
+) -> Page[Artifact]:
     """Newest first, without what was deleted; with `actor_id` only those of executions that it submitted."""
-    query = sa.select(artifacts).where(artifacts.c.workspace_id == workspace_id, artifacts.c.deleted_at.is_(None))
-    if execution_id:
-        query = query.where(artifacts.c.execution_id == execution_id)
-    if actor_id:
-        owned = (executions.c.id == artifacts.c.execution_id, executions.c.actor_id == actor_id)
-        query = query.where(sa.exists().where(*owned))
-    if before:
-        query = query.where(artifacts.c.id < before)
-    return [_artifact(row) for row in c.execute(query.order_by(artifacts.c.id.desc()).limit(limit))]
+    owned = (executions.c.id == artifacts.c.execution_id, Unindexed(executions.c.actor_id) == actor_id)
+    rest = [artifacts.c.deleted_at.is_(None), *([sa.exists().where(*owned)] if actor_id else [])]
+
+    def fits(ids: list[str]) -> set[str]:
+        return {row.id for row in c.execute(sa.select(artifacts.c.id).where(artifacts.c.id.in_(ids), *rest))}
+
+    one = fetching(c, _of_one, "", execution_id, workspace_id)
+    found = scan.page([one if execution_id else fetching(c, _all, "", workspace_id)], before or LAST, limit, fits)
+    whole = sa.select(artifacts).where(artifacts.c.id.in_(found)).order_by(artifacts.c.id.desc())
+    return Page([_artifact(row) for row in c.execute(whole)] if found else [], found.next, partial=found.partial)
 
 
 def of_execution(c: Connection, workspace_id: str, execution_id: str) -> dict[str, Artifact]:

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from executor.storage.prepared import Prepared
-from executor.storage.tables import chains, events
+from executor.storage.tables import BY_WORKSPACE, chains, events
 
 START = ""
 PAGE = 1_000
@@ -118,6 +118,7 @@ def walk(c: Connection, workspace_id: str) -> Iterator[Any]:
     last = 0
     while True:
         query = sa.select(events).where(events.c.workspace_id == workspace_id, events.c.id > last)
+        query = query.with_hint(events, BY_WORKSPACE, "sqlite")
         page = c.execute(query.order_by(events.c.id).limit(PAGE)).mappings().all()
         yield from page
         if len(page) < PAGE:

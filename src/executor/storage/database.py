@@ -17,19 +17,24 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import event
+from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.pool import QueuePool
 
-from executor.errors import DataDirectoryUnusable, InvalidRequest, StorageError, StorageFull
+from executor.errors import Busy, DataDirectoryUnusable, StorageDamaged, StorageError, StorageFull
 from executor.model.event import Announcement
 from executor.storage.chains import Heads
+from executor.storage.integrity import damaged, is_damage
 from executor.storage.searching import stopping_after, took_too_long
 
 T = TypeVar("T")
 Job = Callable[[Connection], Any]
 GROUP = 256
-READERS = 3
+READERS = 3  # for what is short
+SEARCHES = 1  # for what takes a while and has a bound
+SCANS = 1  # for what reads everything
+QUEUED_SCANS = 8
 # A checkpoint makes one unlucky commit wait; every 16 MB instead of every 4 is rarer and bounds the WAL still.
 PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "temp_store=MEMORY", "wal_autocheckpoint=4000")
 
@@ -50,8 +55,12 @@ class Database:
         self._queue: queue.SimpleQueue[Queued | None] = queue.SimpleQueue()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
         self._writer = threading.Thread(target=self._write_forever, name="writer", daemon=True)
-        self._searching = asyncio.Semaphore(1)
+        self._searchers = ThreadPoolExecutor(SEARCHES, thread_name_prefix="search")
+        self._scanners = ThreadPoolExecutor(SCANS, thread_name_prefix="scan")
+        self._searching = asyncio.Semaphore(SEARCHES)
+        self._scanning = 0
         self._closed = False
+        self.damage: StorageDamaged | None = None
         self._writer.start()
 
     def write(self, job: Callable[[Connection], T]) -> asyncio.Future[T]:
@@ -59,6 +68,8 @@ class Database:
         future: asyncio.Future[T] = self._loop.create_future()
         if self._closed:
             future.set_exception(StorageError("the database is closed", hint="start the daemon again"))
+        elif self.damage is not None:
+            future.set_exception(again(self.damage))
         else:
             self._queue.put(Queued(job, future))
         return future
@@ -67,20 +78,30 @@ class Database:
         return await self._loop.run_in_executor(self._readers, self._read, job)
 
     async def search(self, job: Callable[[Connection], T], seconds: float) -> T:
-        """Read what no index finds. One at a time and for so long at most, so that readers are left for all others."""
+        """Read what no index finds: one at a time, for so long at most, and on a connection of its own."""
         try:
             async with asyncio.timeout(seconds):
                 await self._searching.acquire()
         except TimeoutError:
             raise took_too_long(seconds) from None
         try:
-            return await self._loop.run_in_executor(self._readers, self._search, job, seconds)
+            return await self._loop.run_in_executor(self._searchers, self._search, job, seconds)
         finally:
             self._searching.release()
 
+    async def scan(self, job: Callable[[Connection], T]) -> T:
+        """Read everything there is, one at a time, on a connection that nothing short ever waits for."""
+        if self._scanning >= QUEUED_SCANS:
+            raise Busy(f"{QUEUED_SCANS} long reads are waiting already", hint="try again when some have ended")
+        self._scanning += 1
+        try:
+            return await self._loop.run_in_executor(self._scanners, self._read, job)
+        finally:
+            self._scanning -= 1
+
     async def compact(self) -> None:
         """Write the file anew, so that nothing of what was deleted or overwritten is left in it or in the WAL."""
-        await self._loop.run_in_executor(self._readers, self._compact)
+        await self._loop.run_in_executor(self._scanners, self._compact)
 
     def _compact(self) -> None:
         raw = self.engine.raw_connection()
@@ -95,15 +116,25 @@ class Database:
             self._closed = True
             self._queue.put(None)
             await self._loop.run_in_executor(None, self._writer.join)
-            self._readers.shutdown(wait=True)
+            for threads in (self._readers, self._searchers, self._scanners):
+                threads.shutdown(wait=True, cancel_futures=True)
             self.engine.dispose()
 
     def _read(self, job: Callable[[Connection], T]) -> T:
+        if self.damage is not None:
+            raise again(self.damage)
         try:
             with self.engine.connect() as connection:
                 return job(connection)
         except DBAPIError as error:
-            raise storage_error(error) from error
+            raise self._failure(error) from error
+
+    def _failure(self, error: DBAPIError) -> Exception:
+        """Once damage was met, nothing is read or written any more: half an answer would pass for a whole one."""
+        failure = storage_error(error)
+        if isinstance(failure, StorageDamaged):
+            self.damage = failure
+        return failure
 
     def _search(self, job: Callable[[Connection], T], seconds: float) -> T:
         def bounded(connection: Connection) -> T:
@@ -150,11 +181,17 @@ class Database:
                     outcomes.append((item, *run_job(connection, item.job, alone=len(group) == 1)))
                 heads.write(connection)
         except BaseException as error:  # noqa: BLE001 - the edge of the writer thread: every waiting job is told
-            failure = storage_error(error) if isinstance(error, DBAPIError) else error
+            failure = self._failure(error) if isinstance(error, DBAPIError) else error
             outcomes = [(item, None, failure) for item in group]
             new_events = []
             heads.forget()
+        self._note_damage(outcomes)
         self._loop.call_soon_threadsafe(self._finish, outcomes, new_events)
+
+    def _note_damage(self, outcomes: list[tuple[Queued, Any, BaseException | None]]) -> None:
+        for _, _, error in outcomes:
+            if isinstance(error, StorageDamaged):
+                self.damage = error
 
     def _finish(self, outcomes: list[tuple[Queued, Any, BaseException | None]], events: list[Announcement]) -> None:
         if events:
@@ -191,15 +228,24 @@ def job_result(connection: Connection, job: Job) -> tuple[Any, BaseException | N
     return job(connection), None
 
 
+class Compiler(SQLiteCompiler):
+    """Writes `with_hint` down: which index a statement must take, whatever the statistics say."""
+
+    def get_from_hint_text(self, table: Any, text: Any) -> Any:
+        return text
+
+
 def open_engine(path: Path) -> Engine:
     """SQLite in WAL mode with full durability. The writer begins immediately, readers are deferred."""
     engine = sa.create_engine(
         f"sqlite:///{path}",
         poolclass=QueuePool,
-        pool_size=READERS + 1,
+        pool_size=READERS + SEARCHES + SCANS + 1,
         max_overflow=2,
         connect_args={"check_same_thread": False, "timeout": 30.0},
     )
+
+    engine.dialect.statement_compiler = Compiler
 
     @event.listens_for(engine, "connect")
     def configure(connection: Any, record: Any) -> None:
@@ -215,20 +261,15 @@ def open_engine(path: Path) -> Engine:
     return engine
 
 
-def sqlite_path(database_url: str, data_dir: Path) -> Path:
-    if not database_url:
-        return data_dir / "executor.db"
-    if database_url.startswith("sqlite:///"):
-        return Path(database_url.removeprefix("sqlite:///"))
-    scheme = database_url.partition(":")[0]
-    raise InvalidRequest(
-        f"EXECUTOR_DATABASE_URL starts with `{scheme}:`, which this version can't use",
-        hint="leave it empty, or give sqlite:///absolute/path/executor.db",
-    )
+def again(damage: StorageDamaged) -> StorageDamaged:
+    """For one more waiter: an error that several raise would collect the tracebacks of all."""
+    return StorageDamaged(damage.message, hint=damage.hint)
 
 
 def storage_error(error: DBAPIError) -> Exception:
     text = str(error.orig)
+    if is_damage(text):
+        return damaged(text)
     if "disk is full" in text or "database or disk" in text:
         return StorageFull("the disk that holds the database is full", hint="free some space; nothing was lost")
     if "readonly" in text or "read-only" in text:

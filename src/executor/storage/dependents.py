@@ -11,6 +11,7 @@ from executor.model.connection import Connection
 from executor.model.policy import Policy
 from executor.model.source import Source
 from executor.storage import connections, policies
+from executor.storage.scan import Unindexed
 from executor.storage.tables import calls, executions, interactions
 
 WAITING = 50
@@ -82,7 +83,7 @@ def recent(c: Database, source: Source) -> tuple[int, int | None]:
     query = (
         sa.select(sa.func.count(), sa.func.max(calls.c.created_at))
         .join_from(last, calls, calls.c.execution_id == last.c.id)
-        .where(calls.c.workspace_id == source.workspace_id, calls.c.source_id == source.id)
+        .where(Unindexed(calls.c.workspace_id) == source.workspace_id, calls.c.source_id == source.id)
     )
     count, at = c.execute(query).one()
     return int(count), at

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,14 +12,32 @@ from executor.model.event import REVOKING, SUBJECTS, Announcement, Event, Revoca
 from executor.model.execution import Execution
 from executor.model.ids import now_ms
 from executor.model.tenancy import Actor
-from executor.storage import chains
+from executor.storage import chains, scan
 from executor.storage.prepared import Prepared
 from executor.storage.rows import dump, load
-from executor.storage.tables import events
+from executor.storage.scan import Fetch, Page, Unindexed, fetching, stream_of
+from executor.storage.tables import BY_WORKSPACE, events
 
 By = Actor | Execution | None
 _COLUMNS = ("workspace_id", "execution_id", "type", "at", "data", "actor_id", "origin", "seal")
+LAST = 2**63 - 1
 _insert = Prepared(sa.insert(events), columns=_COLUMNS)
+_e = events.c
+_all = stream_of(events, _e.id, _e.workspace_id)
+_of_type = stream_of(events, _e.id, _e.workspace_id, _e.type)
+_next_type = Prepared(
+    sa.select(sa.func.min(_e.type)).where(
+        _e.workspace_id == sa.bindparam("w"), _e.type >= sa.bindparam("after"), _e.type < sa.bindparam("end")
+    )
+)
+_at_or_after = Prepared(
+    sa.select(_e.id, _e.at)
+    .with_hint(events, BY_WORKSPACE, "sqlite")
+    .where(_e.workspace_id == sa.bindparam("w"), _e.id >= sa.bindparam("id"))
+    .order_by(_e.id)
+    .limit(sa.literal_column("1"))
+    .offset(scan.NONE)
+)
 
 
 def append(
@@ -76,9 +94,11 @@ def after(
     after: int = 0,
     limit: int = 500,
 ) -> list[Event]:
-    query = sa.select(events).where(events.c.workspace_id == workspace_id, events.c.id > after)
-    if execution_id is not None:
-        query = query.where(events.c.execution_id == execution_id)
+    query = sa.select(events).where(events.c.id > after)
+    if execution_id is None:
+        query = query.where(events.c.workspace_id == workspace_id).with_hint(events, BY_WORKSPACE, "sqlite")
+    else:
+        query = query.where(Unindexed(events.c.workspace_id) == workspace_id, events.c.execution_id == execution_id)
     if types:
         query = query.where(sa.or_(*map(_is_of, types)))
     return [_event(row) for row in c.execute(query.order_by(events.c.id).limit(limit))]
@@ -86,17 +106,17 @@ def after(
 
 def logs(c: Connection, workspace_id: str, execution_id: str, limit: int = 10_000) -> list[Event]:
     query = sa.select(events).where(
-        events.c.workspace_id == workspace_id,
+        Unindexed(events.c.workspace_id) == workspace_id,
         events.c.execution_id == execution_id,
-        events.c.type == "execution.log",
+        Unindexed(events.c.type) == "execution.log",
     )
     return [_event(row) for row in c.execute(query.order_by(events.c.id).limit(limit))]
 
 
 def diagnostics(c: Connection, workspace_id: str, execution_id: str) -> tuple[dict[str, Any], ...]:
     """The warnings of an execution's type check."""
-    mine = (events.c.workspace_id == workspace_id, events.c.execution_id == execution_id)
-    query = sa.select(events.c.data).where(*mine, events.c.type == "execution.checked").order_by(events.c.id)
+    mine = (Unindexed(events.c.workspace_id) == workspace_id, events.c.execution_id == execution_id)
+    query = sa.select(events.c.data).where(*mine, Unindexed(events.c.type) == "execution.checked").order_by(events.c.id)
     return tuple(one for row in c.execute(query) for one in load(row.data).get("diagnostics", ()))
 
 
@@ -115,18 +135,52 @@ def search(
     until: int | None = None,
     before: int | None = None,
     limit: int = 100,
-) -> list[Event]:
+) -> Page[Event]:
     """Newest first. `type` is a whole type, or ends in `.*`."""
-    query = sa.select(events).where(events.c.workspace_id == workspace_id, events.c.at >= since)
-    if actor_id:
-        query = query.where(events.c.actor_id == actor_id)
-    if type:
-        query = query.where(_is_of(type))
-    if until is not None:
-        query = query.where(events.c.at < until)
-    if before is not None:
-        query = query.where(events.c.id < before)
-    return [_event(row) for row in c.execute(query.order_by(events.c.id.desc()).limit(limit))]
+    first = _place(c, workspace_id, since) if since else 0
+    top = min(LAST if before is None else before, LAST if until is None else _place(c, workspace_id, until))
+    rest = [events.c.actor_id == actor_id] if actor_id else []
+    rest += [events.c.at >= since] if since else []
+    rest += [events.c.at < until] if until is not None else []
+    streams = list(_streams(c, workspace_id, type, first))
+    found = scan.page(streams, top, limit, (lambda ids: _fitting(c, ids, rest)) if rest else None)
+    whole = sa.select(events).where(events.c.id.in_(found)).order_by(events.c.id.desc())
+    return Page([_event(row) for row in c.execute(whole)], found.next, partial=found.partial)
+
+
+def newest(c: Connection, workspace_id: str) -> int:
+    """The number of the last event, 0 if there is none."""
+    return next(iter(fetching(c, _all, 0, workspace_id)(LAST, 1)), 0)
+
+
+def _streams(c: Connection, workspace_id: str, type: str, first: int) -> Iterator[Fetch[int]]:
+    if not type:
+        yield fetching(c, _all, first, workspace_id)
+    elif type.endswith(".*"):
+        for one in scan.distinct_values(c, _next_type, workspace_id, type[:-1], f"{type[:-2]}/"):  # "/" follows "."
+            yield fetching(c, _of_type, first, workspace_id, one)
+    else:
+        yield fetching(c, _of_type, first, workspace_id, type)
+
+
+def _fitting(c: Connection, ids: list[int], rest: Sequence[sa.ColumnElement[bool]]) -> set[int]:
+    return {row.id for row in c.execute(sa.select(events.c.id).where(events.c.id.in_(ids), *rest))}
+
+
+def _place(c: Connection, workspace_id: str, at: int) -> int:
+    """The number of the first event at or after a time, by halving: events are written in the order of the clock.
+
+    Where the clock was set back, the time of the event that halving meets counts.
+    """
+    low, high = 0, newest(c, workspace_id) + 1
+    while low < high:
+        middle = (low + high) // 2
+        row = _at_or_after(c, {"w": workspace_id, "id": middle}).first()
+        if row is None or row.at >= at:
+            high = middle
+        else:
+            low = row.id + 1
+    return low
 
 
 def _is_of(type: str) -> sa.ColumnElement[bool]:

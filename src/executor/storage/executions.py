@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, get_args
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -15,8 +15,10 @@ from executor.model.execution import Execution, Failure, Limits, Status
 from executor.model.ids import now_ms
 from executor.storage.prepared import Prepared
 from executor.storage.rows import dump, load
+from executor.storage.scan import Unindexed
 from executor.storage.tables import artifacts, executions, interactions, workspaces
 
+COUNTED = 10_000
 # Statements on every execution's road are built once; building one costs more than running it.
 _id = executions.c.id == sa.bindparam("key")
 _insert = Prepared(sa.insert(executions), columns=[column.name for column in executions.c])
@@ -147,18 +149,20 @@ def get(c: Connection, workspace_id: str, execution_id: str) -> Execution | None
 
 def origins(c: Connection, workspace_id: str, ids: Collection[str]) -> dict[str, str]:
     """By which credential each was submitted, and from where."""
-    mine = (executions.c.workspace_id == workspace_id, executions.c.id.in_(ids))
+    mine = (Unindexed(executions.c.workspace_id) == workspace_id, executions.c.id.in_(ids))
     query = sa.select(executions.c.id, executions.c.origin).where(*mine)
     return {row.id: row.origin for row in c.execute(query)}
 
 
 def counts(c: Connection, workspace_id: str) -> dict[str, int]:
-    query = (
-        sa.select(executions.c.status, sa.func.count())
-        .where(executions.c.workspace_id == workspace_id)
-        .group_by(executions.c.status)
-    )
-    return {row[0]: row[1] for row in c.execute(query)}
+    """By status, no further than `COUNTED` of each."""
+    found: dict[str, int] = {}
+    for status in get_args(Status):
+        mine = (executions.c.workspace_id == workspace_id, executions.c.status == status)
+        some = sa.select(sa.literal(1)).select_from(executions).where(*mine).limit(COUNTED).subquery()
+        if count := c.execute(sa.select(sa.func.count()).select_from(some)).scalar_one():
+            found[status] = count
+    return found
 
 
 def unfinished(c: Connection) -> list[tuple[str, str, str]]:

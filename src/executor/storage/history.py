@@ -10,10 +10,28 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from executor.model.execution import Execution, Status
+from executor.storage import scan
 from executor.storage.executions import from_row
+from executor.storage.prepared import Prepared
+from executor.storage.scan import Fetch, Page, Unindexed, fetching, stream_of
 from executor.storage.tables import calls, executions
 
 Condition = sa.ColumnElement[bool]
+LAST = "exec_~"  # above every id
+CODE = 400  # characters that a list reads of the code
+LIVE = frozenset({"queued", "running", "paused"})
+_e, _c = executions.c, calls.c
+_all = stream_of(executions, _e.id, _e.workspace_id)
+_by: dict[str, Prepared] = {
+    name: stream_of(executions, _e.id, _e.workspace_id, _e[name])
+    for name in ("status", "actor_id", "language", "runtime")
+}
+_calling = stream_of(calls, _c.execution_id, _c.workspace_id, _c.path)
+_next_path = Prepared(
+    sa.select(sa.func.min(_c.path)).where(
+        _c.workspace_id == sa.bindparam("w"), _c.path >= sa.bindparam("after"), _c.path < sa.bindparam("end")
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,51 +53,86 @@ class Wanted:
 
 def page(
     c: Connection, workspace_id: str, wanted: Wanted, *, limit: int = 50, before: str | None = None
-) -> list[Execution]:
-    """The ids come first, from an index where one serves: sorting must not read the code of everything it passes."""
-    e = executions.c
-    found = sa.select(e.id).where(e.workspace_id == workspace_id, *_conditions(workspace_id, wanted))
-    if before:
-        found = found.where(e.id < before)
-    ids = [row.id for row in c.execute(found.order_by(e.id.desc()).limit(limit))]
-    whole = sa.select(executions).where(e.workspace_id == workspace_id, e.id.in_(ids))
-    return [from_row(row) for row in c.execute(whole.order_by(e.id.desc()))] if ids else []
+) -> Page[Execution]:
+    """Without results, and with the beginning of the code alone: a list shows no more."""
+    asked = _asked(wanted)
+    used = _narrowest(wanted)
+    rest = [condition for name, conditions in asked.items() if name != used for condition in conditions]
+    top = min(before or LAST, LAST if wanted.until is None else _first_id(wanted.until))
+    streams = list(_streams(c, workspace_id, wanted, used))
+    found = scan.page(streams, top, limit, (lambda ids: _fitting(c, ids, rest)) if rest else None)
+    return Page(_heads(c, found), found.next, partial=found.partial)
+
+
+def newest(c: Connection, workspace_id: str, before: str, limit: int) -> list[str]:
+    return fetching(c, _all, "", workspace_id)(before, limit)
 
 
 def call_counts(c: Connection, workspace_id: str, ids: Sequence[str]) -> dict[str, int]:
     """Of tools; timers are no calls to whoever reads."""
-    mine = (calls.c.workspace_id == workspace_id, calls.c.execution_id.in_(ids), calls.c.kind == "tool")
+    mine = (Unindexed(_c.workspace_id) == workspace_id, _c.execution_id.in_(ids), _c.kind == "tool")
     query = sa.select(calls.c.execution_id, sa.func.count()).where(*mine).group_by(calls.c.execution_id)
-    return {row[0]: row[1] for row in c.execute(query)}
+    return {row[0]: row[1] for row in c.execute(query)} if ids else {}
 
 
-def _conditions(workspace_id: str, wanted: Wanted) -> Iterator[Condition]:
-    e = executions.c
-    exact: list[tuple[Any, str]] = [
-        (e.actor_id, wanted.actor_id),
-        (e.language, wanted.language),
-        (e.runtime, wanted.runtime),
-    ]
-    yield from (column == value for column, value in exact if value)
+def _asked(wanted: Wanted) -> dict[str, list[Condition]]:
+    """By what it asks about; the time is a range of ids, which every index can bound."""
+    asked: dict[str, list[Condition]] = {}
+    for name in ("actor_id", "language", "runtime"):
+        if value := getattr(wanted, name):
+            asked[name] = [_e[name] == value]
     if wanted.statuses:
-        yield e.status.in_(wanted.statuses)
-    if wanted.since:
-        yield e.id >= _first_id(wanted.since)
-    if wanted.until is not None:
-        yield e.id < _first_id(wanted.until)
+        asked["status"] = [_e.status.in_(wanted.statuses)]
+    if wanted.tool:
+        asked["tool"] = []
     if wanted.text:
         # Not LIKE, which takes as many steps for each letter of the code as the text is long.
-        yield sa.func.instr(sa.func.lower(e.code), sa.func.lower(wanted.text)) > 0
+        asked["text"] = [sa.func.instr(sa.func.lower(_e.code), sa.func.lower(wanted.text)) > 0]
+    return asked
+
+
+def _narrowest(wanted: Wanted) -> str:
+    """Which of the indexes passes the fewest rows: the first of these that is asked about."""
     if wanted.tool:
-        yield e.id.in_(_callers(workspace_id, wanted.tool))
+        return "tool"
+    if wanted.statuses and LIVE.issuperset(wanted.statuses):
+        return "status"
+    named = (("actor_id", wanted.actor_id), ("status", wanted.statuses))
+    more = (("language", wanted.language), ("runtime", wanted.runtime))
+    return next((name for name, value in (*named, *more) if value), "")
 
 
-def _callers(workspace_id: str, tool: str) -> sa.Select[tuple[str]]:
-    """The executions that called it. The range is what an index can walk; the rest leaves out names like `shop-2`."""
-    c = calls.c
-    within = (c.path >= tool, c.path < f"{tool}/")  # "/" follows "."
-    named = sa.or_(c.path == tool, c.path >= f"{tool}.")
-    return sa.select(c.execution_id).where(c.workspace_id == workspace_id, *within, named)
+def _streams(c: Connection, workspace_id: str, wanted: Wanted, used: str) -> Iterator[Fetch[str]]:
+    first = _first_id(wanted.since) if wanted.since else ""
+    if used == "tool":
+        for path in _paths(c, workspace_id, wanted.tool):
+            yield fetching(c, _calling, first, workspace_id, path)
+    elif used == "status":
+        for status in dict.fromkeys(wanted.statuses):
+            yield fetching(c, _by["status"], first, workspace_id, status)
+    elif used:
+        yield fetching(c, _by[used], first, workspace_id, getattr(wanted, used))
+    else:
+        yield fetching(c, _all, first, workspace_id)
+
+
+def _paths(c: Connection, workspace_id: str, tool: str) -> Iterator[str]:
+    """Of what was called: the tool itself, and everything below it."""
+    yield tool
+    yield from scan.distinct_values(c, _next_path, workspace_id, f"{tool}.", f"{tool}/")  # "/" follows "."
+
+
+def _fitting(c: Connection, ids: list[str], rest: Sequence[Condition]) -> set[str]:
+    return {row.id for row in c.execute(sa.select(_e.id).where(_e.id.in_(ids), *rest))}
+
+
+def _heads(c: Connection, ids: Sequence[str]) -> list[Execution]:
+    if not ids:
+        return []
+    left_out: dict[str, Any] = {"code": sa.func.substr(_e.code, 1, CODE), "result": sa.null()}
+    columns = [left_out[column.name].label(column.name) if column.name in left_out else column for column in _e]
+    found = {row.id: from_row(row) for row in c.execute(sa.select(*columns).where(_e.id.in_(ids)))}
+    return [found[one] for one in ids if one in found]
 
 
 def _first_id(at: int) -> str:

@@ -10,11 +10,19 @@ from sqlalchemy.engine import Connection
 
 from executor.model.ids import now_ms
 from executor.model.interaction import Binding, Interaction, InteractionStatus
+from executor.storage import scan
 from executor.storage.prepared import Prepared
 from executor.storage.rows import dump, load
+from executor.storage.scan import Fetch, Page, Unindexed, fetching, stream_of
 from executor.storage.tables import calls, executions, interactions
 
-_id = interactions.c.id == sa.bindparam("key")
+COUNTED = 10_000
+LAST = "~"  # above every id
+_i = interactions.c
+_id = _i.id == sa.bindparam("key")
+_all = stream_of(interactions, _i.id, _i.workspace_id)
+_of_status = stream_of(interactions, _i.id, _i.workspace_id, _i.status)
+_of_one = stream_of(interactions, _i.id, _i.execution_id, Unindexed(_i.workspace_id))
 _insert = Prepared(
     sa.insert(interactions),
     columns=[column.name for column in interactions.c if column.name not in ("settled_at", "result")],
@@ -132,38 +140,51 @@ def of_execution(c: Connection, execution_id: str) -> list[Interaction]:
 
 def page(
     c: Connection, workspace_id: str, *, limit: int = 50, before: str | None = None, **wanted: str | None
-) -> list[Interaction]:
+) -> Page[Interaction]:
     """Newest first. `wanted` are a `status`, `execution_id`, `actor_id` or `source_id`."""
-    query = sa.select(interactions).where(interactions.c.workspace_id == workspace_id, *_fitting(**wanted))
-    if before:
-        query = query.where(interactions.c.id < before)
-    return [_interaction(row) for row in c.execute(query.order_by(interactions.c.id.desc()).limit(limit))]
+    rest = _conditions(**wanted)
+    fits = (lambda ids: _fitting(c, ids, rest)) if rest else None
+    found = scan.page([_stream(c, workspace_id, **wanted)], before or LAST, limit, fits)
+    whole = sa.select(interactions).where(interactions.c.id.in_(found))
+    rows = [_interaction(row) for row in c.execute(whole.order_by(interactions.c.id.desc()))] if found else []
+    return Page(rows, found.next, partial=found.partial)
 
 
 def count(c: Connection, workspace_id: str, **wanted: str | None) -> int:
-    mine = (interactions.c.workspace_id == workspace_id, *_fitting(**wanted))
-    return int(c.execute(sa.select(sa.func.count()).select_from(interactions).where(*mine)).scalar_one())
+    """Among the newest `COUNTED`."""
+    rest = _conditions(**wanted)
+    ids = _stream(c, workspace_id, **wanted)(LAST, COUNTED)
+    blocks = (ids[start : start + scan.BLOCK] for start in range(0, len(ids), scan.BLOCK))
+    return sum(len(_fitting(c, block, rest)) for block in blocks) if rest else len(ids)
 
 
-def _fitting(
+def _stream(
+    c: Connection, workspace_id: str, *, status: str | None = None, execution_id: str | None = None, **rest: str | None
+) -> Fetch[str]:
+    if execution_id:
+        return fetching(c, _of_one, "", execution_id, workspace_id)
+    return fetching(c, _of_status, "", workspace_id, status) if status else fetching(c, _all, "", workspace_id)
+
+
+def _conditions(
     status: str | None = None,
     execution_id: str | None = None,
     actor_id: str | None = None,
     source_id: str | None = None,
 ) -> list[sa.ColumnElement[bool]]:
-    """An interaction itself knows neither its actor nor its source: its execution and its call do."""
-    found: list[sa.ColumnElement[bool]] = []
-    for column, value in ((interactions.c.status, status), (interactions.c.execution_id, execution_id)):
-        found += [column == value] if value else []
+    """What the stream does not see to. Its execution knows the actor of an interaction, and its call the source."""
+    found = [interactions.c.status == status] if status and execution_id else []
     if actor_id:
-        here = executions.c.workspace_id == interactions.c.workspace_id
-        mine = (executions.c.id == interactions.c.execution_id, executions.c.actor_id == actor_id)
-        found.append(sa.exists().where(here, *mine))
+        mine = (executions.c.id == interactions.c.execution_id, Unindexed(executions.c.actor_id) == actor_id)
+        found.append(sa.exists().where(*mine))
     if source_id:
-        here = calls.c.workspace_id == interactions.c.workspace_id
         asked = (calls.c.execution_id == interactions.c.execution_id, calls.c.seq == interactions.c.call_seq)
-        found.append(sa.exists().where(here, *asked, calls.c.source_id == source_id))
+        found.append(sa.exists().where(*asked, calls.c.source_id == source_id))
     return found
+
+
+def _fitting(c: Connection, ids: list[str], rest: list[sa.ColumnElement[bool]]) -> set[str]:
+    return {row.id for row in c.execute(sa.select(interactions.c.id).where(interactions.c.id.in_(ids), *rest))}
 
 
 def _interaction(row: Any) -> Interaction:

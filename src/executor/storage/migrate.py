@@ -11,15 +11,15 @@ from pathlib import Path
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
-from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 from executor.errors import DataDirectoryUnusable, NewerDatabase
 from executor.storage import access  # noqa: F401 - its tables belong to the metadata
 from executor.storage.database import open_engine, storage_error
 from executor.storage.tables import metadata
 
-HEAD = "0012"
-KNOWN = ("0001", "0002", "0003", "0005", "0006", "0007", "0008", "0009", "0012")
+HEAD = "0011"
+KNOWN = ("0001", "0002", "0003", "0005", "0006", "0007", "0008", "0009", "0012", "0011")
 MIGRATIONS = Path(__file__).parent / "migrations"
 # Alembic's own table, exactly as it would make it.
 VERSION = sa.Table(
@@ -57,12 +57,6 @@ def migrate(engine: Engine) -> bool:
     try:
         with engine.connect().execution_options(writes=True) as connection, connection.begin():
             return _migrate(connection)
-    except DatabaseError as error:
-        if "not a database" in str(error.orig) or "malformed" in str(error.orig):
-            raise DataDirectoryUnusable(
-                f"the database file is damaged: {error.orig}", hint="restore it from a backup, or move it away"
-            ) from error
-        raise storage_error(error) from error
     except DBAPIError as error:
         raise storage_error(error) from error
 

@@ -233,8 +233,11 @@ executions = Table(
     Column("runtime", String, nullable=False, server_default="typescript"),
     Column("origin", String, nullable=False, default="", server_default=""),
     Column("artifact_id", String),
+    Index(None, "workspace_id", "id"),
     Index(None, "workspace_id", "status", "id"),
     Index(None, "workspace_id", "actor_id", "id"),
+    Index(None, "workspace_id", "language", "id"),
+    Index(None, "workspace_id", "runtime", "id"),
 )
 
 calls = Table(
@@ -314,6 +317,7 @@ interactions = Table(
     Column("settled_from", String, nullable=False, default="", server_default=""),
     Column("scope", String, nullable=False, default="", server_default=""),
     Index(None, "execution_id", "call_seq"),
+    Index(None, "workspace_id", "id"),
     Index(None, "workspace_id", "status", "id"),
     Index(None, "status", "expires_at"),
 )
@@ -332,7 +336,11 @@ events = Table(
     Column("seal", String, nullable=False, default="", server_default=""),
     Index(None, "execution_id", "id"),
     Index(None, "workspace_id", "id"),
+    Index(None, "workspace_id", "type", "id"),
 )
+
+# For SQLite, which else walks the events of all workspaces once statistics say that most are of one.
+BY_WORKSPACE = "INDEXED BY ix_events_workspace_id_id"
 
 # A client's own name for something it submitted, so that sending it again finds what it started the first time.
 submissions = Table(

@@ -283,3 +283,19 @@ async def test_the_process_is_sealed_as_the_kernel_sees_it(
     finally:
         await sandbox.close()
     assert {layer.name for layer in runtime.layers if layer.active} >= {"rlimits", "no new privileges", "seccomp"}
+
+
+STACKS = """
+const made = {};
+Error.captureStackTrace(made);
+const late = await Promise.resolve().then(() => new Error("late").stack);
+let thrown = "";
+try { null.x } catch (error) { thrown = error.stack }
+return [new Error("now").stack, made.stack, late, thrown, new Error("cause", {cause: new Error("inner")}).cause.stack];
+"""
+
+
+async def test_stacks_do_not_tell_where_executor_is_installed(runtime: DenoRuntime) -> None:
+    stacks = await value_of(runtime, STACKS)
+    assert all("main.ts:" in stack for stack in stacks)
+    assert not any("file:" in stack or "/executor" in stack or "site-packages" in stack for stack in stacks)

@@ -20,6 +20,7 @@ _SILENCE_SECONDS = POLL_SECONDS + 10.0
 _CONNECT_SECONDS = 5.0
 PATIENCE_SECONDS = 20.0  # with one message; the daemon has long given the run up then
 _FIRST_BACKOFF, _LAST_BACKOFF = 0.05, 2.0
+_LARGEST_ANSWER = 128 << 20  # of the daemon, with the results of all calls that wait
 _BATCH = 1 << 20  # characters of steps that are told at once
 
 Open = Callable[[str], Awaitable[Sandbox]]
@@ -109,4 +110,15 @@ class Guest:
                 raise aiohttp.ClientPayloadError(f"the daemon answered {response.status}")
             if response.status != 200:
                 raise Dismissed
-            return wire.loads(await response.read())
+            return wire.loads(await whole(response))
+
+
+async def whole(response: aiohttp.ClientResponse) -> bytes:
+    """A daemon says no more at once than an execution may hold."""
+    parts, size = [], 0
+    async for part in response.content.iter_any():
+        parts.append(part)
+        size += len(part)
+        if size > _LARGEST_ANSWER:
+            raise Dismissed
+    return b"".join(parts)

@@ -10,8 +10,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import AsyncIterator
 
 import aiohttp
+from aiohttp.http_exceptions import HttpProcessingError
 
 from executor.runtime.remote import address
 from executor.runtime.remote.runs import LiveRun, LiveRuns
@@ -24,6 +26,7 @@ SILENCE_SECONDS = 4 * BEAT_SECONDS
 CONNECT_SECONDS = 5.0
 _FIRST_BACKOFF, _LAST_BACKOFF = 0.1, 3.0
 _LARGEST_REFUSAL = 65536
+_MOST_SAID = 1_000_000  # in the days that a run may take, a byte every few seconds
 _BUSY = 503
 
 logger = logging.getLogger(__name__)
@@ -88,9 +91,10 @@ class RemoteRuntime:
             said = (await response.content.read(_LARGEST_REFUSAL)).decode("utf-8", "replace")
             hint = "check remote_url, and that remote_token_file holds the token of that host"
             raise RemoteRefused(f"the sandbox host refused with {response.status}: {said[:200]}", hint=hint)
-        while (line := await response.content.readline()) != b"ready\n":
-            if not line.endswith(b"\n"):
-                raise aiohttp.ClientPayloadError("the host ended the run before it began")
+        async for line in lines_of(response):
+            if line == b"ready\n":
+                return
+        raise aiohttp.ClientPayloadError("the host ended the run before it began")
 
     def released(self, sandbox: RemoteSandbox) -> None:
         self._open.discard(sandbox)
@@ -100,6 +104,19 @@ class RemoteRuntime:
         self._closing = True
         await asyncio.gather(*(sandbox.close() for sandbox in list(self._open)))
         await self._session.close()
+
+
+async def lines_of(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    """What the host says beside its run: a line now and then. One that says more is not listened to."""
+    size = 0
+    try:
+        while line := await response.content.readline():
+            size += len(line)
+            if size > _MOST_SAID:
+                raise aiohttp.ClientPayloadError(f"it said more than {_MOST_SAID:,} bytes beside its run")
+            yield line
+    except HttpProcessingError as error:
+        raise aiohttp.ClientPayloadError("it said a line without end") from error
 
 
 class RemoteSandbox:
@@ -113,7 +130,7 @@ class RemoteSandbox:
         """Until the host ends the run, or is not heard of any more."""
         why = "it ended the run"
         try:
-            while line := await self._response.content.readline():
+            async for line in lines_of(self._response):
                 if line == b"unreached\n":
                     why = "it can't reach this daemon; check remote_callback_url"
         except (aiohttp.ClientError, OSError) as error:

@@ -1,6 +1,7 @@
 """The `python` kind: the functions of an importable module, called inside the daemon.
 
-The module's code runs with everything the daemon may do, so it is imported only after a human has agreed to it.
+The module's code runs with everything the daemon may do, so it is imported only after a human has agreed to it. It
+runs in threads of its own, for a bounded time; but it shares the daemon's process, and can end it (`os._exit`).
 """
 
 from __future__ import annotations
@@ -10,11 +11,8 @@ import importlib
 import inspect
 import re
 import sys
-import threading
 from collections.abc import Callable
-from concurrent.futures import Future
 from contextlib import suppress
-from contextvars import copy_context
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -24,19 +22,22 @@ from pydantic import ValidationError
 
 from executor.errors import DocumentInvalid, SourceUnreachable, ToolError
 from executor.model.credential import Credential
-from executor.model.fairness import CURRENT, Party
+from executor.model.fairness import CURRENT
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
 from executor.sources.consent import check_consent
 from executor.sources.kind import Probe, SourceRequest
 from executor.sources.python.functions import arguments_model, build, namespace_from, result_adapter
 from executor.sources.python.given import GIVEN
+from executor.sources.python.threads import Coroutines, Ended, Late, Running
 from executor.sources.registry import Surroundings
 from executor.sources.results import transport_error
 from executor.sources.slots import QUEUE_SECONDS, THREADS, Slots
 
 PREFIX = "python:"
 CALL_SECONDS = 60.0
+LOAD_SECONDS = 120.0
+MOST_TEXT = 10_000_000
 LATE = "let it do less at a time"
 _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*\Z", re.ASCII)
 
@@ -45,9 +46,17 @@ class PythonFunctions:
     name = "python"
     runs_code = True
 
-    def __init__(self, surroundings: Surroundings | None = None, *, call_seconds: float = CALL_SECONDS) -> None:
+    def __init__(
+        self,
+        surroundings: Surroundings | None = None,
+        *,
+        call_seconds: float = CALL_SECONDS,
+        load_seconds: float = LOAD_SECONDS,
+    ) -> None:
         self._call_seconds = call_seconds
+        self._load_seconds = load_seconds
         self._slots = Slots(THREADS)
+        self._coroutines = Coroutines()
 
     async def probe(self, request: SourceRequest) -> Probe | None:
         """Nothing is imported: even looking for a module runs the code of the package around it."""
@@ -59,8 +68,16 @@ class PythonFunctions:
 
     async def load(self, request: SourceRequest) -> Loaded:
         check_consent(self, request)
-        module = await asyncio.to_thread(imported, module_name(request.location), again=request.again)
-        return await asyncio.to_thread(build, request, module)
+        name = module_name(request.location)
+        running = Running(lambda _: build(request, imported(name, again=request.again)), lambda: None)
+        try:
+            return await running.result(self._load_seconds)
+        except Late as error:
+            message = f"the module {name} was not imported within {self._load_seconds:g} seconds"
+            raise SourceUnreachable(message, hint="let it do less while it is imported", reason="import") from error
+        except Ended as error:
+            message = f"the module {name} can't be imported: it raised {error}"
+            raise SourceUnreachable(message, hint="let it define functions and no more", reason="import") from error
 
     def reload_request(self, source: Source) -> SourceRequest:
         return SourceRequest(
@@ -87,66 +104,45 @@ class PythonFunctions:
         *,
         credential: Credential | None = None,
     ) -> str:
-        name = tool.binding["function"]
-        module = await asyncio.to_thread(imported, module_name(source.config["location"]), again=False)
-        function = getattr(module, name, None)
-        if function is None:
-            raise ToolError("unknown_tool", f"{module.__name__} has no function {name}", hint="refresh the source")
-        given = converted(tool, name, function, arguments)
         GIVEN.set(credential)
         party = CURRENT.get()
         try:
             await self._slots.acquire(party, tool.path, None, QUEUE_SECONDS)
         except SourceUnreachable as error:
             raise transport_error(tool, error) from error
-        under_way = self._start(party, function, given)
+        loop = asyncio.get_running_loop()
+        running = Running(
+            lambda running: self._answer(running, source, tool, arguments),
+            lambda: call_if_open(loop, partial(self._slots.release, party)),
+        )
         try:
-            async with asyncio.timeout(self._call_seconds):
-                result = await under_way
-                result = await result if inspect.isawaitable(result) else result
-        except TimeoutError as error:
+            return await running.result(self._call_seconds)
+        except Late as error:
             message = f"{tool.path} did not return within {self._call_seconds:g} seconds"
             raise transport_error(tool, SourceUnreachable(message, hint=LATE, reason="timeout", sent=True)) from error
         except ToolError:
             raise
         except Exception as error:
-            raised = f"{type(error).__name__}: {error}"[:2_000]
+            raised = str(error) if isinstance(error, Ended) else f"{type(error).__name__}: {error}"[:2_000]
             raise ToolError("upstream_error", f"{tool.path} raised {raised}", hint="act on its message") from error
-        return await asyncio.to_thread(as_json, tool, function, result)
+
+    def _answer(self, running: Running[str], source: Source, tool: Tool, arguments: dict[str, Any]) -> str:
+        """In a thread of its own, from the import to the text of the result: code of the module runs in all of it."""
+        name = tool.binding["function"]
+        module = imported(module_name(source.config["location"]), again=False)
+        function = getattr(module, name, None)
+        if function is None:
+            raise ToolError("unknown_tool", f"{module.__name__} has no function {name}", hint="refresh the source")
+        result = function(**converted(tool, name, function, arguments))
+        if inspect.isawaitable(result):
+            result = self._coroutines.wait(result, running)
+        return as_json(tool, function, result)
 
     async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
         return f"{module_name(source.config['location'])}.{tool.binding['function']}() inside the daemon"
 
-    def _start(self, party: Party, function: Any, given: dict[str, Any]) -> asyncio.Future[Any]:
-        """The slot is free again when the function has returned, also when nobody waits for it any more."""
-        loop = asyncio.get_running_loop()
-        if inspect.iscoroutinefunction(function):
-            task = loop.create_task(function(**given))
-            task.add_done_callback(lambda _: self._slots.release(party))
-            return task
-        running = in_thread(copy_context().run, partial(function, **given))
-        running.add_done_callback(lambda _: call_if_open(loop, partial(self._slots.release, party)))
-        return asyncio.wrap_future(running)
-
     async def close(self) -> None:
-        """Nothing is held. A function that does not return is left alone: its thread keeps no process alive."""
-
-
-def in_thread(function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-    """In a thread of its own that ends with the process: one of a pool would be waited for, however long it takes."""
-    running: Future[Any] = Future()
-
-    def run() -> None:
-        try:
-            result = function(*arguments)
-        except BaseException as error:  # noqa: BLE001 - handed to whoever waits for it
-            running.set_exception(error)
-        else:
-            running.set_result(result)
-
-    running.set_running_or_notify_cancel()
-    threading.Thread(target=run, name="python-source", daemon=True).start()
-    return running
+        self._coroutines.close()
 
 
 def call_if_open(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:
@@ -188,10 +184,14 @@ def converted(tool: Tool, name: str, function: Any, arguments: dict[str, Any]) -
 
 def as_json(tool: Tool, function: Any, result: Any) -> str:
     try:
-        return result_adapter(function).dump_json(result, by_alias=True).decode()
+        text = result_adapter(function).dump_json(result, by_alias=True).decode()
     except Exception as error:
         raise ToolError(
             "unexpected_response",
             f"{tool.path} returned what has no JSON form: {str(error).splitlines()[0][:200]}",
             hint="let it return plain data",
         ) from error
+    if len(text) > MOST_TEXT:
+        message = f"{tool.path} returned more than {MOST_TEXT:,} characters"
+        raise ToolError("result_too_large", message, hint="ask for less: filter, select fields, or use smaller pages")
+    return text

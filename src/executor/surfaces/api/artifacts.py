@@ -46,7 +46,7 @@ async def page(
         )
     )
     items = [views.artifact_view(one) for one in found]
-    return answer({"items": items, "next": found[-1].id if len(found) == limit else None})
+    return answer({"items": items, "next": found.next, "partial": found.partial})
 
 
 @router.get("/{artifact_id}", response_model=ArtifactView)

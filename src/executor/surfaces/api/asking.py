@@ -29,7 +29,7 @@ async def told(here: Context, asked: Sequence[Interaction], *, whole: bool = Fal
 
     def look(c: Connection) -> Known:
         return Known(
-            reach.actor_names(c, here.workspace_id),
+            reach.actor_names(c, here.workspace_id, _actors(asked)),
             {one.id: one.name for one in connections.listing(c, here.workspace_id)},
             executions.origins(c, here.workspace_id, {one.execution_id for one in asked}),
             {one.id: judge(c, here.actor, one) for one in asked if one.status == "pending"},
@@ -37,6 +37,10 @@ async def told(here: Context, asked: Sequence[Interaction], *, whole: bool = Fal
 
     known = await here.executor.database.read(look) if asked else Known()
     return [_told(one, here.executor.settings.address, known, whole=whole) for one in asked]
+
+
+def _actors(asked: Sequence[Interaction]) -> set[str]:
+    return {actor_id for one in asked for actor_id in (one.binding.actor_id, one.settled_by) if actor_id}
 
 
 def _told(asked: Interaction, base_url: str, known: Known, *, whole: bool) -> views.View:

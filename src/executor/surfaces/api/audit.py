@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator
+from functools import partial
 from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Query
 from sqlalchemy.engine import Connection
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from executor.errors import InvalidRequest
 from executor.model.event import Event
 from executor.storage import chains, events, reach
+from executor.storage.scan import Page
 from executor.surfaces import views
 from executor.surfaces.api import drafts
 from executor.surfaces.api.answers import PROBLEMS, answer
-from executor.surfaces.api.context import EdgeRoute, context, needs
+from executor.surfaces.api.context import Context, EdgeRoute, context, needs
 from executor.surfaces.api.shapes.events import AuditPage, AuditReportView
 from executor.surfaces.api.streams import MOST, TYPE, After
 
 router = APIRouter(prefix="/v1/audit", route_class=EdgeRoute, tags=["audit"], responses=PROBLEMS)
+SEARCH_SECONDS = 5.0
+EXPORTED = 1_000  # lines read at a time
 _HEAD = re.compile(r"(\d{1,18}):([0-9a-f]{64})")
 
 
@@ -36,17 +41,21 @@ async def page(
     before: Annotated[int | None, Query(ge=0, le=MOST)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
-    """Newest first. `type` may end in `.*`; `next` is the `before` of the following page."""
+    """Newest first. `type` may end in `.*`; `next` is the `before` of the following page.
+
+    A search by actor that has passed 20,000 events ends its page, with what it found, as `partial`.
+    """
     here = context(request)
-    known = await here.executor.database.read(lambda c: reach.actor_names(c, here.workspace_id))
-    actor_id = drafts.identified("actor", actor, known)
-    found = await here.executor.database.read(
-        lambda c: events.search(
-            c, here.workspace_id, actor_id=actor_id, type=type, since=since, until=until, before=before, limit=limit
-        )
-    )
-    items = [views.audit_view(event, known.get(event.actor_id, "")) for event in found]
-    return answer({"items": items, "next": found[-1].id if len(found) == limit else None})
+    known = await here.executor.database.read(lambda c: reach.actor_names(c, here.workspace_id)) if actor else {}
+    wanted: dict[str, Any] = {"actor_id": drafts.identified("actor", actor, known), "type": type, "since": since}
+
+    def job(c: Connection) -> tuple[Page[Event], dict[str, str]]:
+        found = events.search(c, here.workspace_id, **wanted, until=until, before=before, limit=limit)
+        return found, reach.actor_names(c, here.workspace_id, {event.actor_id for event in found})
+
+    found, names = await here.executor.database.search(job, SEARCH_SECONDS)
+    items = [views.audit_view(event, names.get(event.actor_id, "")) for event in found]
+    return answer({"items": items, "next": found.next, "partial": found.partial})
 
 
 @router.get("/verify", response_model=AuditReportView)
@@ -54,7 +63,7 @@ async def page(
 async def verify(request: Request, head: Annotated[str, Query(max_length=100)] = "") -> Response:
     """Check the chain of every event. `head` is one that an earlier check told and somebody kept elsewhere."""
     here, noted = context(request), read_head(head) if head else None
-    report = await here.executor.database.read(lambda c: chains.verify(c, here.workspace_id, noted))
+    report = await here.executor.database.scan(lambda c: chains.verify(c, here.workspace_id, noted))
     broken = {"eventId": report.event_id, "problem": report.problem} if report.problem else None
     kept = f"{report.head[0]}:{report.head[1]}" if report.head else None
     return answer({"ok": broken is None, "events": report.events, "head": kept, "broken": broken})
@@ -62,17 +71,38 @@ async def verify(request: Request, head: Annotated[str, Query(max_length=100)] =
 
 @router.get("/export", response_class=Response, responses={200: {"content": {"application/x-ndjson": {}}}})
 @needs("administer")
-async def export(request: Request, after: After = 0, limit: Annotated[int, Query(ge=1, le=10_000)] = 5_000) -> Response:
-    """JSON lines, oldest first, with everything that a seal covers. The last line's `id` is the next `after`."""
+async def export(
+    request: Request, after: After = 0, limit: Annotated[int | None, Query(ge=1, le=10_000)] = None
+) -> Response:
+    """JSON lines, oldest first, with everything that a seal covers: all of them, or `limit`.
+
+    Each request is itself an event of the log, the last that it exports. A last line's `id` is the next `after`.
+    """
     here = context(request)
+    told = {"after": after} if limit is None else {"after": after, "limit": limit}
 
-    def job(c: Connection) -> list[Event]:
-        events.append(c, here.workspace_id, "audit.exported", {"after": after, "limit": limit}, by=here.actor)
-        return events.after(c, here.workspace_id, after=after, limit=limit)
+    def job(c: Connection) -> int:
+        events.append(c, here.workspace_id, "audit.exported", told, by=here.actor)
+        return events.newest(c, here.workspace_id)
 
-    found = await here.executor.database.write(job)
-    lines = b"".join(orjson.dumps(line(event)) + b"\n" for event in found)
-    return Response(lines, media_type="application/x-ndjson")
+    end = await here.executor.database.write(job)
+    return StreamingResponse(_lines(here, after, end, limit), media_type="application/x-ndjson")
+
+
+async def _lines(here: Context, after: int, end: int, limit: int | None) -> AsyncIterator[bytes]:
+    """A page at a time, at the reader's own pace; what happens meanwhile is not in it."""
+    left = MOST if limit is None else limit
+    while left > 0 and after < end and not here.held.closed.is_set():
+        most = min(left, EXPORTED)
+        found = await here.executor.database.scan(partial(_page, here.workspace_id, after, end, most))
+        if not found:
+            return
+        yield b"".join(orjson.dumps(line(event)) + b"\n" for event in found)
+        after, left = found[-1].id, left - len(found)
+
+
+def _page(workspace_id: str, after: int, end: int, limit: int, c: Connection) -> list[Event]:
+    return [event for event in events.after(c, workspace_id, after=after, limit=limit) if event.id <= end]
 
 
 def line(event: Event) -> dict[str, Any]:

@@ -34,5 +34,4 @@ async def follow(
 
 
 async def _newest(here: Context) -> int:
-    found = await here.executor.database.read(lambda c: events.search(c, here.workspace_id, limit=1))
-    return found[0].id if found else 0
+    return await here.executor.database.read(lambda c: events.newest(c, here.workspace_id))

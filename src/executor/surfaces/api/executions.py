@@ -16,6 +16,7 @@ from executor.execution.outcome import Outcome, ReplayReport
 from executor.execution.submissions import Submission, checked_key
 from executor.model.execution import Execution
 from executor.storage import artifacts, calls, events, executions, history, reach
+from executor.storage.scan import Page
 from executor.surfaces import views, waiting
 from executor.surfaces.api.answers import PROBLEMS, answer
 from executor.surfaces.api.bodies import MAX_WAIT, NewExecution, Resume, Told
@@ -54,22 +55,25 @@ async def execute(request: Request, body: NewExecution, idempotency_key: Idempot
 @router.get("", response_model=ExecutionPage)
 @needs("execute", "read")
 async def page(request: Request, looking: Annotated[Looking, Query()]) -> Response:
-    """Newest first. `next` is the `before` of the following page."""
+    """Newest first. `next` is the `before` of the following page.
+
+    A search that has passed 20,000 executions ends its page, with what it found, as `partial`.
+    """
     here = context(request)
     wanted = await looked_for(here, looking)
     if wanted is None:
-        return answer({"items": [], "next": None})
+        return answer({"items": [], "next": None, "partial": False})
 
-    def job(c: Connection) -> tuple[list[Execution], dict[str, int], dict[str, str]]:
+    def job(c: Connection) -> tuple[Page[Execution], dict[str, int], dict[str, str]]:
         found = history.page(c, here.workspace_id, wanted, limit=looking.limit, before=looking.before)
         counts = history.call_counts(c, here.workspace_id, [one.id for one in found])
-        return found, counts, reach.actor_names(c, here.workspace_id)
+        return found, counts, reach.actor_names(c, here.workspace_id, {one.actor_id for one in found})
 
     database = here.executor.database
     searched = wanted.text or wanted.tool
     found, counts, names = await (database.search(job, SEARCH_SECONDS) if searched else database.read(job))
     items = [views.execution_summary(one, names.get(one.actor_id, ""), counts.get(one.id, 0)) for one in found]
-    return answer({"items": items, "next": found[-1].id if len(found) == looking.limit else None})
+    return answer({"items": items, "next": found.next, "partial": found.partial})
 
 
 @router.get("/{execution_id}", response_model=ExecutionView)

@@ -19,6 +19,7 @@ from executor.model.execution import Call
 from executor.model.interaction import Interaction
 from executor.policy.drafts import Covers
 from executor.storage import calls, interactions
+from executor.storage.scan import Page
 from executor.surfaces import views
 from executor.surfaces.api.answers import PROBLEMS, answer
 from executor.surfaces.api.asking import told
@@ -44,7 +45,10 @@ async def page(
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     before: str | None = None,
 ) -> Response:
-    """Newest first. `next` is the `before` of the following page, `total` counts those of all pages."""
+    """Newest first. `next` is the `before` of the following page, `total` counts among the newest 10,000.
+
+    A search by actor or source that has passed 20,000 ends its page, with what it found, as `partial`.
+    """
     here = context(request)
     known = await names(here)
     wanted = {
@@ -54,13 +58,13 @@ async def page(
         "source_id": identified("source", source, known.sources),
     }
 
-    def job(c: Connection) -> tuple[list[Interaction], int]:
+    def job(c: Connection) -> tuple[Page[Interaction], int]:
         found = interactions.page(c, here.workspace_id, limit=limit, before=before, **wanted)
         return found, interactions.count(c, here.workspace_id, **wanted)
 
     found, total = await here.executor.database.read(job)
-    following = found[-1].id if len(found) == limit else None
-    return answer({"items": await told(here, found), "next": following, "total": total})
+    items = await told(here, found)
+    return answer({"items": items, "next": found.next, "total": total, "partial": found.partial})
 
 
 @router.get("/{interaction_id}", response_model=InteractionView)

@@ -51,6 +51,8 @@ async def wanted(here: Context, looking: Looking) -> Wanted | None:
 
 async def _actor_id(here: Context, given: str) -> str | None:
     if here.actor.may("read"):
+        if not given:
+            return ""
         known = await here.executor.database.read(lambda c: reach.actor_names(c, here.workspace_id))
         return identified("actor", given, known)
     return here.actor.id if given in ("", here.actor.id, here.actor.name) else None

@@ -28,6 +28,7 @@ from executor.surfaces.api.drafts import check_may, decision_view, found, names,
 from executor.surfaces.api.shapes.policies import DecisionView, MatchesView, PolicyPage, PolicyView, SimulationView
 
 router = APIRouter(prefix="/v1/policies", route_class=EdgeRoute, tags=["policies"], responses=PROBLEMS)
+SEARCH_SECONDS = 10.0
 
 
 @router.get("", response_model=PolicyPage)
@@ -85,7 +86,10 @@ async def match(request: Request, body: Rule) -> Response:
 @router.post("/simulate", response_model=SimulationView)
 @needs("read")
 async def simulate(request: Request, body: Simulation) -> Response:
-    """What rules as they might be would make of a call, and would have made of past ones. Nothing is changed."""
+    """What rules as they might be would make of a call, and would have made of past ones. Nothing is changed.
+
+    The calls are those of the newest `executions`, at most 10,000 of them; `next` goes on with older ones.
+    """
     here = context(request)
     now = list((await here.executor.rules.of(here.workspace_id)).policies)
     then = await proposed(here, body, now)
@@ -97,14 +101,16 @@ async def simulate(request: Request, body: Simulation) -> Response:
             "before": decision_view(decide(subject, now), now, known),
             "after": decision_view(decide(subject, then), then, known),
         }
-    past = await here.executor.database.read(
-        lambda c: past_calls(c, here.workspace_id, limit=body.limit, before=cursor(body.before))
+    begin = cursor(body.before)
+    past = await here.executor.database.search(
+        lambda c: past_calls(c, here.workspace_id, limit=body.limit, before=begin), SEARCH_SECONDS
     )
     judgements = await asyncio.to_thread(changes, map(subject_of, past), now, then)
     changed = [(call, one) for call, one in zip(past, judgements, strict=True) if one.differs]
-    following = f"{past[-1].execution_id}:{past[-1].seq}" if len(past) == body.limit else None
     items = [change_view(call, one, (now, then), known) for call, one in changed]
-    return answer({"decision": decision, "judged": len(past), "changed": items, "next": following})
+    following = ":".join(map(str, past.next)) if past.next else None
+    counts = {"judged": len(past), "executions": past.executions}
+    return answer({"decision": decision, **counts, "changed": items, "next": following})
 
 
 @router.get("/{policy_id}", response_model=PolicyView)

@@ -52,9 +52,19 @@ class Client:
     def patch(self, path: str, body: Mapping[str, Any]) -> Any:
         return self.request("PATCH", path, body)
 
-    def lines(self, path: str, *, seconds: float = ANSWER_SECONDS) -> list[str]:
-        """An answer of JSON lines."""
-        return self.content(path, seconds=seconds).decode().split("\n")[:-1]
+    def lines(self, path: str, *, seconds: float = ANSWER_SECONDS) -> Iterator[str]:
+        """An answer of JSON lines as they come; `seconds` are for each silence."""
+        headers = {"Authorization": f"Bearer {self._token}", **workspace_header()}
+        try:
+            answer = self._connected(seconds).follow("GET", path, headers, None, seconds=seconds)
+            if isinstance(answer, Answer):
+                _value(answer)
+                raise WireError("the answer is not a stream")
+            yield from (line.decode() for line in answer)
+        except (OSError, WireError) as error:
+            raise self._lost(error) from error
+        finally:
+            self.close()
 
     def content(self, path: str, *, seconds: float = ANSWER_SECONDS) -> bytes:
         """An answer as the bytes that it is."""

@@ -19,10 +19,14 @@ if TYPE_CHECKING:
 
 @click.command("up", help=COMMANDS["up"])
 @click.option("--foreground", is_flag=True, help="Stay in this process until stopped, for supervisors.")
+@click.option("--new", is_flag=True, help="The database is gone: begin with an empty one. Never overwrites one.")
+@click.option("--restored", is_flag=True, help="Accept a database that is older, or of another installation.")
 @click.option("--report-to", type=int, hidden=True, help="Tell progress on this inherited descriptor.")
 @json_option
-def command(foreground: bool, report_to: int | None, as_json: bool) -> int:
+def command(foreground: bool, new: bool, restored: bool, report_to: int | None, as_json: bool) -> int:
     settings = Settings.load()
+    if new or restored:
+        _accept(settings, new=new)
     if foreground:
         return _serve(settings, report_to)
     already = process.find(settings) is not None
@@ -32,6 +36,13 @@ def command(foreground: bool, report_to: int | None, as_json: bool) -> int:
     else:
         emit(f"{'already running' if already else 'running'} on {running.base_url} (process {running.pid})")
     return exits.COMPLETED
+
+
+def _accept(settings: Settings, *, new: bool) -> None:
+    from executor.daemon import files, installation
+
+    files.prepare(settings)
+    installation.begin(settings) if new else installation.accept(settings)
 
 
 def _serve(settings: Settings, report_to: int | None) -> int:

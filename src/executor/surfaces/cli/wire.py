@@ -17,6 +17,7 @@ _HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n]*?)[ \t]*\r\
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,7})\r\n")
 _PATH = re.compile(r"/[!-~]*")
 _VALUE = re.compile(r"[ -~]*")
+_STREAMS = (b"text/event-stream", b"application/x-ndjson")
 _LONGEST_LINE = 65536
 _MOST_HEADERS = 100
 
@@ -53,12 +54,12 @@ class Connection:
     def follow(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None, *, seconds: float
     ) -> Answer | Iterator[bytes]:
-        """The lines of a stream of events as they come, after which the connection is of no use; else the answer.
+        """The lines of a stream as they come, after which the connection is of no use; else the answer.
 
         `seconds` are for each silence.
         """
         status, received = self._exchange(method, path, headers, body, seconds)
-        if received.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"text/event-stream":
+        if received.get(b"content-type", b"").partition(b";")[0].strip().lower() not in _STREAMS:
             return self._whole(status, received)
         self.is_open = False
         if received.get(b"transfer-encoding", b"").lower() != b"chunked" or b"content-length" in received:

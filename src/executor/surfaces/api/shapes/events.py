@@ -35,6 +35,7 @@ class AuditEventView(Shape):
 class AuditPage(Shape):
     items: list[AuditEventView]
     next: int | None
+    partial: bool
 
 
 class BreakView(Shape):

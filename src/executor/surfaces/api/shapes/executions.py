@@ -84,6 +84,7 @@ class InteractionPage(Shape):
     items: list[InteractionView]
     next: str | None
     total: int
+    partial: bool
 
 
 class Cut(Shape):
@@ -113,6 +114,7 @@ class ArtifactView(Shape):
 class ArtifactPage(Shape):
     items: list[ArtifactView]
     next: str | None
+    partial: bool
 
 
 class CallView(Shape):
@@ -193,6 +195,7 @@ class ExecutionSummary(Shape):
 class ExecutionPage(Shape):
     items: list[ExecutionSummary]
     next: str | None
+    partial: bool
 
 
 class DifferenceView(Shape):

@@ -81,6 +81,7 @@ class BeforeAndAfter(Shape):
 class SimulationView(Shape):
     decision: BeforeAndAfter | None
     judged: int
+    executions: int
     changed: list[ChangeView]
     next: str | None
 
