@@ -17,6 +17,7 @@ from benchmarks import (
     checking,
     describe,
     direct,
+    growth,
     languages,
     large,
     mcp_sources,
@@ -39,9 +40,9 @@ CHECKING = "checking"
 LARGE = "large"
 SEARCH = "search"
 WEB = "web"
-BACKLOG = "backlog"
+BACKLOG, GROWTH = "backlog", "growth"
 # These are not taken of a subject alone.
-APART = (DIRECT, OVERHEAD, MCP, INDEX, DESCRIBE, LANGUAGES, LARGE, CHECKING, SEARCH, WEB, BACKLOG)
+APART = (DIRECT, OVERHEAD, MCP, INDEX, DESCRIBE, LANGUAGES, LARGE, CHECKING, SEARCH, WEB, BACKLOG, GROWTH)
 
 
 def arguments() -> argparse.Namespace:
@@ -49,7 +50,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/bench", description="Measures this checkout's speed and memory.")
     parser.add_argument("--peer", action="store_true", help=f"also measure the npm package {PACKAGE}, in the same run")
     parser.add_argument("--quick", action="store_true", help="fewer operations")
-    parser.add_argument("--full", action="store_true", help="also park 10,000 executions")
+    parser.add_argument("--full", action="store_true", help="also park 10,000 executions, and grow to 1,000,000")
     parser.add_argument("--only", action="append", choices=names, help="measure only this; may be repeated")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     return parser.parse_args()
@@ -101,7 +102,10 @@ def run(options: argparse.Namespace, folder: Path) -> report.Results:
         address = stack.enter_context(processes.listening([sys.executable, "-m", "benchmarks.upstream"]))
         if BACKLOG in wanted:
             collect(results, Ours.name, backlog.measure(folder / "backlog", address, quick=options.quick, say=say))
-        if set(wanted) <= {INDEX, DESCRIBE, CHECKING, SEARCH, WEB, BACKLOG}:
+        if GROWTH in wanted:
+            grown = growth.measure(folder / "growth", address, quick=options.quick, full=options.full, say=say)
+            collect(results, Ours.name, grown)
+        if set(wanted) <= {INDEX, DESCRIBE, CHECKING, SEARCH, WEB, BACKLOG, GROWTH}:
             return results
         subjects = prepared(folder, with_peer=options.peer)
         for subject in subjects:
@@ -150,8 +154,9 @@ def main() -> None:
         print(json.dumps(report.as_json(results), indent=2))
     else:
         print(report.table(results, Ours.name, Peer.name if options.peer else None))
-        remarks = sources.aims(results, Ours.name), web.aims(results, Ours.name), backlog.plot(results, Ours.name)
-        for remark in filter(None, remarks):
+        grown = growth.plot({label: series[Ours.name] for label, series in results.items() if Ours.name in series})
+        plots = backlog.plot(results, Ours.name), grown
+        for remark in filter(None, (sources.aims(results, Ours.name), web.aims(results, Ours.name), *plots)):
             print(f"\n{remark}")
 
 

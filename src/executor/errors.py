@@ -19,6 +19,7 @@ ExecutorError
 ├── IssuerUnavailable         an authorization server that vouches for callers can't be asked
 ├── CredentialRequired        a call needs a credential, and only a human can give it
 ├── KeyReused                 an idempotency key that already names another submission
+├── QuotaExceeded             an anonymous agent has used up what it may use here
 ├── RateLimited               too many tries from one address; later
 ├── Busy                      a limit of the whole installation is reached; try again
 ├── Fenced                    another owner took the execution over (internal)
@@ -196,6 +197,11 @@ class KeyReused(ExecutorError):
 
     code = "idempotency_key_reused"
     status = 422
+
+
+class QuotaExceeded(ExecutorError):
+    code = "quota_exceeded"
+    status = 403
 
 
 class RateLimited(ExecutorError):

@@ -56,6 +56,9 @@ class Settings:
     vault_token_file: Path | None = None
     public_url: str = ""
     anonymous: str = "auto"
+    anonymous_executions: int = 500
+    anonymous_bytes: int = 32 * 1024 * 1024
+    anonymous_bytes_all: int = 512 * 1024 * 1024
     mcp_issuer: str = ""
     mcp_audience: str = ""
     mcp_jwks_url: str = ""
@@ -373,6 +376,9 @@ CONVERTERS: dict[str, Callable[[_Given], Any]] = {
     "vault_token_file": _path,
     "public_url": _origin,
     "anonymous": _one_of("auto", "on", "off"),
+    "anonymous_executions": _integer(1, 1_000_000),
+    "anonymous_bytes": _integer(1, 1024 * 1024 * MEGABYTE),
+    "anonymous_bytes_all": _integer(1, 1024 * 1024 * MEGABYTE),
     "mcp_issuer": _url,
     "mcp_audience": _text,
     "mcp_jwks_url": _url,

@@ -29,6 +29,7 @@ from executor.execution.door import Door
 from executor.execution.engine import Engine
 from executor.execution.flood import ApprovalLimits, Flood
 from executor.execution.permits import Permits
+from executor.execution.quotas import Allowance, Quotas
 from executor.execution.rules import Rules
 from executor.identity.anonymous import Anonymous
 from executor.identity.callers import Callers
@@ -103,7 +104,12 @@ class Executor:
         self.feed.listen(self.checker.on_event)
         checks = Checks(self.checker, typecheck=settings.typecheck, unavailable=settings.typecheck_unavailable)
         self.engine = Engine(
-            database, dispatch, limits=self.limits, max_code_bytes=settings.max_code_bytes, checks=checks
+            database,
+            dispatch,
+            limits=self.limits,
+            max_code_bytes=settings.max_code_bytes,
+            checks=checks,
+            quotas=Quotas(database, self.feed, allowance_of(settings)),
         )
 
     @cached_property
@@ -206,3 +212,11 @@ class Executor:
     async def _note(self, what: str, taken_up: int) -> None:
         workspace_id = self.tenancy.workspace.id
         await self.database.write(lambda c: events.append(c, workspace_id, what, {"takenUp": taken_up}))
+
+
+def allowance_of(settings: Settings) -> Allowance:
+    return Allowance(
+        executions=settings.anonymous_executions,
+        bytes=settings.anonymous_bytes,
+        bytes_of_all=settings.anonymous_bytes_all,
+    )

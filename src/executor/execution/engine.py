@@ -27,12 +27,13 @@ from executor.errors import (
 )
 from executor.execution import failures
 from executor.execution.always import Always, check_permitted, check_scope
-from executor.execution.authority import check_may_settle
+from executor.execution.authority import Authority
 from executor.execution.checks import Checks, Typecheck
 from executor.execution.dispatch import LocalDispatch
 from executor.execution.journal import Journal, close_in, interaction_event
 from executor.execution.outcome import Outcome, ReplayReport, log_line
 from executor.execution.questions import NEEDS
+from executor.execution.quotas import Quotas, narrowed
 from executor.execution.replay import replay_journal
 from executor.execution.run import Run
 from executor.execution.submissions import Submission, Submitted
@@ -45,6 +46,7 @@ from executor.storage.database import Database
 
 SWEEP_SECONDS = 5.0
 GLANCE_SECONDS = 0.02
+ABANDON_SECONDS = 5.0
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +62,9 @@ class Engine:
         limits: Limits,
         max_code_bytes: int,
         checks: Checks | None = None,
+        quotas: Quotas | None = None,
     ) -> None:
+        self._quotas = quotas
         self._database = database
         self._dispatch = dispatch
         self._limits = limits
@@ -98,7 +102,8 @@ class Engine:
         typecheck: Typecheck | None = None,
     ) -> Execution:
         """Start it; durable when this returns."""
-        execution, _, journal = self._begin(actor, Submission(code, language, runtime, limits, typecheck))
+        wanted = Submission(code, language, runtime, limits, typecheck)
+        execution, _, journal = await self._admitted(actor, wanted)
         await journal.durable()
         return execution
 
@@ -120,17 +125,25 @@ class Engine:
     async def begin(self, actor: Actor, submission: Submission) -> Submitted:
         """Submit. The first write is on its way while the sandbox already runs; an outcome is told after both."""
         if not submission.key:
-            return self._started(actor, *self._begin(actor, submission))
+            return self._started(actor, *await self._admitted(actor, submission))
         name = (actor.id, submission.key)
         async with self._names.setdefault(name, asyncio.Lock()):
-            found = await self._database.read(lambda c: submissions.find(c, *name))
+            found = await self._database.read(lambda c: submissions.find(c, actor.workspace_id, *name))
             if found is not None:
                 return self._known(actor, submission, *found)
-            begun = self._begin(actor, submission)
+            begun = await self._admitted(actor, submission)
             journal = begun[-1]
             journal.name(submission.key, submission.digest)
             await journal.durable()
             return self._started(actor, *begun)
+
+    async def _admitted(self, actor: Actor, submission: Submission) -> tuple[Execution, Run | None, Journal]:
+        if actor.via != "anonymous" or self._quotas is None:
+            return self._begin(actor, submission)
+        await self._quotas.admit(actor)
+        begun = self._begin(actor, replace(submission, limits=narrowed(submission.limits or self._limits)))
+        self._quotas.note(actor.workspace_id, begun[0].id)
+        return begun
 
     def _known(self, actor: Actor, submission: Submission, execution_id: str, digest: str) -> Submitted:
         if digest != submission.digest:
@@ -208,6 +221,14 @@ class Engine:
         self._carry(execution_id, None)
         return cancelled
 
+    async def abandon(self, workspace_id: str) -> None:
+        """Let go of everything that runs in a workspace which is about to be removed."""
+        live = [run for run in self._dispatch.runs.values() if run.execution.workspace_id == workspace_id]
+        for run in live:
+            run.abort()
+        for run in live:
+            await wait_until(run.done, ABANDON_SECONDS)
+
     async def replay(self, actor: Actor, execution_id: str) -> ReplayReport:
         """Run an ended execution's code again from its journal alone; nothing is sent."""
         outcome = await self.outcome(actor, execution_id)
@@ -249,7 +270,7 @@ class Engine:
             if asked is None:
                 raise NotFound(f"there is no interaction {interaction_id}", hint="see `executor approvals list`")
             check_open(asked)
-            check_may_settle(c, actor, asked, approves=decision == "approve")
+            Authority(c, actor).check(asked, approves=decision == "approve")
             if asked.kind in NEEDS and decision == "approve":
                 raise InvalidRequest("a credential is given, not approved", hint="see `executor approvals show`")
             if result is not None and (asked.kind != "unknown_outcome" or decision != "approve"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from sqlalchemy.engine import Connection
@@ -18,6 +19,9 @@ from executor.storage.keys import Key
 
 MOST = 200
 UNUSED_MS = 7 * 86_400_000
+IDLE_MS = 15 * 60_000  # without a single execution
+RENEWALS = 10
+RENEWALS_PER_SECOND = 1 / 60
 TOKEN_MS = 86_400_000
 STARTS = 10
 STARTS_PER_SECOND = 10 / 3600
@@ -37,6 +41,7 @@ class Anonymous:
         self._admitted = admitted
         self.starts = Attempts(STARTS, STARTS_PER_SECOND)
         self.failures = Attempts(STARTS, 1.0)
+        self._renewals = Attempts(RENEWALS, RENEWALS_PER_SECOND)  # by session
 
     async def start(self, address: str) -> Started:
         self._refuse_unwanted()
@@ -46,14 +51,34 @@ class Anonymous:
     async def token(self, session_id: str, client_id: str, address: str) -> tuple[str, int]:
         """A bearer token and when it expires. The one before it ends."""
         self._refuse_unwanted()
-        self.failures.check(address)
-        found = await self._database.write(lambda c: _token(c, session_id, client_id, address))
-        if found is None:
-            self.failures.spend(address)
+        with self.failures.counted(address):
+            since = now_ms() - UNUSED_MS
+            known = await self._database.read(lambda c: anonymous.by_digest(c, digest(session_id), since))
+            if known is not None and client_id in ("", known.client_id):
+                self._renewals.take(known.id)
+                found = await self._database.write(lambda c: _token(c, session_id, client_id, address))
+                if found is not None:
+                    return found
             raise Unauthorized(
                 "this session is not known here or has expired", hint="POST /v1/auth/anonymous/bootstrap starts another"
             )
-        return found
+
+    async def listing(self) -> list[tuple[AnonymousSession, tuple[int, int, list[str]]]]:
+        """With how many executions each has, how many bytes it keeps, and which of its executions have not ended."""
+        return await self._database.read(
+            lambda c: [(one, anonymous.use(c, one.workspace_id)) for one in anonymous.listing(c)]
+        )
+
+    async def clear(self, by: Actor, sessions: Collection[AnonymousSession]) -> None:
+        """End them, and remove everything that is in their workspaces."""
+
+        def write(c: Connection) -> None:
+            for session in sessions:
+                _remove(c, session)
+            told = {"sessionIds": [session.id for session in sessions]}
+            events.append(c, by.workspace_id, "session.cleared", told, by=by)
+
+        await self._database.write(write)
 
     def _refuse_unwanted(self) -> None:
         if not self._admitted:
@@ -67,7 +92,8 @@ def _start(c: Connection, address: str) -> Started:
     at = now_ms()
     _forget(c, at)
     if anonymous.count(c) >= MOST:
-        raise Busy(f"{MOST} anonymous sessions are in use", hint="try again later, or ask for a token of your own")
+        hint = "try again later, or ask for a token of your own; an operator ends some: `executor anonymous clear`"
+        raise Busy(f"{MOST} anonymous sessions are in use", hint=hint)
     organization = workspaces.create_organization(c, "anonymous")
     workspace = workspaces.create(c, organization.id, "default")
     actor = tenancy.add_actor(c, workspace.id, "agent", "anonymous")
@@ -103,10 +129,14 @@ def _token(c: Connection, session_id: str, client_id: str, address: str) -> tupl
 
 
 def _forget(c: Connection, at: int) -> None:
-    for old in anonymous.unused(c, at - UNUSED_MS):
-        keys.remove_of_actor(c, old.workspace_id, old.actor_id)
-        anonymous.remove(c, old.workspace_id, old.id)
-        events.append(c, old.workspace_id, "session.lapsed", {"sessionId": old.id, "agentId": old.actor_id})
+    for old in anonymous.unused(c, at - UNUSED_MS, at - IDLE_MS):
+        _remove(c, old)
+
+
+def _remove(c: Connection, session: AnonymousSession) -> None:
+    """The event is gone with everything else, but whoever listens is told of it."""
+    events.append(c, session.workspace_id, "session.lapsed", {"sessionId": session.id, "agentId": session.actor_id})
+    anonymous.erase(c, session.workspace_id)
 
 
 def _acting(actor: Actor, session: AnonymousSession, address: str) -> Actor:

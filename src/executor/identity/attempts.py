@@ -1,4 +1,7 @@
-"""How often an address may fail. A failure costs one of a few tries, which come back with time."""
+"""How often an address may fail. A failure costs one of a few tries, which come back with time.
+
+Only failures count, and only failures are refused: what is good is let in however many others failed before it.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,13 @@ import ipaddress
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-from executor.errors import RateLimited
+from executor.errors import RateLimited, Unauthorized
 
 MOST_ADDRESSES = 4096
+LOOPBACK = "127.0.0.1"
 
 
 class Attempts:
@@ -48,6 +53,15 @@ class Attempts:
         self.check(address)
         self.spend(address)
 
+    @contextmanager
+    def counted(self, address: str) -> Iterator[None]:
+        """What is shown within turns out to be good, or else costs a try; with none left it is told to wait."""
+        try:
+            yield
+        except Unauthorized:
+            self.take(address)
+            raise
+
     def clear(self) -> None:
         self._left.clear()
 
@@ -60,12 +74,13 @@ class Attempts:
 
 
 def neighbourhood(address: str) -> str:
-    """Whoever has one IPv6 address has 2^64 of them."""
+    """Whoever has one IPv6 address has 2^64 of them, and whoever is on this machine has all of its own."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:
         return address
     if isinstance(found, ipaddress.IPv6Address):
-        mapped = found.ipv4_mapped
-        return str(mapped) if mapped else str(ipaddress.ip_network((int(found), 64), strict=False))
-    return str(found)
+        if found.ipv4_mapped is None and not found.is_loopback:
+            return str(ipaddress.ip_network((int(found), 64), strict=False))
+        found = found.ipv4_mapped or found
+    return LOOPBACK if found.is_loopback else str(found)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
 
 from sqlalchemy.engine import Connection
@@ -22,6 +24,7 @@ TOUCH_MS = 60_000
 TRIES = 60
 TRIES_PER_SECOND = 2.0
 REMEMBERED = 1024
+LOOKUPS = 4
 HINT = "send `Authorization: Bearer <token>`; `executor keys create` makes a key, `executor web` opens a browser"
 VIA: dict[keys.KeyKind, Via] = {"personal": "api_key", "agent": "agent_token", "anonymous": "anonymous"}
 # A token of a configured authorization server: the actor it stands for, or None if it is none.
@@ -31,8 +34,8 @@ Verify = Callable[[str, str], Awaitable[Actor | None]]
 class Callers:
     """`verify` is set where an outside authorization server is configured.
 
-    Failures are counted by address. One that fails all the time can't shut out others behind the same address, on a
-    laptop every program: what was known before is looked up all the same.
+    Failures are counted by address, and only failures are refused: on a laptop every program has the same address. What
+    has not been seen before is looked up a few at a time, so that a flood of it leaves the database to others.
     """
 
     def __init__(self, database: Database, local: Tenancy, *, anonymous: bool = True) -> None:
@@ -40,6 +43,7 @@ class Callers:
         self._local = local
         self._anonymous = anonymous
         self._known: OrderedDict[str, None] = OrderedDict()
+        self._lookups = asyncio.Semaphore(LOOKUPS)
         self.attempts = Attempts(TRIES, TRIES_PER_SECOND)
         self.verify: Verify | None = None
 
@@ -73,25 +77,30 @@ class Callers:
         if own := self._own(shown):
             return own
         seen = digest(shown.bearer or shown.session)
-        if seen not in self._known:
-            self.attempts.check(shown.address)
+        is_known = seen in self._known
         try:
-            actor = await self._look_up(shown)
-        except Unauthorized:  # a token of an outside server, which says why it is not good
-            self.attempts.spend(shown.address)
+            with nullcontext() if is_known else self.attempts.counted(shown.address):
+                actor = await self._look_up(shown, nullcontext() if is_known else self._lookups)
+                if actor is None:
+                    raise Unauthorized("this credential is not known here, has expired or was revoked", hint=HINT)
+        except Unauthorized:
             self._known.pop(seen, None)
             raise
-        if actor is None:
-            self.attempts.spend(shown.address)
-            self._known.pop(seen, None)
-            raise Unauthorized("this credential is not known here, has expired or was revoked", hint=HINT)
         self._remember(seen)
         return actor
 
-    async def _look_up(self, shown: Shown) -> Actor | None:
-        if not shown.bearer:
-            return await self._by_session(shown.session) if shown.session else None
-        actor = await self._by_key(shown.bearer)
+    @asynccontextmanager
+    async def trying(self, address: str) -> AsyncIterator[None]:
+        """Somebody shows a link or an invitation. Raises what is wrong with it, or that there were too many."""
+        with self.attempts.counted(address):
+            async with self._lookups:
+                yield
+
+    async def _look_up(self, shown: Shown, turn: AbstractAsyncContextManager[None] = nullcontext()) -> Actor | None:  # noqa: B008 - holds nothing
+        async with turn:
+            if not shown.bearer:
+                return await self._by_session(shown.session) if shown.session else None
+            actor = await self._by_key(shown.bearer)
         if actor is None and self.verify is not None:
             actor = await self.verify(shown.bearer, shown.workspace)
         return actor

@@ -58,14 +58,18 @@ def refuse_elsewhere(c: Connection, by: Actor, account_id: str) -> None:
 
 
 async def sign_in(database: Database, token: str, *, agent: str, address: str) -> tuple[Actor, str, int]:
-    """Who came in, the token of the cookie, and when it expires."""
+    """Who came in, the token of the cookie, and when it expires. What is no link is found by reading alone."""
     at = now_ms()
+    state = await database.read(lambda c: browsers.link_state(c, digest(token), at))
+    if state != "fresh":
+        message, hint = UNUSABLE[state]
+        raise Unauthorized(message, hint=hint)
 
     def write(c: Connection) -> tuple[Actor, str, int]:
         used = browsers.use_link(c, digest(token), at)
         actor = tenancy.human(c, *used) if used else None
         if actor is None:
-            message, hint = UNUSABLE["unknown" if used else browsers.link_state(c, digest(token))]
+            message, hint = UNUSABLE["unknown" if used else "used"]
             raise Unauthorized(message, hint=hint)
         return open_for(c, actor, agent=agent, address=address, at=at)
 

@@ -92,12 +92,13 @@ def use_link(c: Connection, digest: str, now: int) -> tuple[str, str] | None:
     return row.workspace_id, row.account_id
 
 
-def link_state(c: Connection, digest: str) -> Literal["unknown", "used", "expired"]:
-    """Of one that can't be used: why."""
-    row = c.execute(sa.select(sign_in_links.c.used_at).where(sign_in_links.c.digest == digest)).first()
+def link_state(c: Connection, digest: str, now: int) -> Literal["fresh", "unknown", "used", "expired"]:
+    row = c.execute(sa.select(sign_in_links).where(sign_in_links.c.digest == digest)).first()
     if row is None:
         return "unknown"
-    return "expired" if row.used_at is None else "used"
+    if row.used_at is not None:
+        return "used"
+    return "fresh" if row.expires_at > now else "expired"
 
 
 def forget_links(c: Connection, before: int) -> None:

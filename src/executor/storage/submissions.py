@@ -14,8 +14,9 @@ def insert(c: Connection, execution: Execution, key: str, digest: str) -> None:
     c.execute(sa.insert(submissions), {**owner, "key": key, "digest": digest})
 
 
-def find(c: Connection, actor_id: str, key: str) -> tuple[str, str] | None:
+def find(c: Connection, workspace_id: str, actor_id: str, key: str) -> tuple[str, str] | None:
     """The execution it started, and the digest of what was submitted."""
-    mine = (submissions.c.actor_id == actor_id, submissions.c.key == key)
+    named = (submissions.c.actor_id == actor_id, submissions.c.key == key)
+    mine = (submissions.c.workspace_id == workspace_id, *named)
     row = c.execute(sa.select(submissions).where(*mine)).first()
     return (row.execution_id, row.digest) if row else None

@@ -14,6 +14,7 @@ from executor import __version__
 from executor.daemon.executor import Executor
 from executor.errors import ExecutorError
 from executor.surfaces.api import (
+    anonymous,
     artifacts,
     audit,
     auth,
@@ -63,6 +64,7 @@ NOUNS = (
     auth,
     oidc,
     wellknown,
+    anonymous,
     keys,
     workspaces,
     members,

@@ -8,7 +8,6 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from executor.errors import Unauthorized
 from executor.identity import members, sessions, workspaces
 from executor.model.ids import now_ms
 from executor.model.tenancy import Permission
@@ -61,12 +60,8 @@ async def link(request: Request, body: people.NewLink | None = None) -> Response
 async def sign_in(request: Request, body: people.SignIn) -> Response:
     """Spend a link. The answer sets the cookie `executor_session`."""
     executor, address = request.app.state.executor, client_address(request)
-    executor.callers.attempts.check(address)
-    try:
+    async with executor.callers.trying(address):
         came = await sessions.sign_in(executor.database, body.token, agent=user_agent(request), address=address)
-    except Unauthorized:
-        executor.callers.attempts.spend(address)
-        raise
     return signed_in(executor, *came)
 
 

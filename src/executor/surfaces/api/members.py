@@ -83,9 +83,8 @@ async def uninvite(request: Request, invitation_id: str) -> Response:
 async def accept(request: Request, body: people.Accept) -> Response:
     """Spend an invitation: with the account that is signed in, or with a new one. The answer sets the cookie."""
     executor, address = request.app.state.executor, client_address(request)
-    executor.callers.attempts.check(address)
     here = await _here(request, address)
-    try:
+    async with executor.callers.trying(address):
         came = await invitations.accept(
             executor.database,
             body.token,
@@ -94,9 +93,6 @@ async def accept(request: Request, body: people.Accept) -> Response:
             agent=user_agent(request),
             address=address,
         )
-    except Unauthorized:
-        executor.callers.attempts.spend(address)
-        raise
     return signed_in(executor, *came)
 
 

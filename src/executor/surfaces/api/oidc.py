@@ -67,15 +67,13 @@ async def callback(request: Request) -> Response:
     address, header = client_address(request), request.headers.get("cookie", "")
     try:
         query, sign_ins = single(request), configured(executor)
-        executor.callers.attempts.check(address)
-        person, return_to = await sign_ins.finish(query, lambda name: cookie(header, name))
+        with executor.callers.attempts.counted(address):
+            person, return_to = await sign_ins.finish(query, lambda name: cookie(header, name))
         default = cast("Role | None", executor.settings.oidc_default_role or None)
         came = await joining.sign_in(
             executor.database, executor.tenancy, person, default, agent=user_agent(request), address=address
         )
     except ExecutorError as error:
-        if isinstance(error, Unauthorized):
-            executor.callers.attempts.spend(address)
         return failed(error)
     response = RedirectResponse(return_to, 303)
     keep_session(response, executor, *came[1:])

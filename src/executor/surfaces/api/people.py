@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 
 from executor.identity.agents import Agent
 from executor.model.ids import now_ms
+from executor.storage.anonymous import AnonymousSession
 from executor.storage.browsers import BrowserSession
 from executor.storage.invitations import Invitation
 from executor.storage.keys import Key
@@ -230,6 +231,32 @@ class AnonymousSessionView(Shape):
     workspace_id: str
     actor_id: str
     client_id: str
+
+
+class AnonymousUseView(Shape):
+    id: str
+    workspace_id: str
+    created_at: str
+    last_seen_at: str
+    executions: int
+    live: int
+    bytes: int
+
+
+class AnonymousUsePage(Shape):
+    items: list[AnonymousUseView]
+
+
+def anonymous_use_view(session: AnonymousSession, executions: int, size: int, live: list[str]) -> View:
+    return {
+        "id": session.id,
+        "workspaceId": session.workspace_id,
+        "createdAt": time(session.created_at),
+        "lastSeenAt": time(session.last_seen_at),
+        "executions": executions,
+        "live": len(live),
+        "bytes": size,
+    }
 
 
 class AnonymousTokenView(Shape):

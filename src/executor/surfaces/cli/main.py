@@ -40,6 +40,7 @@ COMMANDS = {
     "login": "Sign in with a browser, by a link that works once.",
     "keys": "Keys for programs that act for you.",
     "agents": "Agents with tokens of their own.",
+    "anonymous": "Agents that came without a credential, and what they keep.",
     "workspaces": "List, make and name workspaces.",
     "organizations": "List, make and name organizations.",
     "members": "Who belongs to the organization, with which role.",
