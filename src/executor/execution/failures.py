@@ -31,7 +31,7 @@ class AnswerLost(ToolError):
     def __init__(self, path: str, cause: ToolError) -> None:
         super().__init__("unknown_outcome", f"{path} was sent; whether it took effect is unknown")
         self.path = path
-        self.cause = cause
+        self.cause = cause.with_traceback(None)
 
     def as_error(self) -> ToolError:
         """For code that is told instead of a human."""

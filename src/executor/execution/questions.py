@@ -91,7 +91,7 @@ class Questions:
 
     async def lose(self, call: Call, lost: AnswerLost) -> Interaction | ToolError:
         """Ask what became of a write. Where one question more would be too many, the code is told instead."""
-        if await self._door.flood.admit(self._execution, len(self.asked) + self._coming) is not None:
+        if await self._door.flood.admit(self._execution, len(self.asked)) is not None:
             return lost.as_error()
         self._coming += 1
         tool = await self._door.find(call.workspace_id, call.path)
@@ -117,6 +117,7 @@ class Questions:
             decided = await self._door.decide(self._execution, tool, parse_arguments(call.arguments))
             more = {"policyId": decided.policy_id, **await notices_of(self._door, self._execution, call, tool)}
             question = replace(question, prompt={**question.prompt, **more})
+        await self._door.flood.expect(self._execution)
         self.asked[call.seq] = question
         return question
 
