@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Activity } from "lucide-react";
 import { useRef, useState } from "react";
+import { write } from "@/api/json";
 import type { ExecutionSummary } from "@/api/types";
 import { useHotkeys } from "@/shell/hotkeys";
 import { looks } from "@/ui/button";
@@ -35,7 +36,7 @@ export function ExecutionsPage() {
       <Loaded asked={asked} rows={8}>
         {(page) => (
           <Listed
-            key={JSON.stringify(filters)}
+            key={write(filters)}
             items={page.items}
             filters={filters}
             further={page.partial ? page.next : null}
