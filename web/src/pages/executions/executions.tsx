@@ -35,12 +35,7 @@ export function ExecutionsPage() {
       <Toolbar filters={filters} onChange={change} seen={asked.data?.items ?? []} />
       <Loaded asked={asked} rows={8}>
         {(page) => (
-          <Listed
-            key={write(filters)}
-            items={page.items}
-            filters={filters}
-            further={page.partial ? page.next : null}
-          />
+          <Listed key={write(filters)} items={page.items} filters={filters} further={page.partial ? page.next : null} />
         )}
       </Loaded>
     </Page>
