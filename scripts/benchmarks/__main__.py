@@ -16,6 +16,7 @@ from benchmarks import (
     checking,
     describe,
     direct,
+    growth,
     languages,
     large,
     mcp_sources,
@@ -38,8 +39,9 @@ CHECKING = "checking"
 LARGE = "large"
 SEARCH = "search"
 WEB = "web"
+GROWTH = "growth"
 # These are not taken of a subject alone.
-APART = (DIRECT, OVERHEAD, MCP, INDEX, DESCRIBE, LANGUAGES, LARGE, CHECKING, SEARCH, WEB)
+APART = (DIRECT, OVERHEAD, MCP, INDEX, DESCRIBE, LANGUAGES, LARGE, CHECKING, SEARCH, WEB, GROWTH)
 
 
 def arguments() -> argparse.Namespace:
@@ -47,7 +49,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/bench", description="Measures this checkout's speed and memory.")
     parser.add_argument("--peer", action="store_true", help=f"also measure the npm package {PACKAGE}, in the same run")
     parser.add_argument("--quick", action="store_true", help="fewer operations")
-    parser.add_argument("--full", action="store_true", help="also park 10,000 executions")
+    parser.add_argument("--full", action="store_true", help="also park 10,000 executions, and grow to 1,000,000")
     parser.add_argument("--only", action="append", choices=names, help="measure only this; may be repeated")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     return parser.parse_args()
@@ -97,6 +99,11 @@ def run(options: argparse.Namespace, folder: Path) -> report.Results:
         return results
     with ExitStack() as stack:
         address = stack.enter_context(processes.listening([sys.executable, "-m", "benchmarks.upstream"]))
+        if GROWTH in wanted:
+            grown = growth.measure(folder / "growth", address, quick=options.quick, full=options.full, say=say)
+            collect(results, Ours.name, grown)
+            if set(wanted) == {GROWTH}:
+                return results
         subjects = prepared(folder, with_peer=options.peer)
         for subject in subjects:
             stack.callback(subject.stop)
@@ -144,7 +151,8 @@ def main() -> None:
         print(json.dumps(report.as_json(results), indent=2))
     else:
         print(report.table(results, Ours.name, Peer.name if options.peer else None))
-        for aims in filter(None, (sources.aims(results, Ours.name), web.aims(results, Ours.name))):
+        plots = growth.plot({label: series[Ours.name] for label, series in results.items() if Ours.name in series})
+        for aims in filter(None, (sources.aims(results, Ours.name), web.aims(results, Ours.name), plots)):
             print(f"\n{aims}")
 
 

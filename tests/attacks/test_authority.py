@@ -101,7 +101,7 @@ def administering(tmp_path: Path) -> dict[str, dict[str, Any]]:
 def test_68_a_member_can_not_settle_what_only_an_administrator_may_do(
     home: Daemon, member: Caller, tmp_path: Path, language: str
 ) -> None:
-    """Defence: `Tool.needs` and `check_may_settle`, in the transaction that settles."""
+    """Defence: `Tool.needs` and `Authority.check`, in the transaction that settles."""
     other = identities.invited(home, "member")
     for arguments in administering(tmp_path).values():
         view = submitted(member, call_of(language, "executor.sources.add", arguments), language)
@@ -267,7 +267,7 @@ def test_69_the_operator_is_one_in_a_terminal_and_in_a_browser_and_not_with_a_ke
 def test_70_nobody_approves_their_own_destructive_call_once_there_are_two(
     home: Daemon, vault: Upstream, member: Caller, admin: Caller, language: str
 ) -> None:
-    """Defence: `separated` in `execution/authority.py`."""
+    """Defence: `Authority` in `execution/authority.py`."""
     robot = identities.agent(home, f"wiper-{language}")
     for asking, own in ((member, member), (admin, admin), (robot, operator(home)), (operator(home), operator(home))):
         before = wiped(vault)

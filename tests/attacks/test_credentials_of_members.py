@@ -146,6 +146,9 @@ def test_72_not_even_the_operator_gives_one_in_such_a_place(home: Daemon, shops:
     for body in bodies:
         refused = operator(home).post("/v1/connections", {**body, "scope": "workspace", "name": "x"})
         assert (refused.status, refused.json["code"]) == (400, "invalid_request"), (body, refused.body)
+    for name in ("Host", "MCP-Session-Id", "Transfer-Encoding", "last-event-id"):
+        wish = {"location": f"{shops[0].url}/openapi.json", "namespace": "headed", "headers": {name: "x"}}
+        assert operator(home).post("/v1/sources", wish).json["code"] == "invalid_request", name
 
 
 # -- 73 a stored secret, by its name ----------------------------------------------------------------------------------

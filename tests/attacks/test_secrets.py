@@ -66,7 +66,7 @@ async def everything(home: Home) -> str:
 
 def writings(text: str) -> set[str]:
     """What of `text` a reader could turn back into the canary."""
-    from executor.secrets.redaction import forms
+    from executor.secrets.writings import forms
 
     return {form for form in forms(CANARY) if form in text}
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from executor.secrets.redaction import MARK, percent_lowered, redact, redact_json, redact_value
+from executor.secrets.redaction import MARK, redact, redact_json, redact_value
+from executor.secrets.writings import percent_lowered
 
 SECRET = 'sk-"live"/7f+Q ü=='
 
@@ -77,3 +78,90 @@ def test_eight_megabytes_cost_a_bounded_time() -> None:
     assert redact_json(text, [f"secret-value-{n}-{'x' * 30}" for n in range(3)]) == text
     spent = time.process_time() - began
     assert spent < 5.0, f"{spent:.2f} s of CPU"
+
+
+TOKEN = "Tok3n-ALICE-9f8e7d6c5b"
+DATA = TOKEN.encode()
+MORE = {
+    "base32": base64.b32encode(DATA).decode(),
+    "base32 of a longer text": base64.b32encode(b"xy" + DATA + b"tail").decode().lower(),
+    "base64 of base64": base64.b64encode(base64.b64encode(b"user:" + DATA)).decode(),
+    "base64url of base64url": base64.urlsafe_b64encode(base64.urlsafe_b64encode(DATA)).decode().rstrip("="),
+    "base64 in lines": base64.encodebytes(DATA * 3).decode(),
+    "utf-16 in base64": base64.b64encode(TOKEN.encode("utf-16")).decode(),
+    "utf-16-be in base64": base64.b64encode(b"\0a" + TOKEN.encode("utf-16-be")).decode(),
+    "utf-16 in hex": TOKEN.encode("utf-16-le").hex(),
+    "utf-16 as text": TOKEN.encode("utf-16-le").decode("latin-1"),
+    "other case": TOKEN.swapcase(),
+    "escapes": "".join(f"\\u{ord(c):04x}" for c in TOKEN),
+    "some escapes": "".join(f"\\u{ord(c):04X}" if n % 3 else c for n, c in enumerate(TOKEN)),
+    "escapes escaped": "".join(f"\\\\u{ord(c):04x}" for c in TOKEN),
+    "escapes in braces": "".join(f"\\u{{{ord(c):x}}}" for c in TOKEN),
+    "hex escapes": "".join(f"\\x{ord(c):02x}" for c in TOKEN),
+    "octal escapes": "".join(f"\\{ord(c):03o}" for c in TOKEN),
+    "decimal entities": "".join(f"&#{ord(c)};" for c in TOKEN),
+    "padded entities": "".join(f"&#00{ord(c)};" for c in TOKEN),
+    "hex entities": "".join(f"&#x{ord(c):X};" for c in TOKEN),
+    "one entity": f"&#84;{TOKEN[1:]}",
+    "entities escaped": "".join(f"&amp;#{ord(c)};" for c in TOKEN),
+    "quoted-printable": "".join(f"={ord(c):02X}" for c in TOKEN),
+    "quoted-printable in lines": f"{TOKEN[:9]}=\n{TOKEN[9:]}",
+    "percent": "".join(f"%{ord(c):02x}" for c in TOKEN),
+    "some percent": "".join(f"%{ord(c):02x}" if n % 2 else c for n, c in enumerate(TOKEN)),
+    "percent of percent": "".join(f"%25{ord(c):02x}" for c in TOKEN),
+    "zero width": "\u200b".join(TOKEN),
+    "line break": f"{TOKEN[:7]}\n{TOKEN[7:]}",
+    "spaces": "  ".join(TOKEN),
+    "other separators": TOKEN.replace("-", "_"),
+    "hex apart": " ".join(f"{ord(c):02x}" for c in TOKEN),
+    "hex numbers": ", ".join(f"0x{ord(c):02x}" for c in TOKEN),
+    "mixed": f"&#84;o%6b\\u0033{TOKEN[4:]}",
+}
+
+
+# Letters of which only some are escaped, or escaped twice, are looked for in texts of up to 256 KB.
+ONLY_SMALL = ("some escapes", "escapes in braces", "padded entities", "one entity", "entities escaped", "some percent",
+              "percent of percent", "mixed")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_more_writings_are_replaced(name: str) -> None:
+    text = f"before {MORE[name]} after"
+    assert MARK in redact(text, [TOKEN])
+    echoed = json.loads(redact_json(json.dumps({"echo": text, "ok": "x"}), [TOKEN]))
+    assert MARK in echoed["echo"] and echoed["ok"] == "x"
+    if name not in ONLY_SMALL:
+        assert MARK in redact("z" * 300_000 + text, [TOKEN])
+
+
+@pytest.mark.parametrize("part", [TOKEN[:-1], TOKEN[1:], TOKEN[: len(TOKEN) // 2], "tok3n alice 9f8e", TOKEN[::-1]])
+def test_parts_are_left_alone_so_that_nobody_can_guess_piece_by_piece(part: str) -> None:
+    for text in (part, part.upper(), base64.b64encode(part.encode()).decode(), " ".join(part)):
+        assert redact(text, [TOKEN]) == text
+
+
+def test_the_letters_of_a_value_that_is_mostly_signs_are_not_the_value() -> None:
+    assert redact("hunter22 and HUNTER22", ["hunter22!%$&/()=?+"]) == "hunter22 and HUNTER22"
+    assert redact("x hunter22!%$&/()=?+", ["hunter22!%$&/()=?+"]) == f"x {MARK}"
+
+
+def test_strings_of_json_are_not_joined_to_find_a_value() -> None:
+    text = json.dumps({"a": TOKEN[:8], "b": TOKEN[8:]})
+    assert redact_json(text, [TOKEN]) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["\\" * 200_000, "t" + " " * 400_000, "%25" * 80_000, "&amp;" * 50_000, "&#" + "0" * 200_000, "Tok3n-" * 40_000,
+     "&#" + "9" * 9_000 + ";", "T-" * 100_000 + TOKEN.lower()],
+)  # fmt: skip
+def test_hostile_text_costs_no_more_than_its_length(text: str) -> None:
+    """Twice the text may cost twice as much, and some; the square of it would be four times."""
+
+    def spent(given: str) -> float:
+        began = time.process_time()
+        redact(given, [TOKEN])
+        return time.process_time() - began
+
+    spent(text)
+    assert min(spent(text) for _ in range(3)) < 3 * min(spent(text[: len(text) // 2]) for _ in range(3)) + 0.05

@@ -227,8 +227,8 @@ async def test_a_follower_gets_history_and_then_news_without_gap_or_repeat(datab
     seen: list[int] = []
 
     async def follow() -> None:
-        async for event in feed.follow(ws, execution_id="exec_1", after=0):
-            seen.append(event.data["n"])
+        async for batch in feed.follow(ws, execution_id="exec_1", after=0):
+            seen.extend(event.data["n"] for event in batch.events)
             if len(seen) == 6:
                 return
 
@@ -244,7 +244,7 @@ async def test_a_closed_feed_ends_its_followers(database: Database, local: Tenan
     feed = Feed(database)
 
     async def follow() -> int:
-        return len([event async for event in feed.follow(local.workspace.id)])
+        return len([batch async for batch in feed.follow(local.workspace.id) if batch.events])
 
     follower = asyncio.create_task(follow())
     await asyncio.sleep(0)

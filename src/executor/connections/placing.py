@@ -19,13 +19,16 @@ from executor.model.digest import digest
 
 PLACES = ("header", "query", "cookie", "environment")
 BASIC = "basic"
-# What decides where a request goes, how long it is and which session it is part of is never a credential's to say.
-OWN_HEADERS = frozenset(
-    {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect", "content-type",
-     "content-encoding", "keep-alive", "via", "forwarded", "range", "last-event-id", "idempotency-key",
-     "x-http-method", "x-http-method-override", "x-method-override", "x-original-url", "x-rewrite-url"}
+# What decides where a request goes, how long it is and which session it is part of is nobody's to say.
+PROTOCOL_HEADERS = frozenset(
+    {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect",
+     "content-encoding", "keep-alive", "range", "last-event-id", "idempotency-key"}
 )  # fmt: skip
-OWN_PREFIXES = ("mcp-", "sec-", "x-forwarded-")
+# What a service may take for another request than the one that was shown: never a credential.
+MEANINGFUL_HEADERS = frozenset(
+    {"content-type", "via", "forwarded", "x-http-method", "x-http-method-override", "x-method-override",
+     "x-original-url", "x-rewrite-url"}
+)  # fmt: skip
 _INPUT = re.compile(r"\{([a-z][a-z0-9_-]*)\}")
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f]")
@@ -85,10 +88,18 @@ def check_placement(placement: Placement) -> None:
         raise InvalidRequest(f"{name!r} is no name for a {where}", hint="letters, digits and dashes")
     if where == "environment":
         check_variable(name)
-    if where == "header" and (name.lower() in OWN_HEADERS or name.lower().startswith(OWN_PREFIXES)):
+    if where == "header" and (is_protocol_header(name) or is_meaningful_header(name)):
         raise InvalidRequest(f"the header {name} can't carry a credential", hint="use the one the service documents")
     if not isinstance(template, str) or _UNSAFE.search(template):
         raise InvalidRequest(f"the template of {name} is not plain text", hint="write e.g. Bearer {token}")
+
+
+def is_protocol_header(name: str) -> bool:
+    return name.lower() in PROTOCOL_HEADERS or name.lower().startswith("mcp-")
+
+
+def is_meaningful_header(name: str) -> bool:
+    return name.lower() in MEANINGFUL_HEADERS or name.lower().startswith(("sec-", "x-forwarded-"))
 
 
 def inputs_of(placements: tuple[Placement, ...]) -> list[str]:

@@ -22,6 +22,7 @@ from executor.storage.location import is_empty, sqlite_path
 
 FILE = "installation.json"
 SECONDS = 60.0
+_checked: set[Path] = set()  # by this process just now, which holds the lock
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +61,11 @@ def save(settings: Settings, record: Record) -> None:
 
 def check_beginning(settings: Settings) -> None:
     """Before the daemon makes anything. Tokens without a record are of a version that kept none."""
-    if load(settings) is None and settings.operator_token_file.exists() and is_empty(database_of(settings)):
-        raise missing(settings, f"the database {database_of(settings)} is missing or empty")
+    path = database_of(settings)
+    if load(settings) is None and settings.operator_token_file.exists() and is_empty(path):
+        raise missing(settings, f"the database {path} is missing or empty")
     check(settings)
+    _checked.add(path)
 
 
 def check(settings: Settings) -> None:
@@ -74,7 +77,9 @@ def check(settings: Settings) -> None:
         if record is None:
             save(settings, Record())
         return
-    integrity.check(path)
+    if path not in _checked:
+        integrity.check(path)
+    _checked.discard(path)
     if record is not None and record.organization_id:
         _compare(settings, path, record)
 

@@ -28,20 +28,49 @@ class Verdict:
     refusal: Forbidden | None = None
 
 
-def judge(c: Connection, actor: Actor, asked: Interaction) -> Verdict:
-    needs = needed(c, asked)
-    missing = next((one for one in needs if not actor.may(one)), None)
-    if missing is not None:
-        act = "giving this credential" if asked.kind in NEEDS else "settling this"
-        return Verdict(needs, lacking(missing, act))
-    return Verdict(needs, separated(c, actor, asked, needs))
+class Authority:
+    """What one actor may settle, as it is in one transaction. What holds for many questions is looked up once."""
 
+    def __init__(self, c: Connection, actor: Actor) -> None:
+        self._c = c
+        self._actor = actor
+        self._choice: separation.Choice | None = None
+        self._owners: dict[str, str] = {}
 
-def check_may_settle(c: Connection, actor: Actor, asked: Interaction, *, approves: bool) -> None:
-    """Whoever asked for something may always withdraw it, if their role lets them settle it at all."""
-    verdict = judge(c, actor, asked)
-    if verdict.refusal is not None and (approves or not isinstance(verdict.refusal, SeparationOfDuties)):
-        raise verdict.refusal
+    def judge(self, asked: Interaction) -> Verdict:
+        needs = needed(self._c, asked)
+        missing = next((one for one in needs if not self._actor.may(one)), None)
+        if missing is not None:
+            act = "giving this credential" if asked.kind in NEEDS else "settling this"
+            return Verdict(needs, lacking(missing, act))
+        return Verdict(needs, self._separated(asked, needs))
+
+    def check(self, asked: Interaction, *, approves: bool) -> None:
+        """Whoever asked for something may always withdraw it, if their role lets them settle it at all."""
+        refusal = self.judge(asked).refusal
+        if refusal is not None and (approves or not isinstance(refusal, SeparationOfDuties)):
+            raise refusal
+
+    def _separated(self, asked: Interaction, needs: Sequence[Permission]) -> Forbidden | None:
+        """Why the one who asked may not also approve. Never where nobody else could: that would be a dead end."""
+        if asked.kind in NEEDS:
+            return None
+        if self._choice is None:
+            self._choice = separation.chosen(self._c, asked.workspace_id)
+        destructive = asked.prompt.get("effect", "destructive") == "destructive"
+        if self._choice == "off" or (self._choice != "all" and not destructive):
+            return None
+        owner = self._owner(asked)
+        if not owner or owner != self._actor.account_id:
+            return None
+        others = others_who_may(self._c, asked.workspace_id, owner, needs)
+        return own_request(self._choice, others) if others else None
+
+    def _owner(self, asked: Interaction) -> str:
+        actor_id = asked.binding.actor_id
+        if actor_id not in self._owners:
+            self._owners[actor_id] = tenancy.account_behind(self._c, asked.workspace_id, actor_id)
+        return self._owners[actor_id]
 
 
 def needed(c: Connection, asked: Interaction) -> tuple[Permission, ...]:
@@ -55,22 +84,9 @@ def needed(c: Connection, asked: Interaction) -> tuple[Permission, ...]:
     return ("decide", *(builtins.needed(own, parse_arguments(call.arguments)) if call is not None else OPERATOR))
 
 
-def separated(c: Connection, actor: Actor, asked: Interaction, needs: Sequence[Permission]) -> Forbidden | None:
-    """Why the one who asked may not also approve. Never where nobody else could: that would be a dead end."""
-    if asked.kind in NEEDS:
-        return None
-    effect = asked.prompt.get("effect", "destructive")
-    mode = separation.in_force(c, asked.workspace_id)
-    if mode == "off" or (mode == "destructive" and effect != "destructive"):
-        return None
-    owner = tenancy.account_behind(c, asked.workspace_id, asked.binding.actor_id)
-    if not owner or owner != actor.account_id:
-        return None
-    others = others_who_may(c, asked.workspace_id, owner, needs)
-    if not others:
-        return None
+def own_request(choice: separation.Choice, others: Sequence[str]) -> SeparationOfDuties:
     named = ", ".join(others[:NAMED]) + (f" and {len(others) - NAMED} more" if len(others) > NAMED else "")
-    what = "a destructive call" if mode == "destructive" else "a call"
+    what = "a call" if choice == "all" else "a destructive call"
     return SeparationOfDuties(
         f"you can't approve {what} that you or your agent asked for: another person has to",
         hint=f"ask {named}; an administrator changes this with `executor organizations separation`",

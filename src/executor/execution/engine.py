@@ -27,7 +27,7 @@ from executor.errors import (
 )
 from executor.execution import failures
 from executor.execution.always import Always, check_permitted, check_scope
-from executor.execution.authority import check_may_settle
+from executor.execution.authority import Authority
 from executor.execution.checks import Checks, Typecheck
 from executor.execution.dispatch import LocalDispatch
 from executor.execution.journal import Journal, close_in, interaction_event
@@ -264,7 +264,7 @@ class Engine:
             if asked is None:
                 raise NotFound(f"there is no interaction {interaction_id}", hint="see `executor approvals list`")
             check_open(asked)
-            check_may_settle(c, actor, asked, approves=decision == "approve")
+            Authority(c, actor).check(asked, approves=decision == "approve")
             if asked.kind in NEEDS and decision == "approve":
                 raise InvalidRequest("a credential is given, not approved", hint="see `executor approvals show`")
             if result is not None and (asked.kind != "unknown_outcome" or decision != "approve"):

@@ -12,7 +12,7 @@ from executor.connections.offers import Offer
 from executor.connections.resolving import WAY
 from executor.connections.schemes import Needed
 from executor.errors import Forbidden, InvalidRequest, NotFound
-from executor.execution.authority import check_may_settle
+from executor.execution.authority import Authority
 from executor.execution.engine import Engine, check_open, settle_in
 from executor.execution.questions import NEEDS
 from executor.model.connection import Connection
@@ -37,7 +37,7 @@ async def provide(
 
     def job(c: Database) -> Settled:
         asked = waiting(c, actor.workspace_id, interaction_id)
-        check_may_settle(c, actor, asked, approves=True)
+        Authority(c, actor).check(asked, approves=True)
         source, wanted = source_of(c, asked), asked.prompt["credential"]
         needed = way_of(wanted, source, offer)
         owner = asked.binding.actor_id if offer.scope == "actor" else ""

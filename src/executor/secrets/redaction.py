@@ -1,40 +1,123 @@
-"""Echoes of a secret in what comes back, replaced, in whatever way they are written.
+"""Echoes of a secret in what comes back, replaced, in whatever way they are written (see `writings`).
 
-Besides the plain text: JSON-, URL- and HTML-escaped, base64 (at each of the three offsets a longer text may give it)
-and hex. The mark is the same for every secret and every length, so that neither tells. Only whole values are replaced:
-to replace parts would let whoever controls an echo guess a value piece by piece.
+The mark is the same for every secret and every length, so that neither tells. Only whole values are replaced: to
+replace parts would let whoever controls an echo guess a value piece by piece.
 """
 
 from __future__ import annotations
 
-import base64
-import html
-import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
-from urllib.parse import quote, quote_plus
 
 import orjson
 
+from executor.secrets.writings import Writings, bare, writings_of
+
 MARK = "[redacted]"
-SHORTEST = 4  # anything shorter is no secret, and would turn up everywhere
 MAX_DEPTH = 200
+UNESCAPED = 256 * 1024  # text up to this size is also read with the escapes of single letters undone
+_HEX = "[0-9A-Fa-f]"
+_ESCAPE = (
+    rf"\\{{1,8}}u(?:\{{0{{0,6}})?({_HEX}{{2,4}})\}}?|\\{{1,8}}x({_HEX}{{2}})|%(?:25)*({_HEX}{{2}})|=({_HEX}{{2}})"
+    rf"|&(?:amp;)*#0{{0,20}}(\d{{1,7}});?|&(?:amp;)*#[xX]0{{0,20}}({_HEX}{{1,6}});?|\\{{1,8}}([0-3][0-7]{{2}})"
+)
+_ESCAPED = re.compile(_ESCAPE)
+# One letter, however it is written; or a break, or an entity by name, which stand for none.
+_LETTER = re.compile(rf"{_ESCAPE}|\\[nrtbf]|&[A-Za-z]{{2,8}};|([A-Za-z0-9])")
+_NAMED = re.compile("&[A-Za-z]{2,8};")
+_GAP = r'(?:\\[nrt]|\\(?![nrt])|[^A-Za-z0-9"\\]++)*+'
 
 
 def redact(text: str, values: Iterable[str]) -> str:
-    """Looking for each writing is fast; only those that are there are replaced, the longest first, in one pass."""
-    found = [form for form in written(tuple(values)) if form in text]
+    """Looking costs the same whatever is in the text; what is found is replaced, the longest writing first."""
+    known = writings_of(tuple(values))
+    if known.bare and found_in(text, known):
+        text = replace_exact(text, known.exact)
+        text = replace_spaced(text, found_in(text, known))
+    else:
+        text = replace_exact(text, known.short)
+    return replace_escaped(text, known) if len(text) <= UNESCAPED and _ESCAPED.search(text) else text
+
+
+def found_in(text: str, known: Writings) -> list[bytes]:
+    plain = bare(text)
+    return [needle for needle in known.bare if needle in plain]
+
+
+def replace_exact(text: str, forms: Iterable[str]) -> str:
+    found = [form for form in forms if form in text]
     return re.sub("|".join(map(re.escape, found)), MARK, text) if found else text
+
+
+def replace_spaced(text: str, needles: Iterable[bytes]) -> str:
+    """In other letters or with something between them, but within one string of JSON."""
+    for needle in needles:
+        text = spaced(needle).sub(MARK, text)
+    return text
+
+
+@lru_cache(maxsize=512)
+def spaced(needle: bytes) -> re.Pattern[str]:
+    return re.compile(_GAP.join(needle.decode()), re.IGNORECASE | re.ASCII)
+
+
+def replace_escaped(text: str, known: Writings) -> str:
+    """Some letters may be escaped and others not, in one way or several."""
+    plain = bare(unescaped(text))
+    found = [needle for needle in known.bare if needle in plain]
+    return cover(text, found) if found else text
+
+
+def unescaped(text: str) -> str:
+    for _ in range(3):
+        before, text = text, _ESCAPED.sub(letter_of, text)
+        if text == before:
+            break
+    return _NAMED.sub("", text)
+
+
+def letter_of(match: re.Match[str]) -> str:
+    wide, hexed, percent, equals, decimal, entity, octal = match.groups()[:7]
+    if code := wide or hexed or percent or equals or entity:
+        return letter(int(code, 16))
+    return letter(int(decimal)) if decimal else letter(int(octal, 8)) if octal else ""
+
+
+def letter(code: int) -> str:
+    return chr(code) if code < 0x110000 else ""
+
+
+def cover(text: str, needles: Sequence[bytes]) -> str:
+    """By the letters and digits alone, with their escapes undone, and where each of them was."""
+    letters: list[str] = []
+    spans: list[tuple[int, int]] = []
+    for match in _LETTER.finditer(text):
+        one = match[8] or letter_of(match)
+        if one.isascii() and one.isalnum():
+            letters.append(one.lower())
+            spans.append(match.span())
+    plain, found = "".join(letters).encode(), []
+    for needle in needles:
+        at = plain.find(needle)
+        while at >= 0:
+            found.append((spans[at][0], spans[at + len(needle) - 1][1]))
+            at = plain.find(needle, at + len(needle))
+    pieces, done = [], 0
+    for start, end in sorted(found):
+        if start >= done:
+            pieces += [text[done:start], MARK]
+        done = max(done, end)
+    return "".join([*pieces, text[done:]])
 
 
 def redact_json(text: str, values: Iterable[str]) -> str:
     """JSON in, JSON out. Escapes that hide letters (`\\u0041`) are undone first."""
     values = tuple(values)
-    if not written(values):
+    if not writings_of(values).exact:
         return text
-    if "\\u" in text or "\\/" in text:
+    if "\\" in text and ("\\u" in text or "\\/" in text):
         text = orjson.dumps(orjson.loads(text)).decode()
     replaced = redact(text, values)
     if replaced == text:
@@ -58,44 +141,3 @@ def redact_value(value: Any, values: Iterable[str], depth: int = 0) -> Any:
     if isinstance(value, int | float) and not isinstance(value, bool) and redact(str(value), values) != str(value):
         return MARK
     return value
-
-
-@lru_cache(maxsize=256)
-def written(values: tuple[str, ...]) -> tuple[str, ...]:
-    """Every writing of every value, the longest first, so that none is cut by a shorter one inside it."""
-    found = {form for value in values if len(value) >= SHORTEST for form in forms(value)}
-    return tuple(sorted(found, key=lambda form: (-len(form), form)))
-
-
-def forms(value: str) -> set[str]:
-    plain = {value, value.strip()}
-    data = value.encode("utf-8", "surrogatepass")
-    escaped = {form for one in plain for form in json_forms(one)} | {html.escape(value)}
-    urls = {quote(data, safe=""), quote(data), quote_plus(data), "".join(f"%{byte:02X}" for byte in data)}
-    urls |= {percent_lowered(url) for url in urls}
-    encoded = base64_forms(data) | {data.hex(), data.hex().upper()}
-    slashed = {form.replace("/", "\\/") for form in (*plain, *escaped, *encoded) if "/" in form}
-    return {form for form in (*plain, *escaped, *urls, *encoded, *slashed) if len(form) >= SHORTEST}
-
-
-def json_forms(value: str) -> set[str]:
-    """As text inside JSON, and as that inside JSON once more."""
-    once = {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
-    return once | {json.dumps(one)[1:-1] for one in once}
-
-
-def percent_lowered(text: str) -> str:
-    return re.sub("%[0-9A-F]{2}", lambda match: match[0].lower(), text)
-
-
-def base64_forms(data: bytes) -> set[str]:
-    """What of the base64 of a longer text is fixed by `data` alone, wherever in it `data` begins."""
-    found: set[str] = set()
-    for shift in range(3):
-        encoded = base64.b64encode(b"\0" * shift + data).decode().rstrip("=")
-        start = -(-shift * 8 // 6)
-        end = (shift + len(data)) * 8 // 6
-        middle = encoded[start:end]
-        if len(middle) >= SHORTEST + 1:
-            found |= {middle, middle.replace("+", "-").replace("/", "_")}
-    return found

@@ -25,6 +25,7 @@ _insert = Prepared(sa.insert(events), columns=_COLUMNS)
 _e = events.c
 _all = stream_of(events, _e.id, _e.workspace_id)
 _of_type = stream_of(events, _e.id, _e.workspace_id, _e.type)
+_of_execution = stream_of(events, _e.id, _e.execution_id, Unindexed(_e.workspace_id))
 _next_type = Prepared(
     sa.select(sa.func.min(_e.type)).where(
         _e.workspace_id == sa.bindparam("w"), _e.type >= sa.bindparam("after"), _e.type < sa.bindparam("end")
@@ -148,9 +149,11 @@ def search(
     return Page([_event(row) for row in c.execute(whole)], found.next, partial=found.partial)
 
 
-def newest(c: Connection, workspace_id: str) -> int:
+def newest(c: Connection, workspace_id: str, *, execution_id: str | None = None) -> int:
     """The number of the last event, 0 if there is none."""
-    return next(iter(fetching(c, _all, 0, workspace_id)(LAST, 1)), 0)
+    if execution_id is None:
+        return next(iter(fetching(c, _all, 0, workspace_id)(LAST, 1)), 0)
+    return next(iter(fetching(c, _of_execution, 0, execution_id, workspace_id)(LAST, 1)), 0)
 
 
 def _streams(c: Connection, workspace_id: str, type: str, first: int) -> Iterator[Fetch[int]]:

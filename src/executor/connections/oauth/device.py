@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets as random
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -10,6 +11,7 @@ from sqlalchemy.engine import Connection as Database_
 
 from executor.connections.oauth import keeping, saving, tokens
 from executor.connections.oauth.clients import DEVICE_GRANT, Clients
+from executor.connections.oauth.endpoints import check_origins
 from executor.connections.oauth.flow import note_failure
 from executor.connections.oauth.metadata import address
 from executor.connections.oauth.saving import Connected, Terms
@@ -68,15 +70,16 @@ class DeviceFlow:
         status, answer = await self._wire.post_form(endpoint, filled, headers, terms.allowed)
         if status != 200 or "error" in answer or not isinstance(answer.get("device_code"), str):
             raise tokens.failure(endpoint, status, answer, (client.secret,))
+        url, whole = pages_of(answer)
+        for page in filter(None, (url, whole)):
+            check_origins({"device": endpoint, "verification": page}, terms.confirmed)
         handle, at = random.token_urlsafe(32), now_ms()
         seconds = tokens.lifetime(answer.get("expires_in")) or 600
         until = at + min(seconds * 1000, LONGEST_MS)
         interval = min(max(tokens.lifetime(answer.get("interval")) or INTERVAL, 1), 60)
         kept = {"terms": terms.packed(), "code": answer["device_code"], "interval": interval, "next": at}
         await self._insert(actor, digest_text(handle), kept, at, until, interaction_id)
-        url = address(answer, "verification_uri") or address(answer, "verification_url")
-        return Shown(handle, printable(answer.get("user_code")), url, address(answer, "verification_uri_complete"),
-                     until, interval)  # fmt: skip
+        return Shown(handle, printable(answer.get("user_code")), url, whole, until, interval)
 
     async def ask(self, actor: Actor, handle: str) -> Standing:
         """Asks the server once, and never sooner than it wants: who asks here too often is only told to wait."""
@@ -145,6 +148,12 @@ class DeviceFlow:
         context = keeping.flow_context(flow.workspace_id, flow.state_digest)
         sealed = keeping.seal(c, self._sealing, kept, context)
         oauth.replace_flow(c, flow.state_digest, sealed.key_id, sealed.data)
+
+
+def pages_of(answer: Mapping[str, Any]) -> tuple[str, str]:
+    """Where a person types the code in, and the same with the code in it."""
+    url = address(answer, "verification_uri") or address(answer, "verification_url")
+    return url, address(answer, "verification_uri_complete")
 
 
 def printable(value: Any) -> str:

@@ -15,15 +15,15 @@ from sqlalchemy.engine import Connection as Database_
 
 from executor.connections.oauth import keeping, saving, tokens
 from executor.connections.oauth.clients import Clients
-from executor.connections.oauth.metadata import same_issuer
+from executor.connections.oauth.metadata import Server, same_issuer
 from executor.connections.oauth.saving import Connected, Terms
 from executor.connections.oauth.wire import Wire
-from executor.errors import OAuthFailed
+from executor.errors import EgressRefused, OAuthFailed
 from executor.model.digest import digest_text
 from executor.model.ids import now_ms
 from executor.model.tenancy import Actor
 from executor.secrets.secrets import Secrets
-from executor.sources.addresses import shown
+from executor.sources.addresses import parse, shown
 from executor.storage import events, oauth
 from executor.storage.database import Database
 from executor.storage.oauth import FlowRow
@@ -162,10 +162,11 @@ class CodeFlow:
     def _code(self, terms: Terms, query: Mapping[str, str]) -> str:
         """The code, from the server that was asked and no other (RFC 9207); or the server's own error."""
         issuer, server = query.get("iss"), terms.server
-        expected = not server.is_declared and (issuer is not None or server.states_issuer)
-        if expected and (issuer is None or not same_issuer(issuer, server.issuer)):
+        expected = issuer is not None or server.states_issuer
+        if expected and (issuer is None or not is_from(server, issuer)):
+            asked = server.authorization_endpoint if server.is_declared else server.issuer
             raise OAuthFailed(
-                f"the answer is from {shown(issuer) if issuer else 'nobody'}, not from {shown(server.issuer)}",
+                f"the answer is from {shown(issuer) if issuer else 'nobody'}, not from {shown(asked)}",
                 hint="nothing was sent; start the login again, and if it happens again, do not trust this source",
             )
         if "error" in query:
@@ -209,6 +210,16 @@ class CodeFlow:
         return dict(
             await self._database.read(lambda c: keeping.unseal(c, self._sealing, flow.key_id, flow.sealed, context))
         )
+
+
+def is_from(server: Server, issuer: str) -> bool:
+    """Of a server that only a document speaks of no issuer is known: then it is the one that has the login page."""
+    if not server.is_declared:
+        return same_issuer(issuer, server.issuer)
+    try:
+        return parse(issuer).origin == parse(server.authorization_endpoint).origin
+    except EgressRefused:
+        return False
 
 
 def note_failure(c: Database_, state_digest: str, told: dict[str, str]) -> None:

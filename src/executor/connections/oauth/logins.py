@@ -12,12 +12,14 @@ from executor.connections.connections import check_scope
 from executor.connections.oauth import discovery, saving
 from executor.connections.oauth.clients import Clients
 from executor.connections.oauth.device import DeviceFlow, Shown, Standing
+from executor.connections.oauth.endpoints import GrantType, check_origins, confirmed_origins, endpoints_of, host_of
 from executor.connections.oauth.flow import Begun, Callback, CodeFlow
 from executor.connections.oauth.grants import Grants, minted
 from executor.connections.oauth.saving import OAUTH, Connected, Terms
 from executor.connections.oauth.wire import Wire
 from executor.connections.offers import NAME, check_owner
 from executor.errors import Forbidden, InvalidRequest, NotFound, OAuthFailed
+from executor.model.authority import require
 from executor.model.connection import DEFAULT_NAME
 from executor.model.interaction import Interaction
 from executor.model.source import Source
@@ -29,13 +31,13 @@ from executor.sources.grants import grant_of
 from executor.storage import connections, events, interactions, sources
 from executor.storage.database import Database
 
-GrantType = Literal["authorization_code", "device_code", "client_credentials"]
 OnConnected = Callable[[Connected], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """`client_id` and `client_secret` are an operator's own registration; `allow` is the origin of a private server.
+    """`client_id` and `client_secret` are an operator's own registration; `allow` is the origin of a private server,
+    `confirm` are those of a login that is spread over several.
 
     With an `interaction_id` the connection becomes that of whoever's call waits, with the scopes that the call needs.
     """
@@ -49,15 +51,17 @@ class Wish:
     client_secret: str = field(default="", repr=False)
     client_method: str = ""
     allow: str = ""
+    confirm: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a person is shown before a browser is sent anywhere."""
+    """What a person is shown before a browser is sent to `page`; the code it brings back goes to `token`."""
 
     by: str
     source: str
-    issuer: str
+    page: str
+    token: str
 
 
 class Logins:
@@ -95,7 +99,8 @@ class Logins:
         return standing
 
     async def by_credentials(self, actor: Actor, wish: Wish) -> Connected:
-        """Without a person: the client speaks for itself, so it must have a secret."""
+        """Without a person: the client speaks for itself, so it must have a secret, which is not a member's."""
+        require(actor, "using a stored secret")
         terms = await self._terms(actor, wish, "client_credentials")
         client = await self.clients.by_id(actor.workspace_id, terms.client_row)
         if client is None or not client.secret:
@@ -112,7 +117,8 @@ class Logins:
         """What a link is for; nothing is spent."""
         workspace_id, terms, who = await self.code.look(ticket)
         source = await self._database.read(lambda c: sources.get(c, workspace_id, terms.source_id))
-        return Asked(who, source.namespace if source is not None else "", terms.server.issuer)
+        name, server = source.namespace if source is not None else "", terms.server
+        return Asked(who, name, host_of(server.authorization_endpoint), host_of(server.token_endpoint))
 
     async def _tell(self, connected: Connected) -> Connected:
         for hook in self.on_connected:
@@ -132,6 +138,11 @@ class Logins:
         found = await discovery.discover(self._wire, source, way, frozenset(origins))
         if not found.server.token_endpoint:
             raise OAuthFailed(f"{found.server.issuer} names no token endpoint", hint="it can't be logged in to")
+        endpoints = endpoints_of(found.server, grant_type, registers=not wish.client_id)
+        for url in endpoints.values():
+            self._wire.check(url, frozenset(origins))
+        confirmed = await self._confirmed(source, wish)
+        check_origins(endpoints, confirmed)
         if wish.client_id:
             given = (wish.client_id, wish.client_secret, wish.client_method)
             client = await self.clients.give(actor, found.server, *given)
@@ -141,7 +152,12 @@ class Logins:
         needed = await self._needed(source, owner, name, wish, asked)
         scopes = discovery.wanted(found, needed, offline=grant_type != "client_credentials")
         parts = (found.server, client.row_id, scopes, found.resource, origins, grant_type)
-        return Terms(source.id, name, owner, *parts, way=way)
+        return Terms(source.id, name, owner, *parts, way=way, confirmed=tuple(sorted(confirmed)))
+
+    async def _confirmed(self, source: Source, wish: Wish) -> frozenset[str]:
+        """Servers that a person names, or has logged in at before."""
+        before = await self._database.read(lambda c: connections.of_source(c, source.id))
+        return confirmed_origins(wish.confirm, [one.options[OAUTH]["server"] for one in before if OAUTH in one.options])
 
     async def _source(self, actor: Actor, name: str) -> Source:
         source = await self._database.read(lambda c: sources.get(c, actor.workspace_id, name))

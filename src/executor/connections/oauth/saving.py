@@ -41,6 +41,7 @@ class Terms:
     origins: tuple[str, ...] = ()
     grant_type: str = "authorization_code"
     way: str = ""  # the scheme of the source's document that it satisfies
+    confirmed: tuple[str, ...] = ()  # origins of servers that a person has named
 
     def packed(self) -> dict[str, Any]:
         return {
@@ -53,6 +54,7 @@ class Terms:
             "origins": list(self.origins),
             "grantType": self.grant_type,
             "way": self.way,
+            "confirmed": list(self.confirmed),
             "server": self.server.packed(),
         }
 
@@ -77,6 +79,7 @@ def unpacked(data: Mapping[str, Any]) -> Terms:
         tuple(data["origins"]),
         data["grantType"],
         data["way"],
+        tuple(data.get("confirmed", ())),
     )
 
 

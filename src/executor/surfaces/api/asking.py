@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy.engine import Connection
 
-from executor.execution.authority import Verdict, judge, waits_for
+from executor.execution.authority import Authority, Verdict, waits_for
 from executor.model.interaction import Interaction
 from executor.storage import connections, executions, reach
 from executor.surfaces import views
@@ -28,11 +28,12 @@ async def told(here: Context, asked: Sequence[Interaction], *, whole: bool = Fal
     """Names are looked up as they are now; the ids that the decision is bound to stay beside them."""
 
     def look(c: Connection) -> Known:
+        authority = Authority(c, here.actor)
         return Known(
             reach.actor_names(c, here.workspace_id, _actors(asked)),
             {one.id: one.name for one in connections.listing(c, here.workspace_id)},
             executions.origins(c, here.workspace_id, {one.execution_id for one in asked}),
-            {one.id: judge(c, here.actor, one) for one in asked if one.status == "pending"},
+            {one.id: authority.judge(one) for one in asked if one.status == "pending"},
         )
 
     known = await here.executor.database.read(look) if asked else Known()

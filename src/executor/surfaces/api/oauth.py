@@ -37,6 +37,7 @@ class Login(Body):
     client_secret: SecretStr = SecretStr("")
     client_method: Literal["", "none", "client_secret_basic", "client_secret_post"] = ""
     allow_server: Annotated[str, Field(max_length=2000)] = ""
+    confirm_servers: Annotated[list[Annotated[str, Field(max_length=2000)]], Field(max_length=10, default_factory=list)]
 
 
 class AskDevice(Body):
@@ -129,6 +130,7 @@ def wish(body: Login) -> Wish:
         client_secret=body.client_secret.get_secret_value(),
         client_method=body.client_method,
         allow=body.allow_server,
+        confirm=tuple(body.confirm_servers),
     )
 
 

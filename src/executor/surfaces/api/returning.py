@@ -62,8 +62,9 @@ async def begin(request: Request, ticket: str) -> Response:
         return failed(error)
     content = (
         f"<p>{escape(asked.by)} wants to connect <b>{escape(asked.source)}</b> to Executor, and sends you to "
-        f"<b>{escape(host(asked.issuer))}</b> to consent. "
-        "Calls are then made in the name of the account you sign in with there.</p>"
+        f"<b>{escape(asked.page)}</b> to consent. The permission you give there is handed to "
+        f"<b>{escape(asked.token)}</b>. "
+        "Calls are then made in the name of the account you sign in with.</p>"
         "<p>Go on only if you have started this yourself.</p>"
         f'<p><a href="/oauth/begin/{ticket}/go">Go on</a></p>'
     )
@@ -122,10 +123,6 @@ def back(done: Connected) -> str:
 def check_ticket(ticket: str) -> None:
     if not _TICKET.match(ticket):
         raise OAuthFailed("this is not the address of a login", hint="copy the whole link")
-
-
-def host(issuer: str) -> str:
-    return issuer.partition("://")[2].partition("/")[0]
 
 
 def failed(error: ExecutorError) -> Response:

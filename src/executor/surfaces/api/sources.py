@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from executor.catalog.previewing import Preview
+from executor.connections.placing import is_protocol_header
 from executor.errors import InvalidRequest, NotFound
 from executor.execution.orphans import deny_orphans
 from executor.model.authority import refused
@@ -144,6 +145,8 @@ def preview_view(preview: Preview) -> views.View:
 
 def wish(body: NewSource, by: Actor) -> SourceRequest:
     check_headers(body.headers)
+    if own := next((name for name in body.headers if is_protocol_header(name)), None):
+        raise InvalidRequest(f"the header {own} is the protocol's own", hint="leave it out: it is set by itself")
     if HOSTED in body.options:
         raise InvalidRequest(f"the option `{HOSTED}` is the daemon's own", hint="leave it out")
     if body.command and (body.location or body.document is not None):

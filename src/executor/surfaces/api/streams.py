@@ -1,13 +1,14 @@
 """Events as a page or as a live stream (server-sent events).
 
-A stream reads pages from the database at the reader's own pace, so a slow reader costs no memory; one that stops
-reading altogether is let go.
+New events are read and written out once for everybody who listens; who is behind reads pages of the database at their
+own pace, so a slow reader costs no memory. One that stops reading altogether is let go.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing, contextmanager
 from typing import Annotated, Any, Final
 
 import orjson
@@ -19,6 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from executor.model.event import Event
 from executor.storage import events, executions
+from executor.storage.notify import Batch
 from executor.surfaces import views
 from executor.surfaces.api.answers import answer
 from executor.surfaces.api.context import Context, context
@@ -58,55 +60,49 @@ class EventStream(Response):
         self._after = after
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        held, request = self._here.held, current()
+        held, request, waker = self._here.held, current(), asyncio.Event()
         with held.stream(request):
             ends: list[asyncio.Future[Any]] = [
                 asyncio.ensure_future(held.closed.wait()),
                 asyncio.ensure_future(request.ended.wait()),
                 asyncio.ensure_future(_disconnected(receive)),
             ]
+            for end in ends:
+                end.add_done_callback(lambda _: waker.set())
             try:
-                await self._send(send, ends)
+                await self._send(send, ends, waker)
             except TimeoutError:
                 await abort(scope)  # nobody reads
             finally:
                 for end in ends:
                     end.cancel()
 
-    async def _send(self, send: Send, ends: list[asyncio.Future[Any]]) -> None:
+    async def _send(self, send: Send, ends: list[asyncio.Future[Any]], waker: asyncio.Event) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        async for chunk in self._chunks(ends):
-            async with asyncio.timeout(STALLED_SECONDS):
-                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        async with aclosing(self._chunks(ends, waker)) as chunks:
+            async for chunk in chunks:
+                async with asyncio.timeout(STALLED_SECONDS):
+                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _chunks(self, ends: list[asyncio.Future[Any]]) -> AsyncIterator[bytes]:
+    async def _chunks(self, ends: list[asyncio.Future[Any]], waker: asyncio.Event) -> AsyncGenerator[bytes, None]:
         yield b": connected\n\n"
         follower = self._here.executor.feed.follow(
-            self._here.workspace_id, execution_id=self._execution_id, after=self._after
+            self._here.workspace_id, execution_id=self._execution_id, after=self._after, waker=waker
         )
-        upcoming = asyncio.ensure_future(_next(follower))
-        try:
-            while True:
-                first: set[asyncio.Future[Any]] = {upcoming, *ends}
-                await asyncio.wait(first, timeout=HEARTBEAT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-                if any(end.done() for end in ends):
-                    return
-                if not upcoming.done():
-                    if await self._has_ended():
+        with beating(waker):
+            async with aclosing(follower) as batches:
+                async for batch in batches:
+                    if any(end.done() for end in ends) or await current().has_ended():
                         return
-                    yield b": heartbeat\n\n"
-                    continue
-                event = upcoming.result()
-                if event is None or await current().has_ended():
-                    return
-                yield _frame(event)
-                if self._execution_id and event.type in ENDINGS:
-                    return
-                upcoming = asyncio.ensure_future(_next(follower))
-        finally:
-            upcoming.cancel()
-            await asyncio.gather(upcoming, return_exceptions=True)
+                    if batch.events:
+                        yield rendered(batch)
+                        if self._execution_id and any(event.type in ENDINGS for event in batch.events):
+                            return
+                    elif await self._has_ended():
+                        return
+                    else:
+                        yield b": heartbeat\n\n"
 
     async def _has_ended(self) -> bool:
         """A reader that is already past the last event of a finished execution has nothing to wait for."""
@@ -122,8 +118,27 @@ def _frame(event: Event) -> bytes:
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.id, event.type.encode(), data)
 
 
-async def _next(follower: AsyncIterator[Event]) -> Event | None:
-    return await anext(follower, None)
+def rendered(batch: Batch) -> bytes:
+    """Made once, however many read it."""
+    if batch.rendered is None:
+        batch.rendered = b"".join(map(_frame, batch.events))
+    return batch.rendered
+
+
+@contextmanager
+def beating(waker: asyncio.Event) -> Iterator[None]:
+    """Woken now and then, to show that the stream still lives."""
+
+    async def beat() -> None:
+        while True:
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+            waker.set()
+
+    task = asyncio.create_task(beat())
+    try:
+        yield
+    finally:
+        task.cancel()
 
 
 async def _disconnected(receive: Receive) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from executor.errors import InvalidRequest, OAuthFailed
+from executor.errors import ExecutorError, InvalidRequest, OAuthFailed
 from executor.settings import Settings
 from executor.surfaces.cli import entering, exits
 from executor.surfaces.cli.client import Client, connect
@@ -31,6 +31,9 @@ _PAGE = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content
 @click.option("--client-id", metavar="ID", default="", help="An app that you have registered at the server.")
 @click.option("--with-secret", is_flag=True, help="That app has a secret: it is asked for, or read as a line of input.")
 @click.option("--allow-server", metavar="URL", default="", help="The login server may be on this private address.")
+@click.option(
+    "--confirm-server", "confirmed", multiple=True, metavar="URL", help="One of several servers of a login; repeatable."
+)
 @click.option("--no-open", is_flag=True, help="Only print the link.")
 @click.option("--no-wait", is_flag=True, help="Do not wait until the login has come to its end.")
 @json_option
@@ -41,11 +44,11 @@ def login(source: str, as_json: bool, **given: Any) -> int:
     settings = Settings.load()
     client, body = connect(settings), wish(source, given)
     if given["client_credentials"]:
-        return told(client.post("/v1/connections/oauth/credentials", body), as_json)
+        return told(begin(client, "credentials", body, as_json), as_json)
     if given["device"]:
         return by_device(client, body, as_json, wait=not given["no_wait"])
     before = {one["id"]: one["revision"] for one in client.get("/v1/connections")["items"]}
-    started = client.post("/v1/connections/oauth/start", body)
+    started = begin(client, "start", body, as_json)
     if as_json and given["no_wait"]:
         emit_json(started)
         return exits.PAUSED
@@ -65,6 +68,7 @@ def wish(source: str, given: dict[str, Any]) -> dict[str, Any]:
         "interactionId": given["interaction"],
         "clientId": given["client_id"],
         "allowServer": given["allow_server"],
+        "confirmServers": list(given["confirmed"]),
     }
     if given["with_secret"]:
         if not given["client_id"]:
@@ -73,8 +77,30 @@ def wish(source: str, given: dict[str, Any]) -> dict[str, Any]:
     return body
 
 
+def begin(client: Client, how: str, body: dict[str, Any], as_json: bool) -> dict[str, Any]:
+    """A login that is spread over several servers is begun once a person has seen all their names."""
+    for _ in range(2):
+        try:
+            return dict(client.post(f"/v1/connections/oauth/{how}", body))
+        except ExecutorError as error:
+            servers = error.details.get("servers")
+            if not servers or as_json or not interactive():
+                raise
+            body["confirmServers"] = confirmed(servers, error)
+    return dict(client.post(f"/v1/connections/oauth/{how}", body))
+
+
+def confirmed(servers: list[dict[str, str]], error: ExecutorError) -> list[str]:
+    say("this login is spread over several servers:")
+    for one in servers:
+        say(f"  {clean(one['says'])}: {clean(one['origin'])}")
+    if not click.confirm("are all of them the service's own?", err=True):
+        raise error
+    return [one["origin"] for one in servers]
+
+
 def by_device(client: Client, body: dict[str, Any], as_json: bool, *, wait: bool) -> int:
-    shown = client.post("/v1/connections/oauth/device", body)
+    shown = begin(client, "device", body, as_json)
     say(f"open {clean(shown['verificationUrl'])} on any device, and enter the code")
     (say if as_json else emit)(clean(shown["userCode"]))
     if not wait:

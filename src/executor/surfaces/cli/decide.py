@@ -16,6 +16,9 @@ ANSWERS: dict[str, Answer] = {"a": "approve", "approve": "approve", "d": "deny",
 # Somebody else decided, or time ran out, while the question stood here: the execution goes on by that.
 OVERTAKEN = ("already_settled", "interaction_expired")
 
+# Somebody else has to decide: the execution waits for them.
+ELSEWHERE = ("forbidden", "separation_of_duties")
+
 
 def ask(interaction: dict[str, Any]) -> Answer:
     say()
@@ -78,9 +81,13 @@ def decide_all(client: Client, interactions: list[dict[str, Any]]) -> bool:
             else:
                 settle(client, interaction["id"], answer)
         except Refused as error:
-            if error.reported not in OVERTAKEN:
+            if error.reported in ELSEWHERE:
+                decided = False
+                say(f"{clean(error.message)}\nhint: {clean(error.hint)}")
+            elif error.reported in OVERTAKEN:
+                say(clean(error.message))
+            else:
                 raise
-            say(clean(error.message))
     return decided
 
 

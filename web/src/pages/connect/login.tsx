@@ -27,12 +27,14 @@ export function Login({ asked, needs, way }: Props) {
   });
   const server = privateServer(begin.error);
   const [allowed, setAllowed] = useState("");
+  const servers = severalServers(begin.error);
+  const [confirmed, setConfirmed] = useState<string[]>([]);
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const entered = new FormData(event.currentTarget);
     const given = (name: string) => String(entered.get(name) ?? "");
     const client = own ? { clientId: given("clientId"), clientSecret: given("clientSecret") } : {};
-    begin.mutate({ ...client, ...(allowed ? { allowServer: allowed } : {}) });
+    begin.mutate({ ...client, ...(allowed ? { allowServer: allowed } : {}), confirmServers: confirmed });
   };
   return (
     <form onSubmit={submit} autoComplete="off" className="space-y-4">
@@ -44,6 +46,19 @@ export function Login({ asked, needs, way }: Props) {
           label={`I know ${visible(server)}: it is the right server, on our own network`}
         />
       )}
+      {servers.map(({ origin, says }) => (
+        <Tick
+          key={says}
+          checked={confirmed.includes(origin)}
+          onChange={(event) =>
+            setConfirmed((before) => [
+              ...before.filter((one) => one !== origin),
+              ...(event.target.checked ? [origin] : []),
+            ])
+          }
+          label={`${visible(says)}: ${visible(origin)}. I know this server: it is the service's own`}
+        />
+      ))}
       {way.scopes.length > 0 && (
         <p className="text-sm">
           It asks for: <code className="font-mono text-xs">{way.scopes.map((one) => visible(one)).join(", ")}</code>
@@ -70,7 +85,7 @@ export function Login({ asked, needs, way }: Props) {
   );
 }
 
-type Extra = { clientId?: string; clientSecret?: string; allowServer?: string };
+type Extra = { clientId?: string; clientSecret?: string; allowServer?: string; confirmServers?: string[] };
 
 function useBeginning(wish: object) {
   return useMutation({
@@ -84,6 +99,14 @@ function useBeginning(wish: object) {
 function privateServer(error: unknown): string {
   const named = error instanceof Problem ? error.details.server : undefined;
   return typeof named === "string" ? named : "";
+}
+
+type Named = { origin: string; says: string };
+
+/** The servers of a login that is spread over several: a person confirms each of them by name. */
+function severalServers(error: unknown): Named[] {
+  const named = error instanceof Problem ? error.details.servers : undefined;
+  return Array.isArray(named) ? (named as Named[]) : [];
 }
 
 /** Only ever to a web page: an address of another scheme would run here. */
