@@ -102,8 +102,8 @@ def _raise_file_limit() -> None:
 
 
 def _give_memory_back() -> None:
-    """Large blocks go back to the system when they are freed. Left alone, glibc keeps all that are as large as any block
-    that was ever freed, and a burst of large answers is never forgotten."""
+    """Large blocks go back to the system when they are freed. Left alone, glibc keeps all that are as large as any that
+    was ever freed, and a burst of large answers is never forgotten."""
     import ctypes
 
     with suppress(OSError, AttributeError):
