@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Activity } from "lucide-react";
 import { useRef, useState } from "react";
+import { write } from "@/api/json";
 import type { ExecutionSummary } from "@/api/types";
 import { useHotkeys } from "@/shell/hotkeys";
 import { looks } from "@/ui/button";
@@ -33,7 +34,7 @@ export function ExecutionsPage() {
     >
       <Toolbar filters={filters} onChange={change} seen={asked.data?.items ?? []} />
       <Loaded asked={asked} rows={8}>
-        {({ items }) => <Listed key={JSON.stringify(filters)} items={items} filters={filters} />}
+        {({ items }) => <Listed key={write(filters)} items={items} filters={filters} />}
       </Loaded>
     </Page>
   );
