@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,13 +17,13 @@ from executor.execution import failures
 from executor.execution.checks import Ruling
 from executor.execution.door import Admission, Door
 from executor.execution.errand import CredentialMissing
-from executor.execution.failures import Diverged
+from executor.execution.failures import AnswerLost, Diverged
 from executor.execution.journal import Journal, Recorded
 from executor.execution.outcome import LogLine, Outcome
 from executor.execution.position import Position
 from executor.execution.questions import NEEDS, Questions
 from executor.execution.records import Answers, answer_of, proposed_call
-from executor.execution.sends import Sends, sleep_until
+from executor.execution.sends import Sends, sleep
 from executor.model.execution import Call, Execution, Failure, Status
 from executor.model.ids import now_ms
 from executor.model.interaction import Binding, Interaction
@@ -64,6 +64,8 @@ class Run:
         self.done = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
         self.idle_since: float | None = None
+        self.idle_runs: OrderedDict[Run, None] = OrderedDict()  # of the same runtime, this one among them when idle
+        self._placeless = False  # without a sandbox, until there is news or a place
         self._fresh = fresh
         self.journal = journal
         self._door = door
@@ -74,7 +76,7 @@ class Run:
         self._questions = Questions(execution, door, ttl_ms)
         self._sends = Sends()
         self._deliveries: deque[Answer] = deque()
-        self._lacking: list[tuple[Call, CredentialMissing]] = []
+        self._unsettled: list[tuple[Call, CredentialMissing | AnswerLost]] = []
         self._decided = False
         self._stopping = False
         self._yielding = False
@@ -92,6 +94,13 @@ class Run:
         """The daemon is going down: leave the work to its next start, as soon as what was sent is answered."""
         self._stopping = True
         self._sends.news.set()
+        if self._placeless and self.task is not None:
+            self.task.cancel()
+
+    @property
+    def is_still(self) -> bool:
+        """Without a sandbox, and with nothing under way that could be lost."""
+        return self._placeless and not self._sends.has_calls and self._check is None
 
     def rest(self) -> None:
         """Another run needs the sandbox, and this one only waits."""
@@ -131,7 +140,10 @@ class Run:
         await self._finish("failed", failure=failures.sandbox_lost(losses + spared))
 
     async def _attempt(self) -> None:
-        sandbox = await self._opener()
+        sandbox = await self._place()
+        if sandbox is None:
+            await self._leave()
+            return
         self._began = self._began or time.monotonic()
         try:
             async with asyncio.timeout(max(0.0, self._remaining_ms() / 1000)):
@@ -142,6 +154,18 @@ class Run:
             await self._finish("failed", failure=failures.nondeterminism(error.message))
         finally:
             await sandbox.close()
+
+    async def _place(self) -> Sandbox | None:
+        """A sandbox, or None if the daemon stops before there is one."""
+        self._placeless = True
+        try:
+            return await self._opener()
+        except asyncio.CancelledError:
+            if not self._stopping or self.task is None or self.task.uncancel():
+                raise
+            return None
+        finally:
+            self._placeless = False
 
     async def _run(self, sandbox: Sandbox) -> None:
         execution = self.execution
@@ -179,8 +203,8 @@ class Run:
                 await self._admit()
             elif self._sends.arrived:
                 self._record()
-            elif self._lacking:
-                await self._ask_for_credentials()
+            elif self._unsettled:
+                await self._ask_about_unsettled()
             elif self._decided:
                 self._decided = False
                 await self._act_on(await self.journal.settled(list(self._questions.asked)))
@@ -195,10 +219,12 @@ class Run:
         self.journal.flush()
         self._sends.news.clear()
         self.idle_since = time.monotonic()
+        self.idle_runs[self] = None
         try:
             await self._sends.news.wait()
         finally:
             self.idle_since = None
+            del self.idle_runs[self]
         if self._yielding and not (self._sends.arrived or self._decided or self._stopping):
             raise Resting
         self._yielding = False
@@ -207,12 +233,18 @@ class Run:
         """Without a sandbox until there is news; true if the run is over with that."""
         self._yielding = False
         self._sends.news.clear()
+        self._placeless = True
         try:
             async with asyncio.timeout(max(0.0, self._remaining_ms() / 1000)):
                 await self._sends.news.wait()
         except TimeoutError:
             await self._finish("failed", failure=failures.wall_limit(self.execution.limits.wall_ms))
             return True
+        except asyncio.CancelledError:
+            if not self._stopping or self.task is None or self.task.uncancel():
+                raise
+        finally:
+            self._placeless = False
         if self._stopping:
             await self._leave()
         return self._stopping
@@ -221,8 +253,9 @@ class Run:
         """The sandbox is gone, the journal isn't, and what was sent is still under way: replay, then go on."""
         if self._sends.arrived:
             self._record()
-        await self._ask_for_credentials()
+        await self._ask_about_unsettled()
         await self.journal.durable()
+        self._sends.release_all()
         self._deliveries.clear()
         self._questions.asked.clear()
         self._answers = Answers(self.execution.clock_ms, self.execution.limits.result_bytes)
@@ -250,28 +283,21 @@ class Run:
             if call.kind == "timer":
                 self._start_timer(call)
             elif asked is None or asked.used:
-                await self._take_up_sent(call)
+                await self._take_up_sent(call, asked)
             else:
                 self._questions.asked[call.seq] = asked
                 if asked.status != "pending":
                     decided[call.seq] = asked
         await self._act_on(decided)
 
-    async def _take_up_sent(self, call: Call) -> None:
-        """Sent again only if that can't act twice and it still is the same tool; else a human says what happened."""
-        tool = await self._door.find(self.execution.workspace_id, call.path)
-        unchanged = tool is not None and tool.schema_digest == call.schema_digest and tool.effect == call.effect
-        if tool is not None and unchanged and (call.effect == "read" or tool.idempotent):
-            denied = await self._door.denial(self.execution, call, tool)
-            if denied is None:
-                self._send(call, tool)
-            else:
-                self._sends.arrive(call, denied)
-        elif call.effect == "read":
-            self._sends.arrive(call, failures.tool_changed(call.path))
+    async def _take_up_sent(self, call: Call, used: Interaction | None) -> None:
+        verdict = await self._questions.judge_sent(call, used)
+        if isinstance(verdict, ToolError):
+            self._sends.arrive(call, verdict)
+        elif isinstance(verdict, Interaction):
+            self.journal.ask(verdict)
         else:
-            reason = "it was sent and the answer was lost"
-            self.journal.ask(await self._questions.ask("unknown_outcome", call, tool, reason))
+            self._send(call, verdict, binding_of(used))
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
@@ -290,6 +316,7 @@ class Run:
         """One answer at a time, the sandbox drained in between; put on the wire together to save the waiting."""
         answers = [self._deliveries.popleft() for _ in range(len(self._deliveries))]
         steps = await asyncio.gather(*(sandbox.answer(answer) for answer in answers), return_exceptions=True)
+        self._sends.release(answer.seq for answer in answers)
         for step in steps:
             if self._end is not None:
                 return
@@ -336,13 +363,13 @@ class Run:
         self._sends.launch(call, self._door.send(self.execution, call, tool, binding))
 
     def _start_timer(self, call: Call) -> None:
-        self._sends.launch(call, sleep_until((call.started_at or 0) + float(orjson.loads(call.arguments))))
+        self._sends.launch(call, sleep(call.started_at or 0, float(orjson.loads(call.arguments))))
 
     def _record(self) -> None:
         """Give what has arrived its place in delivery order. Delivery goes on while the journal is being written."""
         arrived = self._sends.take_arrived()
-        self._lacking += [(call, lack) for call, lack in arrived if isinstance(lack, CredentialMissing)]
-        given = [(call, outcome) for call, outcome in arrived if not isinstance(outcome, CredentialMissing)]
+        self._unsettled += [(call, why) for call, why in arrived if isinstance(why, CredentialMissing | AnswerLost)]
+        given = [one for one in arrived if not isinstance(one[1], CredentialMissing | AnswerLost)]
         answered = [self._answers.give(call, outcome) for call, outcome in given]
         for call in answered:
             self._position.open.pop(call.seq, None)
@@ -350,15 +377,25 @@ class Run:
             self._deliveries.append(answer_of(call))
         self.journal.answer(answered)
 
-    async def _ask_for_credentials(self) -> None:
-        """Calls that could not be made for want of one: they are asked about like those that never left."""
-        lacking, self._lacking = self._lacking, []
-        for call, lack in lacking:
-            tool = await self._door.find(self.execution.workspace_id, call.path)
-            if tool is None:
-                self._sends.arrive(call, failures.tool_changed(call.path))
+    async def _ask_about_unsettled(self) -> None:
+        """Calls that never left for want of a credential, and writes that left and whose answer was lost."""
+        unsettled, self._unsettled = self._unsettled, []
+        for call, why in unsettled:
+            question = await self._question_about(call, why)
+            if isinstance(question, ToolError):
+                self._sends.arrive(call, question)
             else:
-                self.journal.ask(await self._questions.lack(call, tool, lack.missing))
+                self.journal.ask(question)
+        if any(isinstance(why, AnswerLost) for _, why in unsettled):
+            self._questions.written(self.journal.flush())
+
+    async def _question_about(self, call: Call, why: CredentialMissing | AnswerLost) -> Interaction | ToolError:
+        if isinstance(why, AnswerLost):
+            return await self._questions.lose(call, why)
+        tool = await self._door.find(self.execution.workspace_id, call.path)
+        if tool is None:
+            return failures.tool_changed(call.path)
+        return await self._questions.lack(call, tool, why.missing)
 
     async def _act_on(self, settled: dict[int, Interaction]) -> None:
         """Send what was approved exactly as it was shown; ask again where anything has changed."""
@@ -366,21 +403,21 @@ class Run:
         for seq, interaction in settled.items():
             call = self._position.open[seq]
             verdict = await self._questions.judge(call, interaction)
-            if isinstance(verdict, ToolError):
+            if isinstance(verdict, str | ToolError):
                 self._sends.arrive(call, verdict)
             elif isinstance(verdict, Interaction):
                 self.journal.ask(verdict, instead_of=interaction)
-            elif interaction.result is not None:
-                self._sends.arrive(call, interaction.result)
             else:
-                approved.append((replace(call, state="started", started_at=now_ms()), interaction, verdict))
+                route = await self._door.route(self.execution, verdict)
+                started = replace(call, state="started", started_at=now_ms(), route=route)
+                approved.append((started, interaction, verdict))
         if approved:
             self.journal.start([(call, interaction) for call, interaction, _ in approved])
             await self.journal.durable()
         for call, interaction, tool in approved:
             del self._questions.asked[call.seq]
             self._position.open[call.seq] = call
-            self._send(call, tool, None if interaction.kind in NEEDS else interaction.binding)
+            self._send(call, tool, binding_of(interaction))
 
     # -- parking and ending ------------------------------------------------------------------------------------------
 
@@ -390,7 +427,7 @@ class Run:
         if not asked:
             self._end = Step(failure=failures.stuck())
             return False
-        settled = await self.journal.park(list(asked), self._wall_ms())
+        settled = await self.journal.park(list(asked), self.wall_ms)
         if settled:
             await self._act_on(settled)
             return False
@@ -400,8 +437,8 @@ class Run:
     async def _leave(self) -> None:
         """Going down: record the answers that come soon, and leave the rest to the next start."""
         await self._outwait(STOP_GRACE)
-        await self._ask_for_credentials()
-        await self.journal.requeue(self._wall_ms())
+        await self._ask_about_unsettled()
+        await self.journal.requeue(self.wall_ms)
         self._tell("queued")
 
     async def _outwait(self, seconds: float) -> None:
@@ -428,23 +465,36 @@ class Run:
     async def _finish(self, status: Status, *, result: str | None = None, failure: Failure | None = None) -> None:
         if failure is not None:
             await self._outwait(STOP_GRACE)
-            failure = failures.with_unknown(failure, self._sends.unanswered_writes())
+            failure = failures.with_unknown(failure, self._unknown_writes())
         if self._position.open or self._questions.asked:
             self.journal.close_open_calls()
-        at = await self.journal.finish(status, result, failure, self._wall_ms())
+        at = await self.journal.finish(status, result, failure, self.wall_ms)
         kept = self.journal.artifact.id if self.journal.artifact else ""
         self.execution = replace(self.execution, result=result, failure=failure, finished_at=at, artifact_id=kept)
         self._questions.asked.clear()
         self._tell(status)
+
+    def _unknown_writes(self) -> list[dict[str, Any]]:
+        """Those under way, and those whose answer was lost and about which nobody has decided."""
+        lost = [(call.seq, call.path) for call, why in self._unsettled if isinstance(why, AnswerLost)]
+        asked = [one for one in self._questions.asked.values() if one.kind == "unknown_outcome"]
+        lost += [(one.call_seq, one.binding.path) for one in asked]
+        return [*self._sends.unanswered_writes(), *({"seq": seq, "path": path} for seq, path in lost)]
 
     def _tell(self, status: Status) -> None:
         self.execution = replace(self.execution, status=status, updated_at=now_ms())
         asked = tuple(self._questions.asked.values())
         self.outcome = Outcome(self.execution, asked, tuple(self._logs), self._diagnostics, self.journal.artifact)
 
-    def _wall_ms(self) -> int:
+    @property
+    def wall_ms(self) -> int:
         spent = (time.monotonic() - self._began) * 1000 if self._began else 0
         return self.execution.wall_ms + int(spent)
 
     def _remaining_ms(self) -> int:
-        return self.execution.limits.wall_ms - self._wall_ms()
+        return self.execution.limits.wall_ms - self.wall_ms
+
+
+def binding_of(decision: Interaction | None) -> Binding | None:
+    """What a human approved. A credential that was given approves nothing: the policies let the call go."""
+    return None if decision is None or decision.kind in NEEDS else decision.binding
