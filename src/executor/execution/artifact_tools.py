@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 import orjson
 from sqlalchemy.engine import Connection
 
-from executor.errors import ToolError
+from executor.errors import NotFound, ToolError
 from executor.execution.offering import own_tool, text
 from executor.execution.paging import at_pointer, occurrences, page_of
 from executor.model.artifact import Artifact
@@ -136,9 +136,12 @@ def _readable(c: Connection, execution: Execution, artifact_id: str) -> tuple[Ar
     if artifact is None or owner is None or owner.actor_id != execution.actor_id:
         hint = "tools.executor.artifacts.list tells those that are there"
         raise ToolError("not_found", f"there is no artifact {artifact_id[:100]!r}", hint=hint)
-    if artifact.deleted_at is not None:
-        raise ToolError("not_found", f"the artifact {artifact_id} was deleted", hint="run the code again")
-    return artifact, artifacts.content(c, artifact)
+    try:
+        if artifact.deleted_at is None:
+            return artifact, artifacts.content(c, artifact)
+    except NotFound:
+        pass
+    raise ToolError("not_found", f"the artifact {artifact_id} was deleted", hint="run the code again")
 
 
 def _read(artifact: Artifact, content: bytes, arguments: dict[str, Any]) -> str:

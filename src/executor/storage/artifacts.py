@@ -10,6 +10,7 @@ import orjson
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.errors import NotFound
 from executor.model.artifact import Artifact
 from executor.model.execution import Call, Execution
 from executor.model.ids import now_ms
@@ -77,7 +78,10 @@ def of_execution(c: Connection, workspace_id: str, execution_id: str) -> dict[st
 
 
 def content(c: Connection, artifact: Artifact, start: int = 0, end: int | None = None) -> bytes:
-    """The bytes from `start` up to `end`, which must be within it; only the pieces that have them are read."""
+    """The bytes from `start` up to `end`, which must be within it; only the pieces that have them are read.
+
+    Raises NotFound if they are gone: it may be deleted between the moment it was looked up and this one.
+    """
     end = artifact.size if end is None else end
     first, last = start // CHUNK, max(start, end - 1) // CHUNK
     query = (
@@ -91,7 +95,10 @@ def content(c: Connection, artifact: Artifact, start: int = 0, end: int | None =
         .order_by(chunks.c.seq)
     )
     data = b"".join(row.data for row in c.execute(query))
-    return data[start - first * CHUNK : end - first * CHUNK]
+    found = data[start - first * CHUNK : end - first * CHUNK]
+    if len(found) != end - start:
+        raise NotFound(f"the artifact {artifact.id} was deleted", hint="run the code again")
+    return found
 
 
 def json_text(c: Connection, workspace_id: str, artifact_id: str) -> str | None:
@@ -99,7 +106,10 @@ def json_text(c: Connection, workspace_id: str, artifact_id: str) -> str | None:
     artifact = get(c, workspace_id, artifact_id)
     if artifact is None or artifact.deleted_at is not None:
         return None
-    text = content(c, artifact).decode()
+    try:
+        text = content(c, artifact).decode()
+    except NotFound:
+        return None
     return orjson.dumps(text).decode() if artifact.form == "text" else text
 
 
