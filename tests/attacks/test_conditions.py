@@ -49,6 +49,15 @@ PATHS = {
     "/find": {"get": operation("find", query("id", {}), query("ids", {"type": "array", "items": TEXT}))},
     "/secret/{id}": {"get": operation("secret", {"in": "path", "name": "id", "required": True, "schema": TEXT})},
     "/wipe": {"get": operation("wipe"), "post": operation("wipeAll")},
+    "/tenant": {
+        "get": {**operation("tenant", query("opts", OPEN)), "servers": [{"url": "{base}?tenant={who}"}]},
+    },
+    "/rows": {
+        "get": {
+            **operation("rows", query("page", {"type": "integer"})),
+            "responses": {"200": {"content": {"application/json": {"schema": {"type": "array", "items": OPEN}}}}},
+        }
+    },
     "/go": {"get": operation("go", query("to")), "post": operation("goPost", query("to"))},
 }  # fmt: skip
 
@@ -62,7 +71,10 @@ def upstream() -> Iterator[Upstream]:
 
 @pytest.fixture(scope="module")
 def pay(daemon: Daemon, upstream: Upstream) -> Iterator[Upstream]:
-    document = {"openapi": "3.2.0", "info": {"title": "Cond", "version": "1"}, "paths": PATHS}
+    paths = json.loads(json.dumps(PATHS))
+    variables = {"base": {"default": upstream.url}, "who": {"default": "acme", "enum": ["acme", "other"]}}
+    paths["/tenant"]["get"]["servers"][0]["variables"] = variables
+    document = {"openapi": "3.2.0", "info": {"title": "Cond", "version": "1"}, "paths": paths}
     upstream.routes["/openapi.json"] = as_json({**document, "servers": [{"url": upstream.url}]})
     added = daemon.post("/v1/sources", {"location": f"{upstream.url}/openapi.json", "namespace": "cond"})
     assert added.status == 201, added.body
@@ -152,6 +164,8 @@ def test_87_forms_cookies_and_deep_objects_bring_names_along(daemon: Daemon, pay
         ("cond.use.listed", {"opts": {"action": "delete"}}),
         ("cond.use.listed", {"opts": {"Action": "delete"}}),
         ("cond.use.listed", {"opts": {"action[]": "delete"}}),
+        ("cond.use.tenant", {"opts": {"tenant": "other"}}),
+        ("cond.use.tenant", {"opts": {"Tenant[]": "other"}}),
         ("cond.use.jar", {"owner": "ok", "all": {"owner": "evil"}}),
         ("cond.use.jar", {"owner": "ok", "all": {"OWNER": "evil"}}),
         ("cond.use.form", {"owner": "ok", "meta": {"owner": "evil"}}),
@@ -170,10 +184,12 @@ def test_87_forms_cookies_and_deep_objects_bring_names_along(daemon: Daemon, pay
         ("cond.use.chosen", {"action": "other"}),
         ("cond.use.form", {"owner": "ok", "meta": {"color": "red"}, "size": 1}),
         ("cond.use.parts", {"owner": "ok", "size": "1"}),
+        ("cond.use.tenant", {"opts": {"id": "1"}}),
         ("cond.use.free", {"q": "a;owner=evil"}),
     ]
     assert attempts(daemon, *fine) == ["sent"] * len(fine)
     assert [got.target.partition("?")[2] for got in pay.requests[1:3]] == ["action=list&id=7", "action=other"]
+    assert pay.requests[-2].target == "/tenant?tenant=acme&id=1"
     assert ";" not in pay.requests[-1].target
 
 
@@ -361,3 +377,20 @@ def test_90_a_redirect_takes_a_write_to_another_path(daemon: Daemon, pay: Upstre
     calls = [("cond.use.goPost", {"to": f"{status} {place}"}) for place in places]
     assert attempts(daemon, *calls) == ["egress_refused"] * len(calls)
     assert {got.target.partition("?")[0] for got in pay.requests} == {"/go"}
+
+
+def test_90_the_next_page_is_what_is_denied(daemon: Daemon, pay: Upstream, rule: Any) -> None:
+    """Defence: `Sending.follow`: an address that a page names is judged like a redirect."""
+    rule("cond.use.secret", "deny")
+    pages = {"/secret/7": "egress_refused", "/SECRET/7?page=2": "egress_refused", "/rows?page=2": "sent"}
+    for place, expected in pages.items():
+        pay.requests.clear()
+
+        def listing(got: Got, handler: Handler, place: str = place) -> Reply:
+            is_last = "page=2" in got.target
+            more = {} if is_last else {"Link": f'<{place}>; rel="next"'}
+            return Reply(200, b"[]" if is_last else b'[{"id": 1}]', {"Content-Type": "application/json", **more})
+
+        pay.routes["/rows"] = listing
+        assert attempts(daemon, ("cond.use.rows.all", {})) == [expected]
+        assert [got.target for got in pay.requests if "ecret" in got.target.lower()] == []

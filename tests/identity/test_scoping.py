@@ -13,12 +13,14 @@ from executor.storage import access
 ROOT = Path(executor.__path__[0])
 SCOPED = {table.name for table in access.metadata.sorted_tables if "workspace_id" in table.c}
 MODULES = ("executor.storage.tables", "executor.storage.access")
-VERBS = ("select", "update", "delete", "join", "join_from", "select_from", "exists")
-NAMED = re.compile(r"workspace_id\b(?: ==|\.in_)")
+VERBS = {"select", "update", "delete", "join", "join_from", "select_from", "exists", "stream_of"}
+NAMES = (ast.Attribute, ast.Name)
+NAMED = re.compile(r"workspace_id\b\)?(?: ==|\.in_)|stream_of\(.*workspace_id\b")
 # Queries that name no workspace, by why that is right. A new one must be put here by hand.
 SHOWN = "what is shown says which row it is, and the row says which workspace"
 JOURNAL = "of an execution that was found in its workspace before; its owner is fenced by the epoch"
 FOUND = "of a row that was read with its workspace before"
+PAGED = "of keys that a stream of the workspace gave"
 UPKEEP = "the daemon's own upkeep, never an answer to somebody"
 REASONS = {
     SHOWN: """
@@ -39,7 +41,11 @@ REASONS = {
         connections:touch connections:grant connections:store_grant connections:claim_refresh
         connections:finish_refresh connections:release_refresh connections:reseal_grant
         oauth:put_client oauth:reseal_client secrets:replace_value secrets:reseal secrets:touch
-        sources:rewrite sources:delete sources:by_id tools:show tools:names tools:_own tools:_delete
+        sources:rewrite sources:delete sources:by_id tools:show tools:bindings tools:_own tools:_delete
+    """,
+    PAGED: """
+        artifacts:page events:search events:_fitting interactions:page interactions:_fitting interactions:_conditions
+        reach:_calls_of
     """,
     UPKEEP: """
         anonymous:count anonymous:listing browsers:forget_links connections:every_grant interactions:expired
@@ -92,8 +98,9 @@ def _tables(module: ast.Module) -> set[str]:
 
 
 def _queried(node: ast.AST, known: set[str]) -> set[str]:
-    calls = [part for part in ast.walk(node) if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)]
-    if not any(call.func.attr in VERBS for call in calls if isinstance(call.func, ast.Attribute)):
+    called = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
+    verbs = {one.attr if isinstance(one, ast.Attribute) else one.id for one in called if isinstance(one, NAMES)}
+    if not verbs & VERBS:
         return set()
     return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} & known
 

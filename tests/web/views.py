@@ -78,6 +78,8 @@ def look_up_nothing(page: Any, names: dict[str, str]) -> None:
 
 
 def always(page: Any, names: dict[str, str]) -> None:
+    if (folded := page.get_by_role("button", name="Show everything")).is_visible():
+        folded.click()
     if (more := page.get_by_role("button", name="More…")).is_visible():  # a narrow screen keeps it behind that
         more.click()
     page.get_by_role("button", name="Always allow…").click()

@@ -105,6 +105,7 @@ async def test_numbers_that_are_too_large_for_an_integer_still_arrive(call: Call
 async def test_a_redirect_to_elsewhere_gets_neither_body_nor_headers(
     call: Call, upstream: Upstream, elsewhere: Upstream, service: Service
 ) -> None:
-    upstream.routes["/graphql"] = Reply(307, headers={"Location": elsewhere.url + "/graphql"})
-    assert (await failure(call)).tool_code == "egress_refused"
-    assert not elsewhere.requests
+    for place in (elsewhere.url + "/graphql", "/admin", "/graphql/../admin"):
+        upstream.routes["/graphql"] = Reply(307, headers={"Location": place})
+        assert (await failure(call)).tool_code == "egress_refused"
+    assert not elsewhere.requests and {got.target for got in upstream.requests} == {"/graphql"}

@@ -232,6 +232,9 @@ async def test_a_redirect_from_https_to_http_is_refused_also_at_the_same_host() 
     request = httpx2.Request("POST", "https://a.example/mcp")
     with pytest.raises(EgressRefused, match="unencrypted"):
         transport._check_redirect(request, httpx2.Response(307, headers={"Location": "http://a.example/mcp"}))
+    for place in ("/other", "https://a.example/other", "//a.example/mcp/../other"):
+        with pytest.raises(EgressRefused, match="not followed"):
+            transport._check_redirect(request, httpx2.Response(307, headers={"Location": place}))
 
 
 def as_events(server: Server, got: Got) -> Reply:

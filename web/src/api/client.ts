@@ -1,4 +1,5 @@
 // One way to `/v1`: the session cookie says who asks, a problem document says what went wrong.
+import { parse, write } from "./json";
 
 export class Problem extends Error {
   readonly code: string;
@@ -53,7 +54,7 @@ export async function call<T>(method: Method, path: string, body?: unknown, sign
     answer = await fetch(path, {
       method,
       headers: sent,
-      body: body === undefined ? undefined : JSON.stringify(body),
+      body: body === undefined ? undefined : write(body),
       credentials: "same-origin",
       signal,
     });
@@ -66,12 +67,12 @@ export async function call<T>(method: Method, path: string, body?: unknown, sign
     });
   }
   if (!answer.ok) throw new Problem(answer.status, await readProblem(answer));
-  return answer.status === 204 ? (undefined as T) : ((await answer.json()) as T);
+  return answer.status === 204 ? (undefined as T) : (parse(await answer.text()) as T);
 }
 
 export async function readProblem(answer: Response): Promise<Record<string, unknown>> {
   try {
-    return (await answer.json()) as Record<string, unknown>;
+    return parse(await answer.text()) as Record<string, unknown>;
   } catch {
     return {};
   }

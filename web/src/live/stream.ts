@@ -1,5 +1,7 @@
 // The one stream of events. Read with fetch rather than EventSource: it can say which workspace it is about.
+
 import { headers, Problem, readProblem } from "@/api/client";
+import { parse } from "@/api/json";
 import type { LiveEvent } from "@/api/types";
 
 export type Connection = "connecting" | "live" | "reconnecting" | "refused";
@@ -59,7 +61,7 @@ async function readOnce(
     for await (const data of frames(answer.body)) {
       clearTimeout(silence);
       silence = setTimeout(stop, SILENCE);
-      if (data) event(JSON.parse(data) as LiveEvent);
+      if (data) event(parse(data) as LiveEvent);
     }
   } finally {
     clearTimeout(silence);

@@ -1,16 +1,16 @@
 // How a call is written in code and in a terminal.
+import { write } from "@/api/json";
+
 const NAME = /^[A-Za-z_$][\w$]*$/;
 const CONTROL = /(?![\n\t])\p{Cc}/u;
 const CONTROL_EACH = new RegExp(CONTROL, "gu");
 
 export function reference(path: string): string {
-  return path
-    .split(".")
-    .reduce((made, part) => made + (NAME.test(part) ? `.${part}` : `[${JSON.stringify(part)}]`), "tools");
+  return path.split(".").reduce((made, part) => made + (NAME.test(part) ? `.${part}` : `[${write(part)}]`), "tools");
 }
 
 export function callCode(path: string, args: unknown): string {
-  return `return await ${reference(path)}(${JSON.stringify(args, null, 2)})`;
+  return `return await ${reference(path)}(${write(args, 2)})`;
 }
 
 /** As one word of a shell. A terminal acts on control characters of what is pasted, whatever quotes are around them. */

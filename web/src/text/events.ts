@@ -1,11 +1,13 @@
 // What happened, as a person would say it. An unknown kind of event is still told, by its type and plain facts.
+import { isNested } from "@/api/json";
 import { size } from "./size";
 import { duration } from "./time";
 
 type Data = Record<string, unknown>;
 type Tell = (data: Data) => string;
 
-const text = (value: unknown): string => (typeof value === "string" || typeof value === "number" ? String(value) : "");
+const text = (value: unknown): string =>
+  isNested(value) || value === undefined || value === null ? "" : String(value);
 const call = (data: Data) => `Call ${text(data.seq)}, ${text(data.path) || text(data.tool)}`;
 const because = (reason: unknown) => (text(reason) ? `: ${text(reason)}` : "");
 const SCOPES: Record<string, string> = { once: "once", execution: "for this execution", always: "always" };

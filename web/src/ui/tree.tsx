@@ -1,20 +1,17 @@
-import { useState } from "react";
+import { createContext, useContext, useState } from "react";
+import { isNested, Written, write } from "@/api/json";
 import { visible } from "@/text/visible";
 import { CopyButton } from "./copy";
 
 const LONG = 400;
 const MANY = 50;
+const Whole = createContext(false);
 
-/** A JSON value that people can read. Everything in it may come from a stranger, so all of it is text. */
-export function Tree({
-  value,
-  label = "value",
-  bounded = false,
-}: {
-  value: unknown;
-  label?: string;
-  bounded?: boolean;
-}) {
+type Props = { value: unknown; label?: string; bounded?: boolean; whole?: boolean };
+
+/** A JSON value that people can read. Everything in it may come from a stranger, so all of it is text. Long parts are
+ * folded, with a mark; of one that is shown `whole`, nothing is. */
+export function Tree({ value, label = "value", bounded = false, whole = false }: Props) {
   if (bounded)
     return (
       <section
@@ -28,10 +25,12 @@ export function Tree({
   return (
     <div className="group relative min-w-0 overflow-x-auto rounded-lg border border-line bg-raised/60 px-3 py-2 font-mono text-xs leading-5">
       <div className="absolute top-1 right-1">
-        <CopyButton text={JSON.stringify(value, null, 2) ?? ""} label={`Copy the ${label} as JSON`} />
+        <CopyButton text={write(value, 2)} label={`Copy the ${label} as JSON`} />
       </div>
       <div className="pr-7">
-        <Node value={value} depth={0} />
+        <Whole value={whole}>
+          <Node value={value} depth={0} />
+        </Whole>
       </div>
     </div>
   );
@@ -39,14 +38,17 @@ export function Tree({
 
 function Node({ value, depth }: { value: unknown; depth: number }) {
   if (typeof value === "string") return <Text text={value} />;
-  if (value === null || typeof value !== "object") return <span className="text-accent">{String(value)}</span>;
+  if (value instanceof Written) return <span className="text-accent">{value.text}</span>;
+  if (!isNested(value)) return <span className="text-accent">{String(value)}</span>;
   const entries = Object.entries(value);
   if (entries.length === 0) return <span className="text-dim">{Array.isArray(value) ? "[ ]" : "{ }"}</span>;
   return <Entries entries={entries} list={Array.isArray(value)} depth={depth} />;
 }
 
 function Entries({ entries, list, depth }: { entries: [string, unknown][]; list: boolean; depth: number }) {
-  const [shown, setShown] = useState(MANY);
+  const whole = useContext(Whole);
+  const [unfolded, setShown] = useState(MANY);
+  const shown = whole ? entries.length : unfolded;
   const rows = entries.slice(0, shown).map(([name, value]) => <Row key={name} {...{ name, value, list, depth }} />);
   return (
     <ul className={depth > 0 ? "ml-1 border-line border-l pl-3" : ""}>
@@ -64,7 +66,8 @@ function Entries({ entries, list, depth }: { entries: [string, unknown][]; list:
 
 function Row({ name, value, list, depth }: { name: string; value: unknown; list: boolean; depth: number }) {
   const key = <span className={list ? "text-dim" : "text-ink"}>{list ? `${name}.` : visible(name)}</span>;
-  const nested = typeof value === "object" && value !== null && Object.keys(value).length > 0;
+  const whole = useContext(Whole);
+  const nested = isNested(value) && Object.keys(value).length > 0;
   if (!nested) {
     return (
       <li className="break-words">
@@ -73,11 +76,21 @@ function Row({ name, value, list, depth }: { name: string; value: unknown; list:
       </li>
     );
   }
+  const count = <span className="text-dim">{Array.isArray(value) ? `${value.length} items` : ""}</span>;
+  if (whole) {
+    return (
+      <li>
+        {key} {count}
+        <Node value={value} depth={depth + 1} />
+      </li>
+    );
+  }
   return (
     <li>
-      <details open={depth < 4}>
+      <details open={depth < 4} className="group/part">
         <summary className="marker:text-dim">
-          {key} <span className="text-dim">{Array.isArray(value) ? `${value.length} items` : ""}</span>
+          {key} {count}
+          <span className="text-dim group-open/part:hidden"> … folded</span>
         </summary>
         <Node value={value} depth={depth + 1} />
       </details>
@@ -87,13 +100,14 @@ function Row({ name, value, list, depth }: { name: string; value: unknown; list:
 
 /** Line breaks inside a value stay inside it; what is too long is cut, and says so. */
 function Text({ text }: { text: string }) {
-  const [whole, setWhole] = useState(false);
-  const cut = !whole && text.length > LONG;
+  const whole = useContext(Whole);
+  const [unfolded, setUnfolded] = useState(false);
+  const cut = !whole && !unfolded && text.length > LONG;
   return (
     <span className="whitespace-pre-wrap break-words text-ok [overflow-wrap:anywhere]">
       "{visible(cut ? text.slice(0, LONG) : text, "\n")}"
       {cut && (
-        <button type="button" className="ml-1 font-sans text-accent underline" onClick={() => setWhole(true)}>
+        <button type="button" className="ml-1 font-sans text-accent underline" onClick={() => setUnfolded(true)}>
           show {text.length - LONG} more characters
         </button>
       )}

@@ -110,6 +110,7 @@ def built(request: SourceRequest, document: documents.Document, location: str, d
         namespace=namespace,
         location=location,
         server=server,
+        query=servers.fixed_query(offered, given=request.base_url, location=location, options=request.options),
         given_base_url=request.base_url,
         options=request.options,
         known=request.names,

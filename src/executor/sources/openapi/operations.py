@@ -15,7 +15,7 @@ from executor.sources.openapi.bodies import body_of
 from executor.sources.openapi.document import Document, UnresolvedRef, key_text
 from executor.sources.openapi.parameters import Parameter, Unusable, collect
 from executor.sources.openapi.schemas import Schemas
-from executor.sources.openapi.servers import base_url
+from executor.sources.openapi.servers import base_url, fixed_query
 from executor.sources.openapi.shapes import body_binding, flat_fields, input_schema, output_schema
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
@@ -62,6 +62,7 @@ class Reader:
         location: str,
         given_base_url: str,
         server: str = "",
+        query: str = "",
         options: Mapping[str, Any] = NOTHING,
         known: Mapping[str, str] = NOTHING,
         fixed: Iterable[str] = (),
@@ -73,6 +74,7 @@ class Reader:
         self._location = location
         self._given_base_url = given_base_url
         self._base_url = server
+        self._query = query
         self._options = options
         self._known = known
         self._fixed = frozenset(name.lower() for name in fixed)
@@ -183,7 +185,7 @@ class Reader:
             binding={
                 "operation": operation.where,
                 "method": operation.method.upper(),
-                "path": operation.path,
+                "path": self._path(operation),
                 "server": self._server(operation) or self._base_url,
                 "parameters": [parameter.binding() for parameter in parameters],
                 "body": body_binding(self.schemas, body, flat),
@@ -211,14 +213,26 @@ class Reader:
             binding={**tool.binding, "all": paging},
         )
 
+    def _path(self, operation: Operation) -> str:
+        """With the query of its server, so that nothing of it is lost."""
+        query = fixed_query(**own) if (own := self._own_server(operation)) else self._query
+        if not query:
+            return operation.path
+        path, _, fragment = operation.path.partition("#")
+        return f"{path}{'&' if '?' in path else '?'}{query}" + (f"#{fragment}" if fragment else "")
+
     def _server(self, operation: Operation) -> str:
         """Empty unless the operation has servers of its own."""
+        own = self._own_server(operation)
+        return base_url(**own) if own else ""
+
+    def _own_server(self, operation: Operation) -> dict[str, Any]:
         servers = operation.raw.get("servers") or operation.item.get("servers")
         if not servers or self._given_base_url or self.document.is_swagger:
-            return ""
+            return {}
         variables = self._options.get("variables")
         location = self._location if "://" in self._location else self._base_url
-        return base_url(servers, given="", location=location, options={"variables": variables})
+        return {"servers": servers, "given": "", "location": location, "options": {"variables": variables}}
 
 
 def effect(method: str) -> Effect:

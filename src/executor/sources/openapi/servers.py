@@ -28,6 +28,11 @@ def base_url(servers: Any, *, given: str, location: str, options: Mapping[str, A
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
 
 
+def fixed_query(servers: Any, *, given: str, location: str, options: Mapping[str, Any] = NO_OPTIONS) -> str:
+    """What the document's server has behind a `?`: it goes with every request, like the query of a path."""
+    return "" if given or not servers else urlsplit(from_servers(servers, location, options)).query
+
+
 def from_servers(servers: Any, location: str, options: Mapping[str, Any]) -> str:
     is_url = location.startswith(("http://", "https://"))
     entries = [one for one in servers if isinstance(one, dict)] if isinstance(servers, list) else []

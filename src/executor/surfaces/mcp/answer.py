@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import orjson
@@ -25,6 +26,7 @@ read also takes pointer, offset and limit; tools.executor.artifacts.search(id=â€
 )
 _KEPT = ("id", "mediaType", "size", "cut")
 _ASKED = ("id", "kind", "tool", "effect", "host", "request", "sentWith", "reason", "arguments", "url", "expiresAt")
+_TURNS = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _STANDARD = frozenset({"code", "message", "hint", "line", "column", "name", "stack"})
 
 
@@ -88,7 +90,7 @@ def _preview(view: View, kept: dict[str, Any]) -> str:
     missing = "\nShown are\n" + "\n".join(cuts) if cuts else ""
     read = READ[view.get("language") == "python"].replace("ID", kept["id"])
     return (
-        f"Preview of a result of {kept['size']} bytes:\n{orjson.dumps(view['result']).decode()}{missing}\n"
+        f"Preview of a result of {kept['size']} bytes:\n{one_line(view['result'])}{missing}\n"
         f"The whole is kept as artifact {kept['id']}. Work on it in code, and return only what you need:\n{read}"
     )
 
@@ -97,10 +99,16 @@ def _value(value: Any) -> str:
     """JSON on one line, also of a text: nothing in it can pass for a line of ours."""
     if value is None:
         return "Completed; the code returned nothing."
-    text = orjson.dumps(value).decode()
+    text = one_line(value)
     if len(text) <= RESULT_CHARACTERS:
         return text
     return f"{text[:RESULT_CHARACTERS]}\nâ€¦ cut after {RESULT_CHARACTERS} of {len(text)} characters: return less."
+
+
+def one_line(value: Any) -> str:
+    """JSON leaves characters as they are that some readers take for the end of a line, or that turn it around."""
+    text = orjson.dumps(value, default=str).decode()
+    return text if text.isascii() else _TURNS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _failed(view: View) -> str:
@@ -113,7 +121,7 @@ def _error_text(error: dict[str, Any]) -> str:
     lines = [f"{error_code(error['code'])}: {quote_lines(str(error['message']))}{place}"]
     more = {key: value for key, value in error.items() if key not in _STANDARD and value not in (None, "", False)}
     if more:
-        lines.append(shorten(orjson.dumps(more, default=str).decode(), DETAIL_CHARACTERS))
+        lines.append(shorten(one_line(more), DETAIL_CHARACTERS))
     if error.get("hint"):
         lines.append(f"Hint: {quote_lines(str(error['hint']))}")
     return "\n".join(lines)

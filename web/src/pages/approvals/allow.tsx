@@ -9,9 +9,12 @@ const GivenResult = lazy(() => import("./result").then((module) => ({ default: m
 
 export type Panel = "" | "deny" | "more" | "always" | "result";
 
+const UNSEEN = "Show everything first: some of the arguments were not in view.";
+
 type Props = {
   asked: Interaction;
   blocked: boolean;
+  folded: boolean;
   refused: boolean;
   mayRule: boolean;
   panel: Panel;
@@ -21,10 +24,11 @@ type Props = {
 };
 
 /** `refused`: somebody else has to allow it, but whoever asked may still deny it. */
-export function Allow({ asked, blocked, refused, mayRule, panel, armed, onPanel, onAnswer }: Props) {
+export function Allow({ asked, blocked, folded, refused, mayRule, panel, armed, onPanel, onAnswer }: Props) {
   const turn = (wanted: Panel) => onPanel(panel === wanted ? "" : wanted);
   const lost = asked.kind === "unknown_outcome";
   const single = asked.tool.startsWith("executor.") && asked.effect !== "read";
+  const unseen = blocked || folded || refused;
   const rare = panel === "" || panel === "deny" ? "max-md:hidden" : "";
   return (
     <>
@@ -35,7 +39,7 @@ export function Allow({ asked, blocked, refused, mayRule, panel, armed, onPanel,
         <Button
           look="primary"
           className={armed ? "ring-2 ring-accent ring-offset-2 ring-offset-surface" : ""}
-          disabled={blocked || refused}
+          disabled={unseen}
           onClick={() => onAnswer({ act: "approve", scope: "once" })}
         >
           {lost ? "Send it again" : "Allow once"}
@@ -58,7 +62,7 @@ export function Allow({ asked, blocked, refused, mayRule, panel, armed, onPanel,
         {!lost && !single && (
           <Button
             className={rare}
-            disabled={blocked || refused}
+            disabled={unseen}
             onClick={() => onAnswer({ act: "approve", scope: "execution" })}
             title="This tool until the execution ends, as long as it stays what it is"
           >
@@ -66,22 +70,17 @@ export function Allow({ asked, blocked, refused, mayRule, panel, armed, onPanel,
           </Button>
         )}
         {!lost && !single && mayRule && (
-          <Button
-            className={rare}
-            disabled={blocked || refused}
-            aria-expanded={panel === "always"}
-            onClick={() => turn("always")}
-          >
+          <Button className={rare} disabled={unseen} aria-expanded={panel === "always"} onClick={() => turn("always")}>
             Always allow…
           </Button>
         )}
         <p role="status" className={`basis-full text-xs ${armed ? "font-medium text-accent" : "text-dim"}`}>
-          {armed ? "Press y to allow this once, Esc to leave it." : <Keys />}
+          {armed ? "Press y to allow this once, Esc to leave it." : folded ? UNSEEN : <Keys />}
         </p>
       </div>
       <Suspense fallback={<Skeleton rows={3} />}>
-        {panel === "always" && <AlwaysRule asked={asked} busy={blocked} onSave={onAnswer} />}
-        {panel === "result" && <GivenResult busy={blocked} onGive={(result) => onAnswer({ act: "approve", result })} />}
+        {panel === "always" && <AlwaysRule asked={asked} busy={unseen} onSave={onAnswer} />}
+        {panel === "result" && <GivenResult busy={unseen} onGive={(result) => onAnswer({ act: "approve", result })} />}
       </Suspense>
     </>
   );

@@ -1,18 +1,35 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { write } from "@/api/json";
 import { execution } from "@/api/queries";
 import type { Call, Interaction } from "@/api/types";
 import { visible } from "@/text/visible";
+import { Button } from "@/ui/button";
 import { Tree } from "@/ui/tree";
 import { type Difference, differences } from "./differences";
+import { linesOf, MOST_DRAWN } from "./folding";
 
-/** All of them, or a note of what was cut; and what is new since the same tool was last called by this execution. */
-export function Arguments({ asked }: { asked: Interaction }) {
+type Props = { asked: Interaction; folded: boolean; onUnfold: () => void };
+
+/** All of them, or a note of what is folded; and what is new since the same tool was last called by this execution. */
+export function Arguments({ asked, folded, onUnfold }: Props) {
   const before = useBefore(asked);
   return (
     <section aria-label="Arguments">
       <h3 className="mb-1.5 font-medium text-sm">Arguments</h3>
-      <Tree value={asked.arguments} label="arguments" />
+      <Shown value={asked.arguments} folded={folded} />
+      {folded && (
+        <p
+          role="alert"
+          className="mt-2 flex flex-wrap items-center gap-2 rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn"
+        >
+          Not everything is in view: {linesOf(asked.arguments).toLocaleString("en")} values,{" "}
+          {write(asked.arguments).length.toLocaleString("en")} characters.
+          <Button size="small" onClick={onUnfold}>
+            Show everything
+          </Button>
+        </p>
+      )}
       {asked.argumentsCut && (
         <p role="alert" className="mt-2 rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn">
           Not everything is shown: {visible(asked.argumentsCut)} were cut.{" "}
@@ -26,7 +43,7 @@ export function Arguments({ asked }: { asked: Interaction }) {
           </Link>
         </p>
       )}
-      {before && !asked.argumentsCut && <Since call={before} found={differences(before.arguments, asked.arguments)} />}
+      {before && !asked.argumentsCut && <Since call={before} {...differences(before.arguments, asked.arguments)} />}
     </section>
   );
 }
@@ -36,7 +53,16 @@ function useBefore(asked: Interaction): Call | undefined {
   return calls.filter((one) => one.path === asked.tool && one.seq < asked.callSeq).at(-1);
 }
 
-function Since({ call, found }: { call: Call; found: Difference[] }) {
+function Shown({ value, folded }: { value: unknown; folded: boolean }) {
+  if (folded || linesOf(value) <= MOST_DRAWN) return <Tree value={value} label="arguments" whole={!folded} />;
+  return (
+    <pre className="whitespace-pre-wrap rounded-lg border border-line bg-raised/60 px-3 py-2 font-mono text-xs leading-5 [overflow-wrap:anywhere]">
+      {visible(write(value, 2), "\n")}
+    </pre>
+  );
+}
+
+function Since({ call, found, more }: { call: Call; found: Difference[]; more: number }) {
   return (
     <div className="mt-2 text-xs">
       <p className="text-dim">
@@ -54,6 +80,7 @@ function Since({ call, found }: { call: Call; found: Difference[] }) {
             )}
           </li>
         ))}
+        {more > 0 && <li className="text-warn">and {more.toLocaleString("en")} more</li>}
       </ul>
     </div>
   );

@@ -1,4 +1,6 @@
+import { isNested, write } from "@/api/json";
 import type { Interaction } from "@/api/types";
+import { cut } from "@/text/cut";
 import { visible } from "@/text/visible";
 import { Tick } from "@/ui/field";
 
@@ -40,8 +42,8 @@ export function Breadths({ asked, chosen, onChoose }: Props) {
 /** Every plain argument can be made part of the rule. */
 export function Pins({ asked, pins, onTurn }: { asked: Interaction; pins: string[]; onTurn: (pin: string) => void }) {
   const given = asked.arguments;
-  if (typeof given !== "object" || given === null || Array.isArray(given)) return null;
-  const names = Object.entries(given).filter(([, value]) => typeof value !== "object");
+  if (!isNested(given) || Array.isArray(given)) return null;
+  const names = Object.entries(given).filter(([, value]) => !isNested(value));
   if (names.length === 0) return null;
   return (
     <fieldset className="mt-2 ml-6">
@@ -49,7 +51,7 @@ export function Pins({ asked, pins, onTurn }: { asked: Interaction; pins: string
       <div className="space-y-1">
         {names.map(([name, value]) => {
           const pin = `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
-          const label = `${visible(name)} = ${visible(JSON.stringify(value)).slice(0, 120)}`;
+          const label = `${visible(name)} = ${cut(visible(write(value)), 120)}`;
           return (
             <Tick
               key={pin}

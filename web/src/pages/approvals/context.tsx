@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
+import { write } from "@/api/json";
 import type { Interaction } from "@/api/types";
 import { because } from "@/text/because";
 import { mixed } from "@/text/mixed";
@@ -9,13 +10,15 @@ import { Facts } from "@/ui/facts";
 import { Ago, useNow } from "@/ui/time";
 
 export function Context({ asked }: { asked: Interaction }) {
-  const credential = asked.connection ?? (asked.credential ? "missing: it is asked for first" : "none");
+  const known = asked.sentWith ?? asked.connection ?? "none";
+  const credential = asked.credential ? "missing: it is asked for first" : known;
   return (
     <>
       <Facts
         facts={[
           ["Who asks", <WhoAsks key="who" asked={asked} />],
           ["Sent to", <span key="host">{visible(asked.host || "Executor itself")}</span>],
+          ["Request", <Request key="request" text={asked.request ?? ""} />],
           ["Source", visible(asked.source ?? "")],
           ["Credential", visible(credential)],
           ["What it does", <Description key="what" text={asked.description ?? ""} />],
@@ -52,6 +55,11 @@ function WhoAsks({ asked }: { asked: Interaction }) {
       {address && ` from ${visible(address)}`}
     </>
   );
+}
+
+/** As it will be sent, made by the same code. */
+function Request({ text }: { text: string }) {
+  return text ? <code className="break-all font-mono text-xs">{visible(text)}</code> : null;
 }
 
 /** The source's own words; they are shown, not believed. */
@@ -114,7 +122,7 @@ function ExecutionLink({ id }: { id: string }) {
 }
 
 function Alike({ asked }: { asked: Interaction }) {
-  const words = mixed([asked.actor, asked.host, asked.source, JSON.stringify(asked.arguments)].join("\n"));
+  const words = mixed([asked.actor, asked.host, asked.request, asked.source, write(asked.arguments)].join("\n"));
   if (words.length === 0) return null;
   return (
     <p role="note" className="rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn">

@@ -18,15 +18,16 @@ import { DenyForm } from "./deny";
 import { useGoingOn } from "./next";
 import type { Wanted } from "./queries";
 
-type Props = { asked: Interaction; next: Interaction | undefined; wanted: Wanted };
+type Props = { asked: Interaction; next: Interaction | undefined; wanted: Wanted; folded: boolean };
 
-export function Decide({ asked, next, wanted }: Props) {
+/** `folded`: some of the arguments were never in view, so that nothing can be allowed. */
+export function Decide({ asked, next, wanted, folded }: Props) {
   const may = useQuery(whoami).data?.permissions ?? [];
   const expired = useExpired(asked.expiresAt);
   if (expired) return <p role="status">Its time is over: nobody can decide it any more.</p>;
   if (!may.includes("decide")) return <p className="text-dim text-sm">You may look at this, but not decide it.</p>;
   if (asked.refusal && asked.refusal.code !== SEPARATED) return <WaitsFor asked={asked} refusal={asked.refusal} />;
-  return <Deciding {...{ asked, next, wanted }} mayRule={may.includes("administer")} />;
+  return <Deciding {...{ asked, next, wanted, folded }} mayRule={may.includes("administer")} />;
 }
 
 const SEPARATED = "separation_of_duties";
@@ -44,7 +45,7 @@ function WaitsFor({ asked, refusal }: { asked: Interaction; refusal: NonNullable
   );
 }
 
-function Deciding({ asked, next, wanted, mayRule }: Props & { mayRule: boolean }) {
+function Deciding({ asked, next, wanted, folded, mayRule }: Props & { mayRule: boolean }) {
   const [panel, setPanel] = useState<Panel>("");
   const [armed, setArmed] = useState(false);
   const [goesOn, setGoesOn] = useGoingOn();
@@ -59,7 +60,7 @@ function Deciding({ asked, next, wanted, mayRule }: Props & { mayRule: boolean }
   // What is being sent is known at once; what is shown follows a moment later, and a second click may come between.
   const sent = useRef(false);
   const answer = (given: Answer) => {
-    if (blocked || sent.current) return;
+    if (blocked || sent.current || (folded && given.act === "approve")) return;
     sent.current = true;
     settle.mutate(given, {
       onError: () => {
@@ -71,7 +72,7 @@ function Deciding({ asked, next, wanted, mayRule }: Props & { mayRule: boolean }
   useHotkeys({ Escape: leave });
   useHotkeys(
     {
-      a: () => !gives && !refused && setArmed(true),
+      a: () => !gives && !refused && !folded && setArmed(true),
       y: () => armed && answer({ act: "approve", scope: "once" }),
       n: () => setArmed(false),
       d: () => setPanel("deny"),
@@ -87,7 +88,7 @@ function Deciding({ asked, next, wanted, mayRule }: Props & { mayRule: boolean }
       ) : gives ? (
         <Give asked={asked} blocked={blocked} onDeny={() => setPanel("deny")} />
       ) : (
-        <Allow {...{ asked, blocked, refused, mayRule, panel, armed }} onPanel={setPanel} onAnswer={answer} />
+        <Allow {...{ asked, blocked, folded, refused, mayRule, panel, armed }} onPanel={setPanel} onAnswer={answer} />
       )}
       {next && panel === "" && (
         <Tick checked={goesOn} onChange={(event) => setGoesOn(event.target.checked)} label="Then open the next one" />

@@ -1,5 +1,7 @@
 // What tells questions about the same tool apart.
+import { isNested, write } from "@/api/json";
 import type { Interaction } from "@/api/types";
+import { cut } from "@/text/cut";
 import { visible } from "@/text/visible";
 
 export type Group = { key: string; items: Interaction[] };
@@ -8,7 +10,7 @@ export type Group = { key: string; items: Interaction[] };
 export function grouped(items: Interaction[]): Group[] {
   const groups = new Map<string, Group>();
   for (const one of items) {
-    const key = JSON.stringify([one.tool, one.actorId, one.kind, one.status]);
+    const key = write([one.tool, one.actorId, one.kind, one.status]);
     const known = groups.get(key);
     if (known) known.items.push(one);
     else groups.set(key, { key, items: [one] });
@@ -23,10 +25,9 @@ export function gist(one: Interaction, others: Interaction[] = []): string {
     others.some((other) => fields(other.arguments).find(([known]) => known === name)?.[1] !== value),
   );
   const shown = differing.length > 0 ? differing : given;
-  return visible(shown.map(([name, value]) => `${name}: ${value}`).join(", ")).slice(0, 160);
+  return cut(visible(shown.map(([name, value]) => `${name}: ${cut(value, 100)}`).join(", ")), 160);
 }
 
 function fields(value: unknown): [string, string][] {
-  if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).map(([name, part]) => [name, JSON.stringify(part)?.slice(0, 100) ?? ""]);
+  return isNested(value) ? Object.entries(value).map(([name, part]) => [name, write(part)]) : [];
 }

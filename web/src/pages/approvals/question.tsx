@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { useEffect, useRef } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import type { Interaction } from "@/api/types";
 import { visible } from "@/text/visible";
 import { Badge, EffectBadge } from "@/ui/badge";
@@ -9,6 +9,7 @@ import { Ago } from "@/ui/time";
 import { Arguments } from "./arguments";
 import { Context } from "./context";
 import { Decide } from "./decide";
+import { isLong } from "./folding";
 import { KINDS, OUTCOMES } from "./list";
 import { useNext } from "./next";
 import type { Wanted } from "./queries";
@@ -21,6 +22,9 @@ export function Question({ asked, items, wanted }: Props) {
   const heading = useRef<HTMLHeadingElement>(null);
   const next = useNext(asked.id, items);
   const pending = asked.status === "pending";
+  const [unfolded, setUnfolded] = useState(false);
+  const long = useMemo(() => isLong(asked.arguments), [asked.arguments]);
+  const folded = long && !unfolded;
   // Where whoever listens to the page begins, and where no key decides anything.
   useEffect(() => {
     heading.current?.focus({ preventScroll: true });
@@ -40,13 +44,13 @@ export function Question({ asked, items, wanted }: Props) {
         </div>
       </header>
       <div className="space-y-5 px-4 py-4 sm:px-5">
-        <Arguments asked={asked} />
+        <Arguments asked={asked} folded={folded} onUnfold={() => setUnfolded(true)} />
         <Context asked={asked} />
         <Story asked={asked} />
       </div>
       <footer className="sticky bottom-[calc(3.25rem+env(safe-area-inset-bottom))] z-10 rounded-b-xl border-line border-t bg-surface px-4 py-3 sm:px-5 has-[[data-tall]]:static md:bottom-0">
         {pending ? (
-          <Decide asked={asked} next={next} wanted={wanted} />
+          <Decide asked={asked} next={next} wanted={wanted} folded={folded || Boolean(asked.argumentsCut)} />
         ) : (
           <Settled asked={asked} next={next} wanted={wanted} />
         )}

@@ -1,4 +1,5 @@
 import { type FormEvent, useState } from "react";
+import { parse } from "@/api/json";
 import { Button } from "@/ui/button";
 import { TextArea } from "@/ui/field";
 
@@ -9,7 +10,7 @@ export function GivenResult({ busy, onGive }: { busy: boolean; onGive: (result: 
     event.preventDefault();
     const text = String(new FormData(event.currentTarget).get("result") ?? "");
     try {
-      onGive(JSON.parse(text));
+      onGive(parse(text));
       setWrong("");
     } catch {
       setWrong("This is not JSON");

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { parse } from "@/api/json";
 import type { Artifact } from "@/api/types";
 import { size } from "@/text/size";
 import { visible } from "@/text/visible";
@@ -42,7 +43,7 @@ function Value({ kept }: { kept: Artifact }) {
   const load = async () => {
     try {
       const text = new TextDecoder().decode(await contentOf(kept.id));
-      setWhole(kept.mediaType === "text/plain" ? text : JSON.parse(text));
+      setWhole(kept.mediaType === "text/plain" ? text : parse(text));
     } catch (error) {
       tellProblem(error);
     }

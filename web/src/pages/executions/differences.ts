@@ -1,8 +1,10 @@
+import { isNested, write } from "@/api/json";
+
 const MOST = 20;
 
 /** The places where two JSON values are not the same, as pointers; the first twenty. */
 export function differences(one: unknown, other: unknown, at = ""): string[] {
-  if (Object.is(one, other)) return [];
+  if (write(one) === write(other)) return [];
   if (!isNested(one) || !isNested(other) || Array.isArray(one) !== Array.isArray(other))
     return [at || "the whole value"];
   const found: string[] = [];
@@ -11,8 +13,4 @@ export function differences(one: unknown, other: unknown, at = ""): string[] {
     found.push(...differences(one[name], other[name], `${at}/${name}`));
   }
   return found.slice(0, MOST);
-}
-
-function isNested(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }

@@ -1,4 +1,5 @@
 // A rule as it is written on a command line.
+import { write } from "@/api/json";
 import type { Policy } from "@/api/types";
 import { command } from "@/text/code";
 
@@ -16,7 +17,7 @@ export type Draft = {
 const SIGNS = { equals: "=", one_of: " in ", matches: "~", at_most: "<=", at_least: ">=" };
 
 export function condition({ path, test, value }: Policy["conditions"][number]): string {
-  return `${path}${SIGNS[test]}${test === "matches" ? String(value) : JSON.stringify(value)}`;
+  return `${path}${SIGNS[test]}${test === "matches" ? String(value) : write(value)}`;
 }
 
 function options(rule: Draft): string[] {

@@ -1,5 +1,6 @@
 import { Trash2 } from "lucide-react";
 import { useState } from "react";
+import { parse, Written, write } from "@/api/json";
 import { visible } from "@/text/visible";
 import { Button, IconButton } from "@/ui/button";
 import { Choice, TextField } from "@/ui/field";
@@ -99,13 +100,19 @@ function Row({ one, onSet, onRemove }: RowProps) {
 
 /** `5` is not `"5"`: how the value is understood. */
 function kind(value: unknown): string {
-  const name = Array.isArray(value) ? "a list" : value === null ? "null" : `a ${typeof value}`;
-  return `${name.replace("a object", "an object").replace("a string", "a text")}: ${visible(JSON.stringify(value)).slice(0, 60)}`;
+  const name = Array.isArray(value)
+    ? "a list"
+    : value === null
+      ? "null"
+      : value instanceof Written
+        ? "a number"
+        : `a ${typeof value}`;
+  return `${name.replace("a object", "an object").replace("a string", "a text")}: ${visible(write(value)).slice(0, 60)}`;
 }
 
 function written({ test, value }: Condition): string {
-  if (typeof value !== "string") return JSON.stringify(value);
-  return test === "matches" || read(value, test) === value ? value : JSON.stringify(value);
+  if (typeof value !== "string") return write(value);
+  return test === "matches" || read(value, test) === value ? value : write(value);
 }
 
 /** JSON where it is some; else a text, or a list of texts. */
@@ -117,7 +124,7 @@ function read(text: string, test: Test): unknown {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parse(text);
   } catch {
     return text;
   }

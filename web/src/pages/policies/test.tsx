@@ -2,6 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { post } from "@/api/client";
+import { parse, write } from "@/api/json";
 import type { Decision } from "@/api/types";
 import { command } from "@/text/code";
 import { Button } from "@/ui/button";
@@ -24,7 +25,7 @@ export function TestBox() {
     const given = (name: string) => String(entered.get(name) ?? "").trim();
     const asked: Asked = { path: given("path"), ...(given("actor") ? { actor: given("actor") } : {}) };
     try {
-      if (given("arguments")) asked.arguments = JSON.parse(given("arguments")) as object;
+      if (given("arguments")) asked.arguments = parse(given("arguments")) as object;
       setWrong("");
       test.mutate(asked);
     } catch {
@@ -75,6 +76,6 @@ export function TestBox() {
 }
 
 function asCommand({ path, actor, arguments: given }: Asked): string {
-  const more = [...(given ? ["--arguments", JSON.stringify(given)] : []), ...(actor ? ["--actor", actor] : [])];
+  const more = [...(given ? ["--arguments", write(given)] : []), ...(actor ? ["--actor", actor] : [])];
   return command("policies", "test", path, ...more, "--why");
 }

@@ -2,6 +2,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { post } from "@/api/client";
+import { write } from "@/api/json";
 import { source } from "@/api/queries";
 import type { Probe } from "@/api/types";
 import { quoted } from "@/text/code";
@@ -53,7 +54,7 @@ function Find() {
         <Where start={given.location ?? ""} busy={probe.isPending} onLook={look} />
       </Section>
       {probe.error ? <Failed error={probe.error} wish={wish} onRetry={() => wish && look(wish)} /> : null}
-      {probe.data && wish && <Review key={JSON.stringify(wish)} probe={probe.data} wish={wish} />}
+      {probe.data && wish && <Review key={write(wish)} probe={probe.data} wish={wish} />}
       {!probe.data && <Templates onChoose={(template) => look({ location: template.id })} />}
     </>
   );

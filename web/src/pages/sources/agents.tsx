@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
+import { write } from "@/api/json";
 import { Command } from "@/ui/copy";
 import { Section } from "@/ui/page";
 import { Tabs } from "@/ui/tabs";
@@ -8,7 +9,7 @@ type Client = { id: string; name: string; where: string; text: string; http?: st
 
 const STDIO = { command: "executor", args: ["mcp"] };
 const TOKEN = "YOUR_AGENT_TOKEN";
-const json = (value: unknown) => JSON.stringify(value, null, 2);
+const json = (value: unknown) => write(value, 2);
 
 function clients(address: string): Client[] {
   const remote = { url: address, headers: { Authorization: `Bearer ${TOKEN}` } };

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { write } from "@/api/json";
 import { executions, interactions } from "@/api/queries";
 import type { Source } from "@/api/types";
 import { looks } from "@/ui/button";
@@ -16,7 +17,7 @@ export function FirstSteps({ source }: { source: Source }) {
     <Link
       to="/sources/$id"
       params={{ id: name }}
-      search={{ tool: `${name}.${tool}`, tab: "try", args: args && JSON.stringify(args) }}
+      search={{ tool: `${name}.${tool}`, tab: "try", args: args && write(args) }}
       className={looks(first ? "primary" : "plain", "small")}
     >
       {text}

@@ -1,13 +1,15 @@
 // Long work that tells how far it is: server-sent events, the last of them the answer or the problem.
+
 import { useState } from "react";
 import { headers, Problem, readProblem } from "@/api/client";
+import { parse, write } from "@/api/json";
 
 /** POST, and hear of the progress until the answer. The work goes on if the page is left. */
 export async function follow<T>(path: string, body: unknown, progress: (text: string) => void): Promise<T> {
   const answer = await fetch(path, {
     method: "POST",
     headers: headers({ "Content-Type": "application/json", Accept: "text/event-stream" }),
-    body: JSON.stringify(body),
+    body: write(body),
     credentials: "same-origin",
   }).catch(() => {
     throw new Problem(0, {
@@ -40,7 +42,7 @@ export async function follow<T>(path: string, body: unknown, progress: (text: st
 
 function heard<T>(frame: string, progress: (text: string) => void): { value: T } | null {
   const type = frame.match(/^event: (.*)$/m)?.[1];
-  const data = JSON.parse(frame.match(/^data: (.*)$/m)?.[1] ?? "null");
+  const data = parse(frame.match(/^data: (.*)$/m)?.[1] ?? "null") as Record<string, unknown>;
   if (type === "progress") progress(String(data.text));
   if (type === "problem") throw new Problem(Number(data.status), data);
   return type === "done" ? { value: data as T } : null;

@@ -1,4 +1,5 @@
 // A document as lines that can be shown one by one, however it is written.
+import { parse, write } from "@/api/json";
 import type { Part } from "./queries";
 
 export const PRETTY = 2_000_000;
@@ -23,7 +24,7 @@ export function linesOf(pages: readonly Pick<Part, "bytes" | "size" | "mediaType
 
 function laidOut(text: string): string[] | null {
   try {
-    return JSON.stringify(JSON.parse(text), null, 2).split("\n");
+    return write(parse(text), 2).split("\n");
   } catch {
     return null;
   }

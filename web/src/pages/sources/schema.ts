@@ -1,3 +1,4 @@
+import { write } from "@/api/json";
 // JSON Schemas as people look at them: fields with a type, resolved one step at a time, so that circles do no harm.
 
 export type Schema = {
@@ -81,7 +82,7 @@ export function typeText(given: Schema | undefined, root: Schema, depth = 0): st
   const name = refName(asSchema(given));
   const schema = resolved(given, root);
   if (schema.enum) return "one of";
-  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (schema.const !== undefined) return write(schema.const);
   const types = typesOf(schema);
   if (types.includes("array")) return depth > 3 ? "array" : `array of ${typeText(schema.items, root, depth + 1)}`;
   const several = alternatives(schema);

@@ -1,5 +1,6 @@
 import { ChevronRight } from "lucide-react";
 import { useState } from "react";
+import { write } from "@/api/json";
 import { visible } from "@/text/visible";
 import { Badge } from "@/ui/badge";
 import { asSchema, type Child, childrenOf, limits, resolved, type Schema, typeText } from "./schema";
@@ -94,7 +95,7 @@ function Head({ child, root }: { child: Child; root: Schema }) {
         {child.required && <span className="text-dim text-xs">required</span>}
         {schema.deprecated && <Badge>deprecated</Badge>}
         {schema.default !== undefined && (
-          <span className="text-dim text-xs">default {visible(JSON.stringify(schema.default))}</span>
+          <span className="text-dim text-xs">default {visible(write(schema.default))}</span>
         )}
         {limits(schema).map((text) => (
           <span key={text} className="break-all text-dim text-xs">
@@ -116,8 +117,8 @@ function Values({ values }: { values: unknown[] }) {
   return (
     <p className="mt-0.5 flex flex-wrap gap-1">
       {values.slice(0, VALUES).map((value) => (
-        <code key={JSON.stringify(value)} className="break-all rounded bg-raised px-1 font-mono text-xs">
-          {visible(JSON.stringify(value))}
+        <code key={write(value)} className="break-all rounded bg-raised px-1 font-mono text-xs">
+          {visible(write(value))}
         </code>
       ))}
       {values.length > VALUES && <span className="text-dim text-xs">and {values.length - VALUES} more</span>}

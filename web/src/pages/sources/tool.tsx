@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { get, post } from "@/api/client";
+import { write } from "@/api/json";
 import { tool } from "@/api/queries";
 import type { Decision, Tool } from "@/api/types";
 import { because } from "@/text/because";
@@ -117,5 +118,5 @@ function Schemas({ tool }: { tool: Tool }) {
 }
 
 function RawJson({ tool }: { tool: Tool }) {
-  return <Code text={JSON.stringify(tool, null, 2)} label="tool as JSON" />;
+  return <Code text={write(tool, 2)} label="tool as JSON" />;
 }

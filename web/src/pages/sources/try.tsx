@@ -2,6 +2,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
 import { type FormEvent, useRef, useState } from "react";
 import { post } from "@/api/client";
+import { parse, rounded, write } from "@/api/json";
 import { execution } from "@/api/queries";
 import type { Execution, Tool } from "@/api/types";
 import { callCode, command } from "@/text/code";
@@ -10,7 +11,7 @@ import { Command } from "@/ui/copy";
 import { TextArea } from "@/ui/field";
 import { Trouble } from "@/ui/states";
 import { Outcome } from "../executions/outcome";
-import { collect, type Problems } from "./form/collect";
+import { collect, INEXACT, type Problems } from "./form/collect";
 import { Inputs } from "./form/inputs";
 import { type Draft, fieldsOf, initialFields } from "./form/shape";
 import { asSchema, resolved } from "./schema";
@@ -42,7 +43,7 @@ export function TryIt({ tool }: { tool: Tool }) {
     setSent(code);
     run.mutate(code);
   };
-  const turn = () => setJson(json === null ? JSON.stringify(collect(fields, drafts, root).value, null, 2) : null);
+  const turn = () => setJson(json === null ? write(collect(fields, drafts, root).value, 2) : null);
   return (
     <div className="space-y-4">
       <form ref={form} onSubmit={submit} noValidate className="space-y-3">
@@ -93,7 +94,8 @@ function given(args: string | undefined): object | null {
 
 function written(text: string): { value: unknown; problems: Problems } {
   try {
-    return { value: JSON.parse(text || "{}"), problems: {} };
+    const value = parse(text || "{}");
+    return { value, problems: rounded(value) === undefined ? {} : { "": INEXACT } };
   } catch (error) {
     return { value: undefined, problems: { "": `This is not JSON: ${error instanceof Error ? error.message : ""}` } };
   }

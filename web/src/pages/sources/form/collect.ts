@@ -1,10 +1,12 @@
 // From what was typed to arguments. The daemon checks them again, and all of them; this says early what it would refuse.
+import { parse, rounded } from "@/api/json";
 import type { Schema } from "../schema";
 import { type Draft, type Field, type Shape, shapeOf } from "./shape";
 
 export type Problems = Record<string, string>;
 type Told = { value: unknown; problems: Problems };
 
+export const INEXACT = "A number in it is too large to be sent exactly from here: call it from Python code";
 const NOTHING: unique symbol = Symbol("nothing");
 
 export function collect(fields: Field[], drafts: { [name: string]: Draft }, root: Schema): Told {
@@ -65,7 +67,11 @@ function plain(shape: Shape, text: string, required: boolean, at: string, proble
       return shape.options[Number(text)];
     case "number": {
       const number = Number(text);
-      const why = !Number.isFinite(number) ? "This is not a number" : wrongNumber(number, shape);
+      const why = !Number.isFinite(number)
+        ? "This is not a number"
+        : Number.isInteger(number) && !Number.isSafeInteger(number)
+          ? INEXACT
+          : wrongNumber(number, shape);
       return why ? refuse(why) : number;
     }
     case "text": {
@@ -75,11 +81,16 @@ function plain(shape: Shape, text: string, required: boolean, at: string, proble
     }
     default:
       try {
-        return JSON.parse(text);
+        return asJson(text, refuse);
       } catch (error) {
         return refuse(`This is not JSON: ${error instanceof Error ? error.message : ""}`);
       }
   }
+}
+
+function asJson(text: string, refuse: (why: string) => unknown): unknown {
+  const value = parse(text);
+  return rounded(value) === undefined ? value : refuse(INEXACT);
 }
 
 function moment(text: string): string | null {

@@ -1,5 +1,6 @@
 import { Plus, Trash2 } from "lucide-react";
 import { useId } from "react";
+import { write } from "@/api/json";
 import { visible } from "@/text/visible";
 import { Button, IconButton } from "@/ui/button";
 import { Choice, TextArea, TextField } from "@/ui/field";
@@ -60,7 +61,7 @@ function Plain({
     error: place.problems[place.at],
     value: text,
     "aria-required": required,
-    placeholder: schema.default !== undefined ? visible(JSON.stringify(schema.default)) : undefined,
+    placeholder: schema.default !== undefined ? visible(write(schema.default)) : undefined,
     onChange: (event: { target: { value: string } }) => onChange(event.target.value),
   };
   if (shape.kind === "choice")
@@ -68,8 +69,8 @@ function Plain({
       <Choice {...shared}>
         <option value="">{required ? "Choose…" : "Leave it out"}</option>
         {shape.options.map((option, at) => (
-          <option key={JSON.stringify(option)} value={at}>
-            {visible(typeof option === "string" ? option : JSON.stringify(option))}
+          <option key={write(option)} value={at}>
+            {visible(typeof option === "string" ? option : write(option))}
           </option>
         ))}
       </Choice>

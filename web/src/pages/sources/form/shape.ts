@@ -1,4 +1,5 @@
 // Which control a schema gets. Whatever has no plain one is written as JSON.
+import { write } from "@/api/json";
 import { alternatives, exampleOf, resolved, type Schema, typesOf } from "../schema";
 
 export type Draft = string | Draft[] | { [name: string]: Draft } | undefined;
@@ -91,7 +92,12 @@ export function initialFields(
 function draftOf(value: unknown, shape: Shape, root: Schema, meant: boolean, depth: number): Draft {
   switch (shape.kind) {
     case "choice":
-      return String(Math.max(0, shape.options.indexOf(value)));
+      return String(
+        Math.max(
+          0,
+          shape.options.findIndex((one) => write(one) === write(value)),
+        ),
+      );
     case "list": {
       const item = shapeOf(shape.item, root, "", depth + 1);
       return Array.isArray(value) ? value.map((one) => draftOf(one, item, root, meant, depth + 1)) : [];
@@ -99,7 +105,7 @@ function draftOf(value: unknown, shape: Shape, root: Schema, meant: boolean, dep
     case "object":
       return initialFields(shape.fields, root, typeof value === "object" && value ? value : {}, meant, depth + 1);
     case "json":
-      return JSON.stringify(value, null, 2);
+      return write(value, 2);
     case "text":
       return shape.input === "datetime-local" ? String(value).slice(0, 16) : String(value);
     default:

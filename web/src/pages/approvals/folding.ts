@@ -1,0 +1,16 @@
+// How much of the arguments is in view. Nothing can be allowed before all of it was.
+import { isNested, write } from "@/api/json";
+
+const MOST_LINES = 120;
+const MOST_CHARACTERS = 6_000;
+/** More than this is shown as one text: a browser would draw a tree of it for minutes. */
+export const MOST_DRAWN = 4_000;
+
+export function linesOf(value: unknown): number {
+  return isNested(value) ? 1 + Object.values(value).reduce<number>((sum, one) => sum + linesOf(one), 0) : 1;
+}
+
+/** Too much to be taken in at a glance: it is folded at first. */
+export function isLong(value: unknown): boolean {
+  return linesOf(value) > MOST_LINES || write(value).length > MOST_CHARACTERS;
+}
