@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from benchmarks import (
+    backlog,
     checking,
     describe,
     direct,
@@ -39,9 +40,9 @@ CHECKING = "checking"
 LARGE = "large"
 SEARCH = "search"
 WEB = "web"
-GROWTH = "growth"
+BACKLOG, GROWTH = "backlog", "growth"
 # These are not taken of a subject alone.
-APART = (DIRECT, OVERHEAD, MCP, INDEX, DESCRIBE, LANGUAGES, LARGE, CHECKING, SEARCH, WEB, GROWTH)
+APART = (DIRECT, OVERHEAD, MCP, INDEX, DESCRIBE, LANGUAGES, LARGE, CHECKING, SEARCH, WEB, BACKLOG, GROWTH)
 
 
 def arguments() -> argparse.Namespace:
@@ -99,11 +100,13 @@ def run(options: argparse.Namespace, folder: Path) -> report.Results:
         return results
     with ExitStack() as stack:
         address = stack.enter_context(processes.listening([sys.executable, "-m", "benchmarks.upstream"]))
+        if BACKLOG in wanted:
+            collect(results, Ours.name, backlog.measure(folder / "backlog", address, quick=options.quick, say=say))
         if GROWTH in wanted:
             grown = growth.measure(folder / "growth", address, quick=options.quick, full=options.full, say=say)
             collect(results, Ours.name, grown)
-            if set(wanted) == {GROWTH}:
-                return results
+        if set(wanted) <= {INDEX, DESCRIBE, CHECKING, SEARCH, WEB, BACKLOG, GROWTH}:
+            return results
         subjects = prepared(folder, with_peer=options.peer)
         for subject in subjects:
             stack.callback(subject.stop)
@@ -151,9 +154,10 @@ def main() -> None:
         print(json.dumps(report.as_json(results), indent=2))
     else:
         print(report.table(results, Ours.name, Peer.name if options.peer else None))
-        plots = growth.plot({label: series[Ours.name] for label, series in results.items() if Ours.name in series})
-        for aims in filter(None, (sources.aims(results, Ours.name), web.aims(results, Ours.name), plots)):
-            print(f"\n{aims}")
+        grown = growth.plot({label: series[Ours.name] for label, series in results.items() if Ours.name in series})
+        plots = backlog.plot(results, Ours.name), grown
+        for remark in filter(None, (sources.aims(results, Ours.name), web.aims(results, Ours.name), *plots)):
+            print(f"\n{remark}")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import statistics
 from dataclasses import dataclass, field
 from typing import Literal
 
-Unit = Literal["ms", "MB", "kB", "x", ""]
+Unit = Literal["ms", "s", "MB", "kB", "x", ""]
 
 
 @dataclass

@@ -34,11 +34,11 @@ from executor.execution.rules import Rules
 from executor.identity.anonymous import Anonymous
 from executor.identity.callers import Callers
 from executor.model.execution import Limits
-from executor.model.ids import now_ms
+from executor.model.ids import continue_after, now_ms
 from executor.settings import Settings
 from executor.sources.egress import Egress
 from executor.sources.registry import Kinds
-from executor.storage import events, integrity, migrate, statistics, tenancy
+from executor.storage import events, executions, integrity, migrate, statistics, tenancy
 from executor.storage.database import Database
 from executor.storage.location import sqlite_path
 from executor.storage.notify import Feed
@@ -139,6 +139,8 @@ class Executor:
         await asyncio.to_thread(installation.check, settings)
         database = Database(await asyncio.to_thread(migrate.ready, path))
         try:
+            for found in await database.read(executions.newest_ids):
+                continue_after(found)
             executor = cls(settings, database, await database.write(tenancy.provision), sandboxes)
             await executor.secrets.finish_rotation()
             await executor.connections.statics.migrate()

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections import Counter
+from collections.abc import Coroutine, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy.engine import Connection
 
 from executor.errors import Busy, ExecutorError, Fenced, StorageError, UnknownRuntime
 from executor.execution import failures
+from executor.execution.backlog import Backlog, BeginCheck, Waiting
 from executor.execution.checks import Ruling
 from executor.execution.door import Door
 from executor.execution.journal import INLINE_BYTES, Journal
@@ -23,15 +26,17 @@ from executor.runtime.runtimes import Runtimes
 from executor.storage import events, executions
 from executor.storage.database import Database
 
-LIVE_RUNS = 20_000
+LIVE_RUNS = 20_000  # of one actor: running, resting or queued; parked ones don't count
+ALL_LIVE_RUNS = 100_000
 RETRY_SECONDS = 2.0
 CLOSE_SECONDS = 5.0
+LATER = "wait until some have ended, then try again"
 
 logger = logging.getLogger(__name__)
 
 
 class LocalDispatch:
-    """`runs` are the executions that hold memory here; parked ones are rows only."""
+    """`runs` are the executions that hold memory here; parked ones are rows, and those in the backlog nearly so."""
 
     def __init__(
         self, database: Database, door: Door, runtimes: Runtimes, ttl_ms: int, inline_bytes: int = INLINE_BYTES
@@ -44,46 +49,55 @@ class LocalDispatch:
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
         self.runs: dict[str, Run] = {}
-        self._places = Places(self.runs)
+        self._per_actor: Counter[str] = Counter()
+        self.backlog = Backlog(self._begin_take_up)
+        self._places = Places(self.backlog)
 
-    def begin(self, execution: Execution, check: asyncio.Task[Ruling] | None = None) -> tuple[Run, Journal]:
-        """A fresh execution runs at once, while its first write is on its way."""
-        if len(self.runs) >= LIVE_RUNS:
-            raise Busy(f"{LIVE_RUNS} executions are running already", hint="try again in a moment")
-        journal = Journal(self._database, execution, self._inline_bytes)
+    def begin(self, execution: Execution, begin_check: BeginCheck | None = None) -> tuple[Run | None, Journal]:
+        """A fresh execution runs at once, while its first write is on its way.
+
+        Where many of its actor wait for a sandbox already, it is queued as a row instead, and there is no run yet.
+        """
+        self._check_room(execution.actor_id)
+        lane = execution.actor_id, execution.runtime
+        queued = not self.backlog.admits(lane)
+        journal = Journal(
+            self._database, replace(execution, status="queued") if queued else execution, self._inline_bytes
+        )
         journal.create()
+        if queued:
+            asyncio.get_running_loop().call_soon(self._begin_later, journal, Waiting(execution.id, lane, begin_check))
+            return None, journal
+        check = begin_check(execution) if begin_check is not None else None
         return self._launch(execution, journal, fresh=True, check=check), journal
 
     def resume(self, execution: Execution) -> None:
-        """Run a claimed execution from its journal. When closing, the next start claims it again."""
+        """Run a claimed execution from its journal, in its turn. When closing, the next start claims it again."""
+        lane = execution.actor_id, execution.runtime
         if self._closing:
             return
-        try:
-            self._launch(execution, Journal(self._database, execution, self._inline_bytes), fresh=False)
-        except UnknownRuntime as error:
-            self.spawn(self._give_up(execution, Failure(error.code, error.message, error.hint)))
+        if self.backlog.admits(lane):
+            self._go_on(execution)
+        else:
+            self._queue(Waiting(execution.id, lane))
 
-    async def take_over(self, execution_id: str) -> None:
-        """Claim what an earlier owner left behind, under a new epoch."""
+    def take_over(self, left: Sequence[tuple[str, str, str]]) -> None:
+        """What an earlier process left behind: id, actor and runtime of each, oldest first."""
+        for execution_id, actor_id, runtime in left:
+            self._queue(Waiting(execution_id, (actor_id, runtime), left_behind=True))
 
-        def job(c: Connection) -> Execution | None:
-            claimed = executions.claim(c, execution_id)
-            if claimed is not None:
-                events.append(c, claimed.workspace_id, "execution.recovered", {"epoch": claimed.epoch}, execution_id)
-            return claimed
-
-        try:
-            execution = None if self._closing else await self._database.write(job)
-        except StorageError as error:
-            logger.error("can't take over: %s", error.message, extra={"execution": execution_id})
-            self.spawn(self._retry(execution_id))
-            return
-        if execution is not None:
-            self.resume(execution)
+    def cancel(self, execution_id: str) -> None:
+        """It has been cancelled in the database."""
+        if run := self.runs.get(execution_id):
+            run.abort()
+        elif waiting := self.backlog.get(execution_id):
+            self._leave_queue(waiting)
 
     async def close(self) -> None:
         """What was sent is answered or left to the journal; the rest starts again next time."""
         self._closing = True
+        self.backlog.close()
+        await self._requeue([run for run in self.runs.values() if run.is_still])
         live = list(self.runs.values())
         for run in live:
             run.stop()
@@ -103,11 +117,14 @@ class LocalDispatch:
     def _launch(
         self, execution: Execution, journal: Journal, *, fresh: bool, check: asyncio.Task[Ruling] | None = None
     ) -> Run:
-        opener = self._places.opener(self.runtimes.named(execution.runtime))
+        runtime = self.runtimes.named(execution.runtime)
+        opener = self._places.opener(runtime, (execution.actor_id, execution.runtime))
         run = Run(
             execution, fresh=fresh, journal=journal, door=self._door, opener=opener, ttl_ms=self._ttl_ms, check=check
         )
+        run.idle_runs = self._places.pool(runtime).idle
         self.runs[execution.id] = run
+        self._per_actor[execution.actor_id] += 1
         run.task = self.spawn(self._supervise(run))
         return run
 
@@ -119,7 +136,7 @@ class LocalDispatch:
             await run.drive()
         except StorageError as error:
             logger.error("the journal can't be written: %s", error.message, extra={"execution": execution.id})
-            self.spawn(self._retry(execution.id))
+            self.spawn(self._retry(execution))
         except ExecutorError as error:
             await self._give_up(execution, Failure(error.code, error.message, error.hint), run.journal)
         except Exception as error:
@@ -129,6 +146,7 @@ class LocalDispatch:
         finally:
             if self.runs.get(execution.id) is run:
                 del self.runs[execution.id]
+            self._one_less(execution.actor_id)
             run.done.set()
 
     async def _give_up(self, execution: Execution, failure: Failure, journal: Journal | None = None) -> None:
@@ -140,6 +158,79 @@ class LocalDispatch:
         except (Fenced, StorageError) as error:
             logger.error("can't record the failure: %s", error.message, extra={"execution": execution.id})
 
-    async def _retry(self, execution_id: str) -> None:
+    async def _retry(self, execution: Execution) -> None:
         await asyncio.sleep(RETRY_SECONDS)
-        await self.take_over(execution_id)
+        self.take_over([(execution.id, execution.actor_id, execution.runtime)])
+
+    # -- the queue ---------------------------------------------------------------------------------------------------
+
+    def _check_room(self, actor_id: str) -> None:
+        if self._per_actor[actor_id] >= LIVE_RUNS or len(self.runs) + len(self.backlog) >= ALL_LIVE_RUNS:
+            raise Busy(
+                f"{self._per_actor[actor_id]} executions of this actor are running or queued already", hint=LATER
+            )
+
+    def _begin_later(self, journal: Journal, waiting: Waiting) -> None:
+        """Its row is on its way to the writer before anybody tries to claim it."""
+        journal.flush()
+        self._queue(waiting)
+
+    def _queue(self, waiting: Waiting) -> None:
+        if not self._closing:
+            self._per_actor[waiting.lane[0]] += 1
+            self.backlog.put(waiting)
+
+    def _leave_queue(self, waiting: Waiting) -> None:
+        self._one_less(waiting.lane[0])
+        self.backlog.forget(waiting)
+
+    def _one_less(self, actor_id: str) -> None:
+        self._per_actor[actor_id] -= 1
+        if not self._per_actor[actor_id]:
+            del self._per_actor[actor_id]
+
+    def _begin_take_up(self, waiting: Waiting) -> None:
+        self.spawn(self._take_up(waiting))
+
+    async def _take_up(self, waiting: Waiting) -> None:
+        """Claim it under a new epoch, unless it was cancelled meanwhile."""
+
+        def job(c: Connection) -> Execution | None:
+            claimed = executions.claim(c, waiting.execution_id)
+            if claimed is not None and waiting.left_behind:
+                happened = "execution.recovered", {"epoch": claimed.epoch}
+                events.append(c, claimed.workspace_id, *happened, waiting.execution_id)
+            return claimed
+
+        try:
+            execution = None if self._closing else await self._database.write(job)
+            if execution is not None and not self._closing:
+                self._go_on(execution, waiting.begin_check)
+        except StorageError as error:
+            logger.error("can't take over: %s", error.message, extra={"execution": waiting.execution_id})
+            again = replace(waiting, dropped=False)
+            asyncio.get_running_loop().call_later(RETRY_SECONDS, self._queue, again)
+        finally:
+            self.backlog.left(waiting.lane)
+            if not waiting.dropped:
+                self._leave_queue(waiting)
+
+    def _go_on(self, execution: Execution, begin_check: BeginCheck | None = None) -> None:
+        journal = Journal(self._database, execution, self._inline_bytes)
+        try:
+            check = begin_check(execution) if begin_check is not None else None
+            self._launch(execution, journal, fresh=False, check=check)
+        except UnknownRuntime as error:
+            self.spawn(self._give_up(execution, Failure(error.code, error.message, error.hint)))
+
+    async def _requeue(self, still: Sequence[Run]) -> None:
+        """Runs without a sandbox and with nothing under way end together, in one transaction."""
+        rows = [(run.execution.id, run.execution.epoch, run.wall_ms) for run in still]
+        for run in still:
+            run.journal.flush()
+        try:
+            await self._database.write(lambda c: executions.requeue(c, rows))
+        except StorageError as error:
+            logger.error("can't requeue: %s", error.message)
+        for run in still:
+            run.abort()

@@ -81,8 +81,7 @@ class Engine:
     async def start(self) -> int:
         """Take up what an earlier process left unfinished; how many there were."""
         left = await self._database.read(executions.unfinished)
-        for execution_id in left:
-            self._dispatch.spawn(self._dispatch.take_over(execution_id))
+        self._dispatch.take_over(left)
         self._dispatch.spawn(self._sweep_forever())
         return len(left)
 
@@ -103,9 +102,10 @@ class Engine:
         typecheck: Typecheck | None = None,
     ) -> Execution:
         """Start it; durable when this returns."""
-        run, journal = await self._admitted(actor, Submission(code, language, runtime, limits, typecheck))
+        wanted = Submission(code, language, runtime, limits, typecheck)
+        execution, _, journal = await self._admitted(actor, wanted)
         await journal.durable()
-        return run.execution
+        return execution
 
     async def run(
         self,
@@ -131,17 +131,18 @@ class Engine:
             found = await self._database.read(lambda c: submissions.find(c, actor.workspace_id, *name))
             if found is not None:
                 return self._known(actor, submission, *found)
-            run, journal = await self._admitted(actor, submission)
+            begun = await self._admitted(actor, submission)
+            journal = begun[-1]
             journal.name(submission.key, submission.digest)
             await journal.durable()
-            return self._started(actor, run, journal)
+            return self._started(actor, *begun)
 
-    async def _admitted(self, actor: Actor, submission: Submission) -> tuple[Run, Journal]:
+    async def _admitted(self, actor: Actor, submission: Submission) -> tuple[Execution, Run | None, Journal]:
         if actor.via != "anonymous" or self._quotas is None:
             return self._begin(actor, submission)
         await self._quotas.admit(actor)
         begun = self._begin(actor, replace(submission, limits=narrowed(submission.limits or self._limits)))
-        self._quotas.note(actor.workspace_id, begun[0].execution.id)
+        self._quotas.note(actor.workspace_id, begun[0].id)
         return begun
 
     def _known(self, actor: Actor, submission: Submission, execution_id: str, digest: str) -> Submitted:
@@ -153,16 +154,20 @@ class Engine:
             )
         return Submitted(execution_id, partial(self.wait, actor, execution_id), is_known=True)
 
-    def _started(self, actor: Actor, run: Run, journal: Journal) -> Submitted:
+    def _started(self, actor: Actor, execution: Execution, run: Run | None, journal: Journal) -> Submitted:
+        """Without a run, it is queued."""
 
         async def outcome(seconds: float) -> Outcome:
+            if run is None:
+                await journal.durable()
+                return await self.wait(actor, execution.id, seconds)
             await wait_until(run.done, seconds)
             if run.outcome is not None:
                 return run.outcome
             await journal.durable()
-            return await self.outcome(actor, run.execution.id)
+            return await self.outcome(actor, execution.id)
 
-        return Submitted(run.execution.id, outcome)
+        return Submitted(execution.id, outcome)
 
     async def wait(
         self, actor: Actor, execution_id: str, seconds: float, *, through_pause: bool = False, whole: bool = True
@@ -182,6 +187,8 @@ class Engine:
                 return outcome
             if status == "paused":
                 await wait_until(self._decision(execution_id), min(left, GLANCE_SECONDS * 50))
+            elif waiting := self._dispatch.backlog.get(execution_id):
+                await wait_until(waiting.gone, left)
             elif execution_id not in self._dispatch.runs:
                 await asyncio.sleep(min(left, GLANCE_SECONDS))
 
@@ -210,8 +217,7 @@ class Engine:
             return executions.get(c, actor.workspace_id, execution_id) or execution
 
         cancelled = await self._database.write(job)
-        if run := self._dispatch.runs.get(execution_id):
-            run.abort()
+        self._dispatch.cancel(execution_id)
         self._carry(execution_id, None)
         return cancelled
 
@@ -323,7 +329,7 @@ class Engine:
 
     # -- submissions ------------------------------------------------------------------------------------------------
 
-    def _begin(self, actor: Actor, submission: Submission) -> tuple[Run, Journal]:
+    def _begin(self, actor: Actor, submission: Submission) -> tuple[Execution, Run | None, Journal]:
         self._check_code(submission.code)
         language, runtime = self._dispatch.runtimes.choose(submission.language, submission.runtime)
         at = now_ms()
@@ -342,8 +348,9 @@ class Engine:
             updated_at=at,
             origin=actor.origin,
         )
-        check = self._checks.begin(execution, submission.typecheck) if self._checks is not None else None
-        return self._dispatch.begin(execution, check)
+        begin_check = partial(self._checks.begin, typecheck=submission.typecheck) if self._checks is not None else None
+        run, journal = self._dispatch.begin(execution, begin_check)
+        return (run.execution if run else replace(execution, status="queued")), run, journal
 
     def _check_code(self, code: str) -> None:
         if not code.strip():

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
 from time import monotonic
 
+from executor.execution.backlog import Backlog, Lane
 from executor.execution.run import Run
 from executor.runtime.sandbox import Runtime, Sandbox
 
@@ -13,39 +15,57 @@ ROOM_SECONDS = 0.05
 IDLE_SECONDS = 0.1
 
 
-class Asking:
-    """Calls `ask` every moment until closed. A place that is free at once costs one timer that never fires."""
+class Pool:
+    """The places of one runtime: how many runs want one, and which hold one idly, those that wait longest first."""
 
-    def __init__(self, ask: Callable[[], None]) -> None:
-        self._ask = ask
-        self._loop = asyncio.get_running_loop()
-        self._timer = self._loop.call_later(ROOM_SECONDS, self._again)
+    def __init__(self) -> None:
+        self.wanted = 0
+        self.idle: OrderedDict[Run, None] = OrderedDict()
 
-    def close(self) -> None:
-        self._timer.cancel()
-
-    def _again(self) -> None:
-        self._ask()
-        self._timer = self._loop.call_later(ROOM_SECONDS, self._again)
+    def make_room(self, now: float) -> None:
+        resting: list[Run] = []
+        for run in self.idle:
+            if len(resting) == self.wanted or run.idle_since is None or now - run.idle_since < IDLE_SECONDS:
+                break
+            resting.append(run)
+        for run in resting:
+            run.rest()
 
 
 class Places:
-    def __init__(self, runs: Mapping[str, Run]) -> None:
-        self._runs = runs
+    """One timer for everyone who waits, and only while somebody does."""
 
-    def opener(self, runtime: Runtime) -> Callable[[], Awaitable[Sandbox]]:
+    def __init__(self, backlog: Backlog) -> None:
+        self._backlog = backlog
+        self._pools: dict[Runtime, Pool] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    def pool(self, runtime: Runtime) -> Pool:
+        return self._pools.setdefault(runtime, Pool())
+
+    def opener(self, runtime: Runtime, lane: Lane) -> Callable[[], Awaitable[Sandbox]]:
+        pool = self.pool(runtime)
+
         async def open_sandbox() -> Sandbox:
-            asking = Asking(self.make_room)
+            pool.wanted += 1
+            self._backlog.entered(lane)
+            self._watch()
             try:
                 return await runtime.open()
             finally:
-                asking.close()
+                pool.wanted -= 1
+                self._backlog.left(lane)
 
         return open_sandbox
 
-    def make_room(self) -> None:
-        """Ask the run that has waited longest to rest; none if nobody is idle."""
-        long_ago = monotonic() - IDLE_SECONDS
-        idle = [run for run in self._runs.values() if run.idle_since is not None and run.idle_since < long_ago]
-        if idle:
-            min(idle, key=lambda run: run.idle_since or 0.0).rest()
+    def _watch(self) -> None:
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(ROOM_SECONDS, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        now = monotonic()
+        for pool in self._pools.values():
+            if pool.wanted:
+                pool.make_room(now)
+                self._watch()

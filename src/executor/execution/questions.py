@@ -71,6 +71,7 @@ class Questions:
         elif kind == "approval":
             decided = await self._door.decide(self._execution, tool, parse_arguments(call.arguments))
             question = replace(question, prompt={**question.prompt, "policyId": decided.policy_id})
+        await self._door.flood.expect(self._execution)
         self.asked[call.seq] = question
         return question
 

@@ -24,26 +24,37 @@ async def replay_journal(runtime: Runtime, execution: Execution, journalled: Seq
 
 
 async def _replay(sandbox: Sandbox, execution: Execution, journalled: Sequence[Call]) -> ReplayReport:
-    known = {call.seq: call for call in journalled}
+    known = Known(execution, journalled)
     program = Program(execution.code, execution.seed, execution.clock_ms, execution.limits, execution.language)
     step = await sandbox.start(program)
-    if found := difference(step, known, ended=False):
+    if found := difference(step, known):
         return found
     for call in sorted((c for c in journalled if c.done_seq is not None), key=lambda c: c.done_seq or 0):
         if step.ended:
             break
         step = await sandbox.answer(answer_of(call))
-        if found := difference(step, known, ended=step.ended):
+        if found := difference(step, known):
             return found
     return compare(execution, step)
 
 
-def difference(step: Step, known: dict[int, Call], *, ended: bool) -> ReplayReport | None:
+class Known:
+    """The journalled calls, and whether later ones may be missing: what ended the execution from outside, such as
+    cancelling it, may have come before its last calls were written down. Those were not sent.
+    """
+
+    def __init__(self, execution: Execution, journalled: Sequence[Call]) -> None:
+        self.calls = {call.seq: call for call in journalled}
+        was_cut = execution.failure is not None and execution.failure.code in OUTSIDE
+        self.complete_to = max(self.calls, default=0) if was_cut else None
+
+
+def difference(step: Step, known: Known) -> ReplayReport | None:
     for proposal in step.proposals:
-        call, made = known.get(proposal.seq), _made(proposal.path, proposal.arguments)
+        call, made = known.calls.get(proposal.seq), _made(proposal.path, proposal.arguments)
         if call is None:
             # What the code proposed in its last breath was never sent, so it isn't in the journal.
-            if not (ended or step.ended):
+            if not (step.ended or (known.complete_to is not None and proposal.seq > known.complete_to)):
                 detail = f"call {proposal.seq} ({proposal.path}) is not in the journal"
                 return ReplayReport(False, detail, proposal.seq, replayed=made)
         elif call.arguments_digest != proposal_digest(proposal):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -23,7 +23,7 @@ from executor.execution.outcome import LogLine, Outcome
 from executor.execution.position import Position
 from executor.execution.questions import NEEDS, Questions
 from executor.execution.records import Answers, answer_of, proposed_call
-from executor.execution.sends import Sends, sleep_until
+from executor.execution.sends import Sends, sleep
 from executor.model.execution import Call, Execution, Failure, Status
 from executor.model.ids import now_ms
 from executor.model.interaction import Binding, Interaction
@@ -64,6 +64,8 @@ class Run:
         self.done = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
         self.idle_since: float | None = None
+        self.idle_runs: OrderedDict[Run, None] = OrderedDict()  # of the same runtime, this one among them when idle
+        self._placeless = False  # without a sandbox, until there is news or a place
         self._fresh = fresh
         self.journal = journal
         self._door = door
@@ -92,6 +94,13 @@ class Run:
         """The daemon is going down: leave the work to its next start, as soon as what was sent is answered."""
         self._stopping = True
         self._sends.news.set()
+        if self._placeless and self.task is not None:
+            self.task.cancel()
+
+    @property
+    def is_still(self) -> bool:
+        """Without a sandbox, and with nothing under way that could be lost."""
+        return self._placeless and not self._sends.has_calls and self._check is None
 
     def rest(self) -> None:
         """Another run needs the sandbox, and this one only waits."""
@@ -131,7 +140,10 @@ class Run:
         await self._finish("failed", failure=failures.sandbox_lost(losses + spared))
 
     async def _attempt(self) -> None:
-        sandbox = await self._opener()
+        sandbox = await self._place()
+        if sandbox is None:
+            await self._leave()
+            return
         self._began = self._began or time.monotonic()
         try:
             async with asyncio.timeout(max(0.0, self._remaining_ms() / 1000)):
@@ -142,6 +154,18 @@ class Run:
             await self._finish("failed", failure=failures.nondeterminism(error.message))
         finally:
             await sandbox.close()
+
+    async def _place(self) -> Sandbox | None:
+        """A sandbox, or None if the daemon stops before there is one."""
+        self._placeless = True
+        try:
+            return await self._opener()
+        except asyncio.CancelledError:
+            if not self._stopping or self.task is None or self.task.uncancel():
+                raise
+            return None
+        finally:
+            self._placeless = False
 
     async def _run(self, sandbox: Sandbox) -> None:
         execution = self.execution
@@ -195,10 +219,12 @@ class Run:
         self.journal.flush()
         self._sends.news.clear()
         self.idle_since = time.monotonic()
+        self.idle_runs[self] = None
         try:
             await self._sends.news.wait()
         finally:
             self.idle_since = None
+            del self.idle_runs[self]
         if self._yielding and not (self._sends.arrived or self._decided or self._stopping):
             raise Resting
         self._yielding = False
@@ -207,12 +233,18 @@ class Run:
         """Without a sandbox until there is news; true if the run is over with that."""
         self._yielding = False
         self._sends.news.clear()
+        self._placeless = True
         try:
             async with asyncio.timeout(max(0.0, self._remaining_ms() / 1000)):
                 await self._sends.news.wait()
         except TimeoutError:
             await self._finish("failed", failure=failures.wall_limit(self.execution.limits.wall_ms))
             return True
+        except asyncio.CancelledError:
+            if not self._stopping or self.task is None or self.task.uncancel():
+                raise
+        finally:
+            self._placeless = False
         if self._stopping:
             await self._leave()
         return self._stopping
@@ -223,6 +255,7 @@ class Run:
             self._record()
         await self._ask_for_credentials()
         await self.journal.durable()
+        self._sends.release_all()
         self._deliveries.clear()
         self._questions.asked.clear()
         self._answers = Answers(self.execution.clock_ms, self.execution.limits.result_bytes)
@@ -290,6 +323,7 @@ class Run:
         """One answer at a time, the sandbox drained in between; put on the wire together to save the waiting."""
         answers = [self._deliveries.popleft() for _ in range(len(self._deliveries))]
         steps = await asyncio.gather(*(sandbox.answer(answer) for answer in answers), return_exceptions=True)
+        self._sends.release(answer.seq for answer in answers)
         for step in steps:
             if self._end is not None:
                 return
@@ -336,7 +370,7 @@ class Run:
         self._sends.launch(call, self._door.send(self.execution, call, tool, binding))
 
     def _start_timer(self, call: Call) -> None:
-        self._sends.launch(call, sleep_until((call.started_at or 0) + float(orjson.loads(call.arguments))))
+        self._sends.launch(call, sleep(call.started_at or 0, float(orjson.loads(call.arguments))))
 
     def _record(self) -> None:
         """Give what has arrived its place in delivery order. Delivery goes on while the journal is being written."""
@@ -390,7 +424,7 @@ class Run:
         if not asked:
             self._end = Step(failure=failures.stuck())
             return False
-        settled = await self.journal.park(list(asked), self._wall_ms())
+        settled = await self.journal.park(list(asked), self.wall_ms)
         if settled:
             await self._act_on(settled)
             return False
@@ -401,7 +435,7 @@ class Run:
         """Going down: record the answers that come soon, and leave the rest to the next start."""
         await self._outwait(STOP_GRACE)
         await self._ask_for_credentials()
-        await self.journal.requeue(self._wall_ms())
+        await self.journal.requeue(self.wall_ms)
         self._tell("queued")
 
     async def _outwait(self, seconds: float) -> None:
@@ -431,7 +465,7 @@ class Run:
             failure = failures.with_unknown(failure, self._sends.unanswered_writes())
         if self._position.open or self._questions.asked:
             self.journal.close_open_calls()
-        at = await self.journal.finish(status, result, failure, self._wall_ms())
+        at = await self.journal.finish(status, result, failure, self.wall_ms)
         kept = self.journal.artifact.id if self.journal.artifact else ""
         self.execution = replace(self.execution, result=result, failure=failure, finished_at=at, artifact_id=kept)
         self._questions.asked.clear()
@@ -442,9 +476,10 @@ class Run:
         asked = tuple(self._questions.asked.values())
         self.outcome = Outcome(self.execution, asked, tuple(self._logs), self._diagnostics, self.journal.artifact)
 
-    def _wall_ms(self) -> int:
+    @property
+    def wall_ms(self) -> int:
         spent = (time.monotonic() - self._began) * 1000 if self._began else 0
         return self.execution.wall_ms + int(spent)
 
     def _remaining_ms(self) -> int:
-        return self.execution.limits.wall_ms - self._wall_ms()
+        return self.execution.limits.wall_ms - self.wall_ms

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from typing import Any
 
 from executor.errors import ToolError
 from executor.model.execution import Call
 from executor.model.ids import now_ms
+from executor.sources.slots import HOLDINGS, Holdings
 
 
 class Sends:
@@ -19,6 +20,7 @@ class Sends:
         self.news = asyncio.Event()
         self.arrived: deque[tuple[Call, str | ToolError]] = deque()
         self._under_way: dict[int, tuple[Call, asyncio.Task[None]]] = {}
+        self._holdings: dict[int, Holdings] = {}
 
     def __bool__(self) -> bool:
         return bool(self._under_way)
@@ -26,6 +28,11 @@ class Sends:
     def __contains__(self, seq: int) -> bool:
         """Under way, or answered and not yet taken."""
         return seq in self._under_way or any(call.seq == seq for call, _ in self.arrived)
+
+    @property
+    def has_calls(self) -> bool:
+        """Of tools, under way or answered; timers start again by themselves."""
+        return any(call.kind == "tool" for call, _ in (*self._under_way.values(), *self.arrived))
 
     def launch(self, call: Call, work: Coroutine[Any, Any, str]) -> None:
         self._under_way[call.seq] = call, asyncio.create_task(self._answer(call, work))
@@ -54,15 +61,41 @@ class Sends:
         for _, task in self._under_way.values():
             task.cancel()
         self._under_way.clear()
+        self.release_all()
+
+    def release_all(self) -> None:
+        self.release(list(self._holdings))
+
+    def release(self, delivered: Iterable[int]) -> None:
+        """The code has these answers: their bytes are no longer in flight."""
+        for seq in delivered if self._holdings else ():
+            if holdings := self._holdings.pop(seq, None):
+                holdings.release()
 
     async def _answer(self, call: Call, work: Coroutine[Any, Any, str]) -> None:
+        holdings = Holdings()
+        HOLDINGS.set(holdings)
         try:
             outcome: str | ToolError = await work
         except ToolError as error:
-            outcome = error
+            outcome = without_frames(error)
+            holdings.release()
+        except BaseException:
+            holdings.release()
+            raise
+        if holdings:
+            self._holdings[call.seq] = holdings
         self.arrive(call, outcome)
 
 
-async def sleep_until(due_ms: float) -> str:
-    await asyncio.sleep(max(0.0, (due_ms - now_ms()) / 1000))
+def without_frames(error: ToolError) -> ToolError:
+    """Its traceback would keep what was read, perhaps megabytes, until the next garbage collection."""
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
+
+
+async def sleep(started_ms: int, wanted_ms: float) -> str:
+    """What is left of it, also after a restart. A clock that was set back in between does not make it longer."""
+    passed = max(0, now_ms() - started_ms)
+    await asyncio.sleep(max(0.0, (wanted_ms - passed) / 1000))
     return "null"

@@ -49,13 +49,13 @@ class FairQueue(Generic[T]):
         self, *, actor_may: Callable[[str], bool] = anyone, execution_may: Callable[[str], bool] = anyone,
         last: bool = False,
     ) -> T | None:  # fmt: skip
-        """The next whose actor and execution may go; `last` takes the execution of that actor that came last."""
+        """The next whose actor and execution may go; `last` takes what came last of that actor."""
         for actor_id, executions in self._actors.items():
             if not actor_may(actor_id):
                 continue
             for execution_id in reversed(executions) if last else executions:
                 if execution_may(execution_id):
-                    return self._take(actor_id, execution_id)
+                    return self._take(actor_id, execution_id, last)
         return None
 
     def discard(self, party: Party, item: T) -> None:
@@ -71,8 +71,8 @@ class FairQueue(Generic[T]):
         self._size = 0
         return found
 
-    def _take(self, actor_id: str, execution_id: str) -> T:
-        item, _ = self._actors[actor_id][execution_id].popitem(last=False)
+    def _take(self, actor_id: str, execution_id: str, last: bool) -> T:
+        item, _ = self._actors[actor_id][execution_id].popitem(last=last)
         self._settle(actor_id, execution_id)
         if actor_id in self._actors:
             self._actors.move_to_end(actor_id)

@@ -19,6 +19,8 @@ _GRACE_SECONDS = 60.0
 _FIRST_BACKOFF, _LAST_BACKOFF = 0.05, 5.0
 _HOPELESS = 4  # failed starts in a row after which nobody is kept waiting for a worker
 _WATCH_SECONDS = 1.0
+_REST_SECONDS = 60.0  # after which a worker that was busy and has nothing to do is exchanged for a fresh one
+_FEW = 2  # programs at once that leave nothing behind worth an exchange
 
 
 class WorkerPool(ABC):
@@ -34,6 +36,7 @@ class WorkerPool(ABC):
         self._watcher: asyncio.TimerHandle | None = None
         self._failed_starts = 0
         self._hopeless: Busy | None = None
+        self._rest: asyncio.TimerHandle | None = None
         self._closing = False
         self.layers: tuple[Layer, ...] = ()
 
@@ -77,7 +80,7 @@ class WorkerPool(ABC):
         self._gone.add(worker)
         for place in worker.places:
             self._watched.pop(place, None)
-        if not self._closing:
+        if not self._closing and not worker.is_retired:
             self._in_background(self._replace(worker))
 
     def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
@@ -145,6 +148,34 @@ class WorkerPool(ABC):
             self.turns.left(place)
             place.worker.free.append(place)
             self.turns.serve()
+            if self._rest is None and place.worker.most_at_once > _FEW:
+                self._rest = asyncio.get_running_loop().call_later(_REST_SECONDS, self._look_for_rest)
+
+    # -- after a burst -------------------------------------------------------------------------------------------------
+
+    def _look_for_rest(self) -> None:
+        """What a burst has left behind, interpreters and memory, goes with the worker that has it."""
+        self._rest = None
+        used = [worker for worker in self._workers if worker.most_at_once > _FEW and worker.ready.done()]
+        idle = [worker for worker in used if is_idle(worker)]
+        if idle and not self._closing and len(self._workers) == self._count:
+            self._in_background(self._exchange(idle[0]))
+        if used and not self._closing:
+            self._rest = asyncio.get_running_loop().call_later(_REST_SECONDS, self._look_for_rest)
+
+    async def _exchange(self, worker: Worker) -> None:
+        """The fresh one comes first, so that there is never a place less."""
+        fresh = await self._spawn(worker.image)
+        await asyncio.wait([fresh.ready])
+        while len(self._workers) > self._count and not self._closing:
+            for one in (worker, fresh):
+                if not one.is_dead and is_idle(one):
+                    one.is_retired = True
+                    one.broken("it is no longer needed")
+                    await one.reap()
+                    self._gone.discard(one)
+                    return
+            await asyncio.sleep(_WATCH_SECONDS)
 
     async def _clear(self, place: Place) -> None:
         """Stops what still runs there. A worker that does not obey is ended."""
@@ -177,11 +208,15 @@ class WorkerPool(ABC):
 
     async def close(self) -> None:
         self._closing = True
-        if self._watcher is not None:
-            self._watcher.cancel()
+        for timer in filter(None, (self._watcher, self._rest)):
+            timer.cancel()
         self.turns.refuse_all(lost("the runtime is closed", innocent=True))
         for worker in list(self._workers):
             worker.broken("the runtime is closed")
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*(worker.reap() for worker in self._gone), *self._tasks, return_exceptions=True)
+
+
+def is_idle(worker: Worker) -> bool:
+    return len(worker.free) == len(worker.places)

@@ -16,7 +16,7 @@ class Inflater:
 
     def __init__(self, encoding: str, limit: int) -> None:
         self._encoding = encoding.strip().lower()
-        self._room = limit
+        self._limit = self._room = limit
         self._chunks: list[bytes] = []
         self._zlib = zlib.decompressobj(GZIP_OR_ZLIB) if self._encoding in ("gzip", "x-gzip", "deflate") else None
         if self._zlib is None and not self.is_plain:
@@ -25,6 +25,11 @@ class Inflater:
     @property
     def is_plain(self) -> bool:
         return self._encoding in ("", "identity")
+
+    @property
+    def size(self) -> int:
+        """How many bytes there are by now."""
+        return self._limit - self._room
 
     def feed(self, chunk: bytes) -> bool:
         """False when the limit is passed."""

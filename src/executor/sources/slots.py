@@ -10,6 +10,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,7 +19,7 @@ from executor.model.fairness import CURRENT, FairQueue, Party
 
 QUEUE_SECONDS = 300.0
 
-Waiter = tuple[Party, asyncio.Future[None]]
+Waiter = tuple[Party, int, asyncio.Future[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ EVERYWHERE = Shares(500, 250, 150)
 HOST = Shares(100, 75, 50)
 COMMAND = Shares(32, 24, 16)  # a command often answers one request at a time
 THREADS = Shares(64, 48, 32)
+LARGEST_BODY, SMALL_BODY = 10_000_000, 64_000  # bytes; what is small is bounded by the number of connections
+BODY_BYTES = Shares(64_000_000, 48_000_000, 24_000_000)
 
 
 class Clock(Protocol):
@@ -45,10 +48,14 @@ class Clock(Protocol):
 
 
 class Slots:
-    """Those of one host, one command, or of everything together. A newcomer who may go never waits behind others."""
+    """Those of one host, one command, or of everything together. A newcomer who may go never waits behind others.
 
-    def __init__(self, shares: Shares) -> None:
+    Where one may take several, `largest` is how many at most: so much must be free before anybody gets any.
+    """
+
+    def __init__(self, shares: Shares, largest: int = 1) -> None:
         self._shares = shares
+        self._largest = largest
         self._held = 0
         self._actors: Counter[str] = Counter()
         self._executions: Counter[str] = Counter()
@@ -68,60 +75,116 @@ class Slots:
         finally:
             self.release(party)
 
-    async def acquire(
-        self, party: Party, what: str, clock: Clock | None = None, seconds: float = QUEUE_SECONDS
-    ) -> None:
-        if self._held < self._shares.total and self._actor_may(party.actor_id) and self._may(party.execution_id):
-            self._take(party)
+    async def acquire(self, party: Party, what: str, clock: Clock | None, seconds: float, amount: int = 1) -> None:
+        if self._has_free and self._actor_may(party.actor_id) and self._may(party.execution_id):
+            self._take(party, amount)
             return
         if clock is not None:
             clock.pause()
-        await self._wait(party, what, seconds)
+        await self._wait(party, what, seconds, amount)
         if clock is not None:
             clock.go_on()
 
-    def release(self, party: Party) -> None:
-        self._held -= 1
+    def release(self, party: Party, amount: int = 1) -> None:
+        self._held -= amount
         for counter, key in ((self._actors, party.actor_id), (self._executions, party.execution_id)):
-            counter[key] -= 1
+            counter[key] -= amount
             if not counter[key]:
                 del counter[key]
         self._serve()
 
-    async def _wait(self, party: Party, what: str, seconds: float) -> None:
-        waiter: Waiter = party, asyncio.get_running_loop().create_future()
+    async def _wait(self, party: Party, what: str, seconds: float, amount: int) -> None:
+        waiter: Waiter = party, amount, asyncio.get_running_loop().create_future()
         self._queue.push(party, waiter)
         try:
             async with asyncio.timeout(seconds):
-                await waiter[1]
+                await waiter[2]
         except BaseException as error:
             self._queue.discard(party, waiter)
-            if waiter[1].done() and not waiter[1].cancelled():
-                self.release(party)
+            if waiter[2].done() and not waiter[2].cancelled():
+                self.release(party, amount)
             if isinstance(error, TimeoutError):
                 raise busy(what, seconds) from error
             raise
 
     def _serve(self) -> None:
-        while self._held < self._shares.total:
+        while self._has_free:
             waiter = self._queue.pop(actor_may=self._actor_may, execution_may=self._may)
             if waiter is None:
                 return
-            party, turn = waiter
+            party, amount, turn = waiter
             if not turn.done():
-                self._take(party)
+                self._take(party, amount)
                 turn.set_result(None)
 
-    def _take(self, party: Party) -> None:
-        self._held += 1
-        self._actors[party.actor_id] += 1
-        self._executions[party.execution_id] += 1
+    def _take(self, party: Party, amount: int) -> None:
+        self._held += amount
+        self._actors[party.actor_id] += amount
+        self._executions[party.execution_id] += amount
+
+    @property
+    def _has_free(self) -> bool:
+        return self._held + self._largest <= self._shares.total
 
     def _actor_may(self, actor_id: str) -> bool:
-        return self._actors[actor_id] < self._shares.actor
+        return self._actors[actor_id] + self._largest <= self._shares.actor
 
     def _may(self, execution_id: str) -> bool:
-        return self._executions[execution_id] < self._shares.execution
+        return self._executions[execution_id] + self._largest <= self._shares.execution
+
+
+class Holdings:
+    """What a call holds until its result has been handed on."""
+
+    def __init__(self) -> None:
+        self._bytes: list[tuple[Party, int]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._bytes)
+
+    def add(self, party: Party, amount: int) -> None:
+        self._bytes.append((party, amount))
+
+    def release(self) -> None:
+        held, self._bytes = self._bytes, []
+        for party, amount in held:
+            BODIES.release(party, amount)
+
+
+# Of the process: its memory is what is shared.
+BODIES = Slots(BODY_BYTES, LARGEST_BODY)
+HOLDINGS: ContextVar[Holdings | None] = ContextVar("executor_holdings", default=None)
+
+
+class Reserve:
+    """Room for one answer while it arrives: nothing for a small one, else for as much as it may become.
+
+    It is left to the call that waits for the answer; without one, it lasts until `close`.
+    """
+
+    def __init__(self, where: str, clock: Clock | None = None) -> None:
+        self._where, self._clock = where, clock
+        self._party = CURRENT.get()
+        self._held = 0
+
+    async def fit(self, size: int, most: int) -> None:
+        """Before so many bytes are kept in memory, of an answer that may have `most`."""
+        if size > SMALL_BODY and not self._held:
+            amount = min(most, LARGEST_BODY)
+            what = f"{self._where}, whose answers are large,"
+            await BODIES.acquire(self._party, what, self._clock, QUEUE_SECONDS, amount)
+            self._held = amount
+
+    def close(self, size: int = 0) -> None:
+        """`size` is how many bytes there are in the end."""
+        holdings, kept = HOLDINGS.get(), min(size, self._held)
+        if holdings is None:
+            kept = 0
+        if self._held > kept:
+            BODIES.release(self._party, self._held - kept)
+        if holdings is not None and kept:
+            holdings.add(self._party, kept)
+        self._held = 0
 
 
 class HostSlots:

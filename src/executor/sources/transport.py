@@ -23,7 +23,7 @@ from executor.sources.addresses import Target, literal, moved, refusal, shown
 from executor.sources.egress import SAFE_METHODS, Answer, Attempt, Bounds, Outgoing
 from executor.sources.inflate import BrokenEncoding, Inflater
 from executor.sources.reach import ANY, PUBLIC, Reach
-from executor.sources.slots import HostSlots
+from executor.sources.slots import HostSlots, Reserve
 
 # Shorter than the five seconds after which common servers drop an idle connection: a write must not meet that moment.
 KEEP_ALIVE_SECONDS = 4.0
@@ -94,6 +94,9 @@ class Transport:
                     raise unreachable(target, error, sent=attempt.sent) from error
             except (aiohttp.ClientError, BrokenEncoding, OSError) as error:
                 raise unreachable(target, error, sent=attempt.sent) from error
+            except SourceUnreachable as error:
+                error.details["sent"] = attempt.sent  # it may be that only the answer found no room
+                raise
 
     async def _exchange(self, outgoing: Outgoing, target: Target, reach: Reach, bounds: Bounds) -> Answer:
         session = self._sessions.get(reach) or self._open_session(reach)
@@ -101,11 +104,16 @@ class Transport:
         async with session.request(
             outgoing.method, url, headers=outgoing.headers, data=outgoing.body, allow_redirects=False
         ) as response:
-            if bounds.stream_seconds and response.status < 300 and is_stream(response):
-                body, complete = await read_stream(response, bounds)
-                return Answer(response.status, response.headers, body, outgoing.url, complete)
-            body = await read_body(response, bounds.size)
-            return Answer(response.status, response.headers, body, outgoing.url)
+            reserve = Reserve(target.origin, ATTEMPT.get())
+            body, complete = b"", True
+            try:
+                if bounds.stream_seconds and response.status < 300 and is_stream(response):
+                    body, complete = await read_stream(response, bounds, reserve)
+                else:
+                    body = await read_body(response, bounds.size, reserve)
+            finally:
+                reserve.close(len(body))
+            return Answer(response.status, response.headers, body, outgoing.url, complete)
 
     def _open_session(self, reach: Reach) -> aiohttp.ClientSession:
         connector = aiohttp.TCPConnector(
@@ -138,12 +146,13 @@ def is_stream(response: aiohttp.ClientResponse) -> bool:
     return media_type == "text/event-stream" or media_type.endswith(LINES)
 
 
-async def read_stream(response: aiohttp.ClientResponse, bounds: Bounds) -> tuple[bytes, bool]:
+async def read_stream(response: aiohttp.ClientResponse, bounds: Bounds, reserve: Reserve) -> tuple[bytes, bool]:
     """Up to the bounds. The connection of a stream that goes on is closed, not used again."""
     inflater = Inflater(response.headers.get("Content-Encoding", ""), bounds.size)
     try:
         async with asyncio.timeout(bounds.stream_seconds):
             async for chunk in response.content.iter_any():
+                await reserve.fit(inflater.size + len(chunk), bounds.size)
                 if not inflater.feed(chunk):
                     response.close()
                     return inflater.partial()[: bounds.size], False
@@ -153,20 +162,30 @@ async def read_stream(response: aiohttp.ClientResponse, bounds: Bounds) -> tuple
     return inflater.partial(), True
 
 
-async def read_body(response: aiohttp.ClientResponse, limit: int) -> bytes:
+async def read_body(response: aiohttp.ClientResponse, limit: int, reserve: Reserve) -> bytes:
+    """An answer that says beforehand that it is too large is not read at all."""
     inflater = Inflater(response.headers.get("Content-Encoding", ""), limit)
-    declared = response.content_length
-    if inflater.is_plain and declared is not None and declared <= limit:
+    declared = response.content_length if inflater.is_plain else None
+    if declared is not None:
+        if declared > limit:
+            raise too_large(response, limit)
+        await reserve.fit(declared, declared)
         return await response.read()
     async for chunk in response.content.iter_any():
+        await reserve.fit(inflater.size + len(chunk), limit)
         if not inflater.feed(chunk):
-            raise SourceUnreachable(
-                f"{shown(str(response.url))} answered with more than {limit:,} bytes",
-                hint="ask for less: a page, a filter or a smaller range",
-                reason="too_large",
-                sent=True,
-            )
+            raise too_large(response, limit)
     return inflater.finish()
+
+
+def too_large(response: aiohttp.ClientResponse, limit: int) -> SourceUnreachable:
+    response.close()
+    return SourceUnreachable(
+        f"{shown(str(response.url))} answered with more than {limit:,} bytes",
+        hint="ask for less: a page, a filter or a smaller range",
+        reason="too_large",
+        sent=True,
+    )
 
 
 def unreachable(target: Target, error: Exception, *, sent: bool) -> SourceUnreachable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
 from typing import Any, get_args
@@ -16,7 +16,7 @@ from executor.model.ids import now_ms
 from executor.storage.prepared import Prepared
 from executor.storage.rows import dump, load
 from executor.storage.scan import Unindexed
-from executor.storage.tables import executions, workspaces
+from executor.storage.tables import artifacts, executions, interactions, workspaces
 
 COUNTED = 10_000
 # Statements on every execution's road are built once; building one costs more than running it.
@@ -40,6 +40,11 @@ _park = Prepared(
     sa.update(executions)
     .where(_id)
     .values(status=sa.bindparam("new_status"), wall_ms=sa.bindparam("new_wall_ms"), updated_at=sa.bindparam("at"))
+)
+_requeue = (
+    sa.update(executions)
+    .where(_id, executions.c.epoch == sa.bindparam("own"), executions.c.status == "running")
+    .values(status="queued", wall_ms=sa.bindparam("new_wall_ms"), updated_at=sa.bindparam("at"))
 )
 
 
@@ -89,6 +94,14 @@ def claim(c: Connection, execution_id: str, *, only: Status | None = None) -> Ex
 
 def park(c: Connection, execution_id: str, status: Status, wall_ms: int) -> None:
     _park(c, {"key": execution_id, "new_status": status, "new_wall_ms": wall_ms, "at": now_ms()})
+
+
+def requeue(c: Connection, left: Sequence[tuple[str, int, int]]) -> None:
+    """Leave them to the next start: id, epoch and wall time of each. One with another owner by now is not touched."""
+    at = now_ms()
+    rows = [{"key": key, "own": epoch, "new_wall_ms": wall_ms, "at": at} for key, epoch, wall_ms in left]
+    if rows:
+        c.execute(_requeue, rows)
 
 
 def finish(
@@ -152,11 +165,18 @@ def counts(c: Connection, workspace_id: str) -> dict[str, int]:
     return found
 
 
-def unfinished(c: Connection) -> list[str]:
-    """Executions that should be running but have no owner after a restart, oldest first."""
+def unfinished(c: Connection) -> list[tuple[str, str, str]]:
+    """Executions that should be running but have no owner after a restart, oldest first: id, actor and runtime."""
     everywhere = executions.c.workspace_id.in_(sa.select(workspaces.c.id))  # so that the index serves
-    query = sa.select(executions.c.id).where(everywhere, executions.c.status.in_(("queued", "running")))
-    return [row.id for row in c.execute(query.order_by(executions.c.id))]
+    found = (executions.c.id, executions.c.actor_id, executions.c.runtime)
+    query = sa.select(*found).where(everywhere, executions.c.status.in_(("queued", "running")))
+    return [(row.id, row.actor_id, row.runtime) for row in c.execute(query.order_by(executions.c.id))]
+
+
+def newest_ids(c: Connection) -> list[str]:
+    """Of what is listed newest first."""
+    found = [c.execute(sa.select(sa.func.max(table.c.id))).scalar() for table in (executions, interactions, artifacts)]
+    return [key for key in found if key]
 
 
 @lru_cache(maxsize=64)

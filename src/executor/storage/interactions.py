@@ -113,14 +113,14 @@ def expired(c: Connection, now: int, limit: int = 200) -> list[Interaction]:
     return [_interaction(row) for row in c.execute(query.limit(limit))]
 
 
-def count_open(c: Connection, workspace_id: str, actor_id: str, most: int) -> int:
-    """How much people are being asked on behalf of an actor; no further than `most`."""
+def open_by_execution(c: Connection, workspace_id: str, actor_id: str) -> list[tuple[str, int]]:
+    """How much people are being asked on behalf of an actor: how many open questions each of its executions has."""
     mine = (interactions.c.workspace_id == workspace_id, interactions.c.status == "pending")
-    joined = sa.select(sa.literal(1)).join_from(
+    joined = sa.select(interactions.c.execution_id, sa.func.count()).join_from(
         interactions, executions, interactions.c.execution_id == executions.c.id
     )
-    found = joined.where(*mine, executions.c.actor_id == actor_id).limit(most).subquery()
-    return int(c.execute(sa.select(sa.func.count()).select_from(found)).scalar_one())
+    query = joined.where(*mine, executions.c.actor_id == actor_id).group_by(interactions.c.execution_id)
+    return [(row[0], row[1]) for row in c.execute(query)]
 
 
 def rebind(c: Connection, interaction_id: str, binding: Binding) -> None:

@@ -89,3 +89,25 @@ async def _to_end(runtime: PythonRuntime, code: str) -> str | None:
         return (await sandbox.answer(Answer(1, CLOCK, value="null"))).value
     finally:
         await sandbox.close()
+
+
+async def test_the_interpreters_of_a_burst_go_once_there_is_nothing_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("executor.runtime.pool._REST_SECONDS", 0.2)
+    runtime = PythonRuntime(workers=1, slots=4)
+    await runtime.start()
+    try:
+        sandboxes = [await runtime.open() for _ in range(4)]
+        for sandbox in sandboxes:
+            await sandbox.start(program("await tools.a.b(n=1)"))
+        before, pids = interpreters(runtime), runtime.worker_pids
+        assert len(before) == 4
+        for sandbox in sandboxes:
+            await sandbox.close()
+        async with asyncio.timeout(120):
+            while len(interpreters(runtime)) > 1 or runtime.worker_pids == pids:  # noqa: ASYNC110 - other processes
+                await asyncio.sleep(0.05)
+        assert await value_of(runtime, "1 + 1") == 2
+        _, alive = await asyncio.to_thread(psutil.wait_procs, before, timeout=60)
+        assert alive == [] and len(runtime.worker_pids) == 1
+    finally:
+        await runtime.close()

@@ -176,6 +176,8 @@ class Worker:
         self.control = Stream(self._on_control, self.broken, _LARGEST_READY)
         self.places = [Place(self, index) for index in range(slots)]
         self.free: list[Place] = []
+        self.most_at_once = 0  # programs that it had
+        self.is_retired = False  # ended on purpose, and not replaced
         self._process: subprocess.Popen[bytes] | None = None
 
     @property

@@ -2,8 +2,9 @@
 
 A program that has burnt much CPU time is a hog. Hogs may hold all places but a quarter: when others wait and hogs hold
 more, the latest of them is evicted. It starts again, once, when it is the turn of a hog, and then keeps its place. So
-new programs are tried however many hogs there are. Of those that wait the first and the last come are served by turns:
-the last come would otherwise have to wait until every hog before it has been found out.
+new programs are tried however many hogs there are. Those that wait are served actor by actor, so that nobody waits
+behind another's queue. Of one actor's now the first come is served and now the last: the last come would otherwise have
+to wait until every hog before it has been found out.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
+from random import getrandbits
 
 from executor.errors import ExecutorError
+from executor.model.fairness import CURRENT, FairQueue
 from executor.runtime.sandbox import Program
 from executor.runtime.typescript.process import Place, Worker
 
@@ -29,11 +32,10 @@ class Turns:
         self._workers = workers
         reserved = max(_LEAST_RESERVED, total // _RESERVED_PART)
         self._share = total - reserved if total > reserved else total
-        self._waiting: deque[Waiter] = deque()
+        self._waiting: FairQueue[Waiter] = FairQueue()
         self._hogs: deque[Waiter] = deque()
         self._known: OrderedDict[int, None] = OrderedDict()
         self._leaving: set[Place] = set()
-        self._last_come = False
 
     def _places(self) -> Iterable[Place]:
         return (place for worker in self._workers for place in worker.places)
@@ -47,46 +49,49 @@ class Turns:
     def take(self) -> Place | None:
         """A place on the worker with the most free ones."""
         worker = max(self._workers, key=lambda candidate: len(candidate.free), default=None)
-        return worker.free.pop() if worker is not None and worker.free else None
+        if worker is None or not worker.free:
+            return None
+        place = worker.free.pop()
+        worker.most_at_once = max(worker.most_at_once, len(worker.places) - len(worker.free))
+        return place
 
     async def wait(self, give_back: Callable[[Place], None], *, hog: bool) -> Place:
         future: Waiter = asyncio.get_running_loop().create_future()
-        (self._hogs if hog else self._waiting).append(future)
+        party = CURRENT.get()
+        if hog:
+            self._hogs.append(future)
+        else:
+            self._waiting.push(party, future)
         self.serve()
         try:
             return await future
         except asyncio.CancelledError:
+            self._waiting.discard(party, future)
             if future.done() and not future.cancelled() and future.exception() is None:
                 give_back(future.result())
             raise
 
     def serve(self) -> None:
         while any(worker.free for worker in self._workers) and (waiter := self._next()) is not None:
-            place = self.take()
+            place = None if waiter.done() else self.take()
             if place is not None:
                 waiter.set_result(place)
         self.relieve()
 
     def _next(self) -> Waiter | None:
-        for queue in (self._hogs, self._waiting):
-            while queue and queue[0].done():
-                queue.popleft()
-            while queue and queue[-1].done():
-                queue.pop()
+        while self._hogs and self._hogs[0].done():
+            self._hogs.popleft()
         if self._hogs and self._held_by_hogs < self._share:
             return self._hogs.popleft()
-        if not self._waiting:
-            return None
-        self._last_come = not self._last_come
-        return self._waiting.pop() if self._last_come else self._waiting.popleft()
+        return self._waiting.pop(last=bool(getrandbits(1)))
 
     def refuse_all(self, error: ExecutorError) -> None:
-        for queue in (self._waiting, self._hogs):
-            while queue:
-                future = queue.popleft()
-                if not future.done():
-                    future.set_exception(error)
-                    future.exception()
+        waiting = [*self._waiting.clear(), *self._hogs]
+        self._hogs.clear()
+        for future in waiting:
+            if not future.done():
+                future.set_exception(error)
+                future.exception()
 
     # -- hogs ----------------------------------------------------------------------------------------------------------
 
@@ -101,7 +106,7 @@ class Turns:
     def relieve(self) -> None:
         """One place for each that waits, as long as hogs hold more than their share."""
         self._leaving = {place for place in self._leaving if not place.worker.is_dead}
-        wanted = sum(1 for future in self._waiting if not future.done()) - len(self._leaving)
+        wanted = len(self._waiting) - len(self._leaving)
         surplus = self._held_by_hogs - self._share
         if min(wanted, surplus) <= 0:
             return

@@ -30,6 +30,7 @@ class Exchange:
         self.deadline = asyncio.get_running_loop().time() + seconds
         self._seconds = seconds
         self._timeout: asyncio.Timeout | None = None
+        self._paused_at = 0.0
 
     def fail(self, error: SourceError) -> None:
         """Whoever waits in `running` gets this error now."""
@@ -38,6 +39,20 @@ class Exchange:
             if self._timeout is not None:
                 with suppress(RuntimeError):  # it is over already
                     self._timeout.reschedule(asyncio.get_running_loop().time())
+
+    def pause(self) -> None:
+        """Time spent in a queue of ours is not the server's."""
+        self._paused_at = asyncio.get_running_loop().time()
+        self._reschedule(None)
+
+    def go_on(self) -> None:
+        self.deadline += asyncio.get_running_loop().time() - self._paused_at
+        self._reschedule(self.deadline)
+
+    def _reschedule(self, when: float | None) -> None:
+        if self._timeout is not None and self.failure is None:
+            with suppress(RuntimeError):  # it is over already
+                self._timeout.reschedule(when)
 
     @asynccontextmanager
     async def running(self, where: str) -> AsyncIterator[None]:

@@ -27,6 +27,7 @@ from executor.sources.mcp.challenge import challenge
 from executor.sources.mcp.endpoint import Endpoint
 from executor.sources.mcp.exchange import CURRENT, Exchange
 from executor.sources.reach import Reach
+from executor.sources.slots import Reserve
 
 KEEP_ALIVE_SECONDS = 4.0
 CONNECT_SECONDS = 10.0
@@ -224,11 +225,20 @@ class Body(httpx2.AsyncByteStream):
         self._origin = origin
         self._exchange = exchange
         self._limit = limit
+        self._size = 0
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        size, has_retry, tail = 0, False, b""
-        deadline = None if self._exchange is None else self._exchange.deadline + GRACE_SECONDS
+        reserve = Reserve(self._origin, self._exchange)
+        try:
+            async for part in self._read_parts(reserve):
+                yield part
+        finally:
+            reserve.close(self._size)
+
+    async def _read_parts(self, reserve: Reserve) -> AsyncIterator[bytes]:
+        has_retry, tail = False, b""
         while True:
+            deadline = None if self._exchange is None else self._exchange.deadline + GRACE_SECONDS
             try:
                 async with asyncio.timeout_at(deadline):
                     part = await anext(self._parts)
@@ -244,9 +254,11 @@ class Body(httpx2.AsyncByteStream):
                 raise unreachable(self._origin, error, sent=True) from error
             if self.is_events:
                 has_retry, tail = has_retry or b"retry" in tail + part, part[-5:]
-            size += len(part)
-            if size > self._limit and not (self.is_events and self._exchange is None):
+            self._size += len(part)
+            if self._size > self._limit and not (self.is_events and self._exchange is None):
                 raise self._too_large()
+            if self._exchange is not None:
+                await reserve.fit(self._size, self._limit)
             yield part
 
     def _mark_broken(self) -> None:

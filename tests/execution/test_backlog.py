@@ -1,0 +1,59 @@
+"""Executions that wait for their turn: rows, in the order they came, a few of each actor in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from executor.execution.backlog import STANDBY, Backlog, Waiting
+from executor.settings import Settings
+from tests.execution.conftest import House, until, value
+
+LANE = ("actor", "typescript")
+
+
+def test_only_a_few_of_an_actor_are_in_memory_and_each_that_leaves_makes_room_for_the_next() -> None:
+    taken: list[str] = []
+    backlog = Backlog(lambda waiting: taken.append(waiting.execution_id))
+    for n in range(3 * STANDBY):
+        backlog.put(Waiting(str(n), LANE))
+    assert taken == [str(n) for n in range(STANDBY)] and not backlog.admits(LANE)
+    assert backlog.admits(("other", "typescript")) and backlog.admits(("actor", "python"))
+    for _ in range(10):
+        backlog.left(LANE)
+    assert taken == [str(n) for n in range(STANDBY + 10)]
+
+
+def test_what_was_cancelled_is_passed_over() -> None:
+    taken: list[str] = []
+    backlog = Backlog(lambda waiting: taken.append(waiting.execution_id))
+    waiting = [Waiting(str(n), LANE) for n in range(STANDBY + 3)]
+    for one in waiting:
+        backlog.put(one)
+    for one in waiting[STANDBY : STANDBY + 2]:
+        backlog.forget(one)
+    backlog.left(LANE)
+    assert taken[STANDBY:] == [str(STANDBY + 2)] and backlog.get(str(STANDBY)) is None
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    return replace(settings, workers=1, slots=2)
+
+
+async def test_a_queued_execution_says_so_ends_can_be_cancelled_and_is_waited_for(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("executor.execution.backlog.STANDBY", 1)
+    agent, engine = house.executor.tenancy.agent, house.executor.engine
+    spin = "const ends = Date.now(); for (let n = 0; n < 3e6; n++); return %d"
+    submitted = [await engine.submit(agent, spin % n) for n in range(12)]
+    assert {one.status for one in submitted[4:]} == {"queued"}
+    assert (await engine.cancel(agent, submitted[8].id)).status == "cancelled"
+    others = [one for one in submitted if one is not submitted[8]]
+    outcomes = await asyncio.gather(*(house.wait(one.id) for one in others))
+    assert [value(outcome) for outcome in outcomes] == [n for n in range(12) if n != 8]
+    await until(lambda: engine.live == 0)
+    assert not len(engine._dispatch.backlog) and not engine._dispatch._per_actor
