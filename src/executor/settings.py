@@ -45,6 +45,7 @@ class Settings:
     approval_ttl_seconds: int = 7 * 86400
     approval_limit_execution: int = 100
     approval_limit_actor: int = 1_000
+    lost_answers: str = "ask"
     max_code_bytes: int = 1_000_000
     inline_bytes: int = 32 * 1024
     allow_private_hosts: bool = False
@@ -365,6 +366,7 @@ CONVERTERS: dict[str, Callable[[_Given], Any]] = {
     "approval_ttl_seconds": _integer(1, 365 * 86400),
     "approval_limit_execution": _integer(1, 100_000),
     "approval_limit_actor": _integer(1, 1_000_000),
+    "lost_answers": _one_of("ask", "error"),
     "max_code_bytes": _integer(1, 64 * MEGABYTE),
     "inline_bytes": _integer(1024, 1024 * MEGABYTE),
     "allow_private_hosts": _flag,

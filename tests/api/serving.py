@@ -40,6 +40,7 @@ class Daemon:
     app: FastAPI
     port: int
     loop: asyncio.AbstractEventLoop
+    front: Front
 
     @property
     def url(self) -> str:
@@ -137,7 +138,7 @@ def _serve(settings: Settings, listener: socket.socket, started: list[Any]) -> N
             await front.load(executor)
             server = uvicorn.Server(configuration(front))
             app = front.api.result()
-            started.append((Daemon(executor, tokens, app, settings.port, asyncio.get_running_loop()), server))
+            started.append((Daemon(executor, tokens, app, settings.port, asyncio.get_running_loop(), front), server))
             await server.serve(sockets=[listener])
             await front.close()
         finally:

@@ -287,7 +287,7 @@ async def test_8_code_edits_policies_sources_or_secrets(house: House) -> None:
                             "executor.secrets.set", "executor.connections.list", "executor.sources.remove"])
           try { out.push(await tools[path]({pattern: "**", action: "allow"})) } catch (e) { out.push(e.code) }
         console.log(out.join());
-        await tools.executor.sources.add({url: "http://127.0.0.1:9/openapi.json"});
+        await tools.executor.sources.add({url: "http://127.0.0.1:9/openapi.json", namespace: "nine"});
     """)
     assert [line.text for line in outcome.logs] == [",".join(["unknown_tool"] * 6)]
     assert outcome.interactions[0].prompt["tool"] == "executor.sources.add"
@@ -296,7 +296,7 @@ async def test_8_code_edits_policies_sources_or_secrets(house: House) -> None:
 @pytest.mark.parametrize("scope", ["execution", "always"])
 async def test_8_adding_sources_is_never_allowed_for_more_than_one_call(house: House, scope: Any) -> None:
     """Defence: `check_scope` in `execution/always.py`."""
-    outcome = await house.run('await tools.executor.sources.add({url: "http://127.0.0.1:9/openapi.json"})')
+    outcome = await house.run('await tools.executor.sources.add({url: "http://127.0.0.1:9/x.json", namespace: "nine"})')
     asked, call = outcome.interactions[0], await call_of(house, outcome.execution.id)
     with pytest.raises(InvalidRequest, match="one call at a time"):
         if scope == "always":

@@ -86,7 +86,7 @@ async def test_code_that_may_be_right_is_never_an_error(desk: Desk, code: str) -
         "let s: string | undefined; if (Date.now()) s = 'x'; return await tools.ledger.entries.removeEntry({key: s})",
         "try { await tools.ledger.entries.addEntry({key: 1}) } catch (e) { return e.code }",
         "return await tools.ledger.entries.addEntri({key: 'a'}).catch((e) => e.code)",
-        "await tools.executor.sources.add({url: 'http://x'}); return await tools.brand.fresh({})",
+        "await tools.executor.sources.add({url: 'http://x', namespace: 'brand'}); return await tools.brand.fresh({})",
         "const made = await tools.ledger.entries.addEntry({key: 'a'}); const n: number = 'x'; return made",
     ],
 )

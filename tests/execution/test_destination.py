@@ -152,11 +152,12 @@ async def test_a_command_that_changed_after_the_approval_is_asked_about_again(
     ],
 )
 async def test_adding_a_source_names_what_it_opens(house: House, arguments: dict[str, Any], host: str) -> None:
+    arguments = {**arguments, "namespace": "fresh"}
     outcome = await house.run(f"return await {ADDED}({orjson.dumps(arguments).decode()})")
     [question] = outcome.interactions
     assert question.prompt["host"] == host and question.prompt["arguments"] == arguments
 
 
 async def test_a_template_is_named_by_the_address_it_stands_for(house: House) -> None:
-    outcome = await house.run(f"return await {ADDED}({{url: 'github'}})")
+    outcome = await house.run(f"return await {ADDED}({{url: 'github', namespace: 'gh'}})")
     assert outcome.interactions[0].prompt["host"].startswith("https://")

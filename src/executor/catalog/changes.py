@@ -22,7 +22,7 @@ from executor.model.packed import DefinitionRow, Packed, ToolRow
 from executor.model.source import Loaded, Source
 from executor.sources import packing
 from executor.sources.kind import Kind, Progress, SourceRequest, Unchanged, silent
-from executor.storage import documents, revisions, sources, tools, versions
+from executor.storage import documents, policies, revisions, sources, tools, versions
 from executor.storage.checkpoint import checkpoint
 from executor.storage.database import Database
 from executor.storage.documents import Document
@@ -55,6 +55,7 @@ async def add(
     await check_namespace(database, workspace_id, request.namespace)
     loaded, error = await reading.first(kind, request)
     namespaces.check(loaded.namespace)
+    namespaces.check_kept(request.namespace, loaded.namespace)
     packed, rows = await stored(database, workspace_id, loaded, request.progress)
     fresh = Source(
         id=new_id("src"),
@@ -74,6 +75,8 @@ async def add(
         refuse_taken(c, workspace_id, source.namespace)
         kept = connections.statics.hidden(c, source) if connections is not None else source
         sources.insert(c, kept, by=by)
+        if not request.inherit_rules:
+            policies.exclude(c, kept, by=by)
         tools.show(c, kept, generation)
         if document is not None:
             documents.put(c, kept, document)
@@ -222,6 +225,8 @@ async def remove(
         found = sources.get(c, workspace_id, id_or_namespace)
         if found is not None and connections is not None:
             connections.forget_source(c, found)
+        if found is not None:
+            policies.retire(c, found, by=by)
         return sources.delete(c, workspace_id, id_or_namespace, by=by)
 
     source = await database.write(write)

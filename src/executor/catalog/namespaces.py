@@ -38,3 +38,11 @@ def taken(namespace: str) -> NamespaceTaken:
         hint="choose another with --namespace, or run `executor sources refresh` to read that source again",
         namespace=namespace,
     )
+
+
+def check_kept(given: str, found: str) -> None:
+    """People agree to a namespace, and to the rules that come with it: no document chooses another afterwards."""
+    if given not in ("", found):
+        raise InvalidRequest(
+            f"the source is of the namespace {found!r}, not of {given!r}", hint="this is a defect of its kind"
+        )

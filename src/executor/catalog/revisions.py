@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -61,6 +62,16 @@ def told(c: Connection, workspace_id: str, entry: Entry) -> dict[str, Any]:
     }
 
 
+def since(c: Connection, workspace_id: str, digests: Iterable[str], now: Tool) -> Comparison | None:
+    """What is different of a tool from that of these versions which was its own; None if none of them was."""
+    before = versions.of_path(c, workspace_id, now.path, digests)
+    if before is None:
+        return None
+    comparison = Comparison()
+    compared(c, workspace_id, before, now, comparison)
+    return comparison
+
+
 def compared(c: Connection, workspace_id: str, before: Tool, after: Tool, into: Comparison) -> None:
     if before.effect != after.effect:
         into.add("tool", "effect", before.effect, after.effect)
@@ -72,4 +83,4 @@ def compared(c: Connection, workspace_id: str, before: Tool, after: Tool, into: 
     compare("output", old["outputSchema"], new["outputSchema"], into)
 
 
-__all__ = ["Revision", "read"]
+__all__ = ["Revision", "read", "since"]

@@ -17,14 +17,16 @@ from typing import TYPE_CHECKING, Literal
 
 from executor import __version__
 from executor.daemon import port, process
-from executor.errors import ExecutorError
+from executor.errors import ExecutorError, StorageDamaged
 from executor.settings import VARIABLES, Settings
+from executor.storage.integrity import RESTORE, check_all, reading
 
 if TYPE_CHECKING:
     from executor.daemon.executor import Executor
 
 LOW_DISK = 100 * 1024 * 1024
 NO_DISK = 5 * 1024 * 1024
+CHECK_SECONDS = 10.0  # no table of the database is begun after that
 LOOPBACK = ("127.", "::1", "localhost")
 
 
@@ -148,14 +150,15 @@ def check_database(settings: Settings) -> Iterator[Check]:
         yield Check("database", "ok", "not made yet; the first start makes it")
         return
     try:
-        damage, revision = _inspected(file)
-    except sqlite3.DatabaseError as error:
-        yield Check("database", "failure", f"{file}: {error}", "restore it from a backup, or move it away")
+        damage, left, revision = _inspected(file)
+    except (sqlite3.DatabaseError, StorageDamaged) as error:
+        yield Check("database", "failure", f"{file}: {error}", RESTORE)
         return
-    if damage != "ok":
-        yield Check("database", "failure", f"{file} is damaged: {damage}", "restore it from a backup")
+    if damage:
+        yield Check("database", "failure", f"{file} is damaged: {damage}", RESTORE)
     else:
-        yield Check("database", "ok", f"{file.stat().st_size // 1024:,} KB, intact, schema {revision}")
+        state = f"intact as far as {CHECK_SECONDS:.0f} seconds went, without {', '.join(left)}" if left else "intact"
+        yield Check("database", "ok", f"{file.stat().st_size // 1024:,} KB, {state}, schema {revision}")
     yield _revision(revision)
 
 
@@ -214,15 +217,13 @@ def _existing(folder: Path) -> Path:
     return next(path for path in (folder, *folder.parents) if path.exists())
 
 
-def _inspected(file: Path) -> tuple[str, str]:
-    connection = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=5.0)
-    try:
-        damage = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+def _inspected(file: Path) -> tuple[str, list[str], str]:
+    """What is damaged, which tables were left out, and the revision of the schema."""
+    damage, left = check_all(file, CHECK_SECONDS)
+    with reading(file) as connection:
         known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'").fetchone()
         row = connection.execute("SELECT version_num FROM alembic_version").fetchone() if known else None
-    finally:
-        connection.close()
-    return damage, str(row[0]) if row else "none"
+    return damage, left, str(row[0]) if row else "none"
 
 
 def _revision(revision: str) -> Check:

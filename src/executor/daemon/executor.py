@@ -91,7 +91,15 @@ class Executor:
             database, self.feed, ApprovalLimits(settings.approval_limit_execution, settings.approval_limit_actor)
         )
         permits = Permits(database, self.feed)
-        self.door = Door(self.catalog, self.rules, permits, flood, self.connections, database=database)
+        self.door = Door(
+            self.catalog,
+            self.rules,
+            permits,
+            flood,
+            self.connections,
+            database=database,
+            lost_answers=settings.lost_answers,
+        )
         self.runtime = sandboxes.runtime
         self.runtimes = sandboxes.runtimes
         self.remote_runs = sandboxes.remote_runs

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from executor.daemon.listening import Surfaces
     from executor.daemon.sandboxes import Sandboxes
 
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
+LARGE_BLOCK = 1024 * 1024
 FILES = 10_240  # what macOS allows at most
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 LoadSurfaces = Callable[[], Callable[[Settings], "Surfaces"]]
@@ -67,6 +69,7 @@ def first_line(error: Exception) -> str:
 def _serve(settings: Settings, load_surfaces: LoadSurfaces, report: Report) -> None:
     os.umask(0o077)
     _raise_file_limit()
+    _give_memory_back()
     files.prepare(settings)
     with lock.acquire(settings.lock_file):
         _refuse_shared_state(settings)
@@ -96,6 +99,17 @@ def _raise_file_limit() -> None:
     if soft != resource.RLIM_INFINITY and soft < wanted:
         with suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _give_memory_back() -> None:
+    """Large blocks go back to the system when they are freed. Left alone, glibc keeps all that are as large as any that
+    was ever freed, and a burst of large answers is never forgotten."""
+    import ctypes
+
+    with suppress(OSError, AttributeError):
+        libc = ctypes.CDLL(None)
+        for option in (M_TRIM_THRESHOLD, M_MMAP_THRESHOLD):
+            libc.mallopt(option, LARGE_BLOCK)
 
 
 def _configure_logs(settings: Settings, report: Report) -> None:

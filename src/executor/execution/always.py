@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from executor.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from executor.execution import builtins
 from executor.execution.door import Door, parse_arguments
+from executor.execution.prompt import address_of
 from executor.model.execution import Call
 from executor.model.interaction import Interaction
-from executor.model.policy import Decision, Level, Policy
+from executor.model.policy import Decision, Level, MadeFor, Policy
 from executor.model.tenancy import Actor, Permission
-from executor.policy.decide import applies, decide
+from executor.policy.decide import ALL, applies, decide
 from executor.policy.drafts import Covers, is_broader, narrowest, text, with_rule
+from executor.policy.pattern import matches
+from executor.storage import tools
 
 NEEDED: dict[Level, Permission] = {"organization": "manage", "workspace": "administer", "toolkit": "administer"}
 
@@ -22,13 +25,15 @@ NEEDED: dict[Level, Permission] = {"organization": "manage", "workspace": "admin
 class Always:
     """A rule and its place: just before the rule that asked, so that whatever stands above it still comes first.
 
-    `revision` is that of the policies it was made for; under any others it has to be looked at again.
+    `revision` is that of the policies it was made for; under any others it has to be looked at again. `renews` is the
+    same rule, made for the tool as it was: it takes the place of that.
     """
 
     rule: Policy
     position: int | None
     revision: int
     after: Decision
+    renews: Policy | None = None
 
 
 async def draft_rule(
@@ -54,14 +59,58 @@ async def draft_rule(
     if covers == "source" and tool.source_id == builtins.SOURCE:
         raise InvalidRequest(f"{tool.path} is of no source", hint="let the rule cover the tool")
     rule = given or narrowest(subject, pins, level=level, owner_id=owner, covers=covers)
+    rule = replace(rule, made_for=await tools_of(door, asked.workspace_id, rule))
     position = asking.position if asking and asking.level == rule.level else None
     if not applies(rule, subject) or rule.action != "allow":
         raise InvalidRequest(f"the rule {text(rule)} does not allow this call", hint="start from the draft")
+    renews = next((one for one in rules.policies if is_same(one, rule)), None)
+    if renews is not None:
+        then = [replace(one, made_for=rule.made_for) if one is renews else one for one in rules.policies]
+        after = decide(subject, then)
+        if after.action == "allow":
+            return Always(rule, renews.position, rules.revision, after, renews)
     after = decide(subject, with_rule(rules.policies, rule, position))
     if after.action != "allow":
         hint = "change that rule, or approve this call alone"
         raise Conflict(f"with the rule it would still be asked: {after.reason}", hint=hint)
     return Always(rule, position, rules.revision, after)
+
+
+def is_same(one: Policy, other: Policy) -> bool:
+    """The same wording, whatever they were made for."""
+    return one.retired_at is None and not is_broader(one, other) and not is_broader(other, one)
+
+
+async def tools_of(door: Door, workspace_id: str, rule: Policy) -> MadeFor | None:
+    """The tools that a rule allows, as they are now; None for a rule that reaches beyond one source.
+
+    A tool and the one that walks its pages are judged together, so they are taken together.
+    """
+    namespace = rule.pattern.partition(".")[0]
+    if own := builtins.BUILTINS.get(rule.pattern):
+        return MadeFor("", frozenset({own.schema_digest}))
+    source = await door.catalog.source(workspace_id, namespace) if "*" not in namespace else None
+    if source is None:
+        return None
+    found = await door.database.read(lambda c: tools.digests(c, source.id))
+    digests = frozenset(
+        digest
+        for path, effect, digest in found
+        if rule.effect in ("", effect)
+        and any(matches(rule.pattern, name) for name in (path, path.removesuffix(ALL), path + ALL))
+    )
+    tool = await door.find(workspace_id, rule.pattern)
+    where = door.destination_for(source, tool) if tool is not None else door.destination(source)
+    return MadeFor(where, digests, address_of(source))
+
+
+async def renewed(door: Door, workspace_id: str, rule: Policy) -> Policy:
+    """The rule for the tools and sources there are now. Raises Conflict if the source it was made for is gone."""
+    if rule.source_id not in ("", builtins.SOURCE) and await door.catalog.source(workspace_id, rule.source_id) is None:
+        hint = "remove it, and make another for the source there is now"
+        raise Conflict("the source that the rule was made for is gone", hint=hint)
+    made_for = await tools_of(door, workspace_id, rule) if rule.made_for is not None else None
+    return replace(rule, made_for=made_for, excluded=(), retired_at=None)
 
 
 def check_scope(asked: Interaction) -> None:

@@ -74,12 +74,13 @@ ADD_SOURCE = own_tool(
             "maxItems": 200,
             "description": "command line of an MCP server to run on this machine, instead of a url",
         },
-        "namespace": text("first segment of its tools' paths"),
+        "namespace": text("first segment of its tools' paths; the human who approves it sees which rules cover it"),
         "name": text("a name for people"),
         "baseUrl": text("address the calls go to, when the document doesn't say"),
         "specUrl": text("address of the document, when the url is that of the service"),
         "kind": text("openapi, graphql, mcp …; found out by asking the address if not given"),
     },
+    ("namespace",),
     needs=("administer",),
 )
 

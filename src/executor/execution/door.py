@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import re
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -18,7 +19,7 @@ from executor.connections.resolving import Missing, Use
 from executor.errors import ExecutorError, ToolError
 from executor.execution import artifact_tools, builtins
 from executor.execution.errand import CredentialMissing, Errand
-from executor.execution.failures import denied_before, denied_by_policy, tool_changed
+from executor.execution.failures import AnswerLost, denied_before, denied_by_policy, is_lost, tool_changed
 from executor.execution.flood import Flood
 from executor.execution.permits import Permits
 from executor.execution.prompt import shown_credential, shown_request
@@ -38,13 +39,17 @@ from executor.storage.permits import Standing
 
 _LONG = re.compile(r"\d{19}")
 RESULT_BYTES = 8 * 1024 * 1024
+DESTINATIONS = 1_000
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """What is to become of a proposal. `tool` is None for timers and for refusals of unknown paths."""
+    """What is to become of a proposal. `tool` is None for timers and for refusals of unknown paths.
+
+    `route` is where it would go now and with which credential.
+    """
 
     proposal: Proposal
     verdict: Literal["send", "ask", "refuse"]
@@ -52,6 +57,7 @@ class Admission:
     reason: str = ""
     refusal: ToolError | None = None
     missing: Missing | None = None
+    route: str = ""
 
 
 class Door:
@@ -64,14 +70,17 @@ class Door:
         connections: Connections | None = None,
         *,
         database: Database,
+        lost_answers: str = "ask",
     ) -> None:
         self.database = database
+        self.lost_answers = lost_answers
         self.connections = connections
         self.catalog = catalog
         self.rules = rules
         self.permits = permits
         self.flood = flood
         self._turns = artifact_tools.Turns()
+        self._destinations: dict[int, tuple[Source, str]] = {}
 
     async def find(self, workspace_id: str, path: str) -> Tool | None:
         return builtins.BUILTINS.get(path) or await self.catalog.tool(workspace_id, path)
@@ -91,18 +100,39 @@ class Door:
             await self.check(tool, arguments, execution.language)
         except ToolError as refusal:
             return Admission(proposal, "refuse", tool, refusal=refusal)
-        if missing := (await self.use(execution, tool)).missing:
-            return Admission(proposal, "ask", tool, missing.reason, missing=missing)
+        use = await self.use(execution, tool)
+        if use.missing is not None:
+            return Admission(proposal, "ask", tool, use.missing.reason, missing=use.missing)
+        route = route_of(await self._destination(execution.workspace_id, tool), use.mark)
         if decision.action == "allow":
-            return Admission(proposal, "send", tool, decision.reason)
-        return await self._decided_before(execution, proposal, tool, arguments, decision)
+            return Admission(proposal, "send", tool, decision.reason, route=route)
+        admission = await self._decided_before(execution, proposal, tool, arguments, decision)
+        return replace(admission, route=route)
 
     async def decide(self, execution: Execution, tool: Tool, arguments: dict[str, Any]) -> Decision:
         rules = await self.rules.of(execution.workspace_id)
         return decide(await self.subject(tool, execution.actor_id, arguments), rules.policies)
 
-    async def subject(self, tool: Tool, actor_id: str, arguments: dict[str, Any]) -> Subject:
-        return await subject_of(self.catalog, tool, actor_id, arguments)
+    async def subject(self, tool: Tool, actor_id: str, arguments: dict[str, Any] | None) -> Subject:
+        """A call as the policies judge it: with the tools as they are now, and where they send it now."""
+        if arguments is None:
+            judged = Subject(tool.path, tool.effect, tool.source_id, actor_id)
+        else:
+            judged = await subject_of(self.catalog, tool, actor_id, arguments)
+        if tool.source_id == builtins.SOURCE:
+            return replace(judged, schema_digest=tool.schema_digest, destination="")
+        try:
+            source = await self.catalog.source_of(tool)
+        except ToolError:  # it has just gone: no rule was made for what is left
+            return replace(judged, schema_digest="", destination="")
+        parts = tuple([await self._part(source, part) for part in judged.parts])
+        where = self.destination_for(source, tool)
+        return replace(judged, schema_digest=tool.schema_digest, destination=where, parts=parts)
+
+    async def _part(self, source: Source, part: Subject) -> Subject:
+        tool = await self.catalog.tool(source.workspace_id, part.path)
+        version = tool.schema_digest if tool is not None else ""
+        return replace(part, schema_digest=version, destination=self.destination(source))
 
     async def denial(self, execution: Execution, call: Call, tool: Tool) -> ToolError | None:
         """Why the policies in force refuse the call, whatever was decided about it before."""
@@ -117,13 +147,18 @@ class Door:
         reason = await self._denial_of(execution, standing, tool, arguments) if standing.denials else None
         if reason is not None:
             return Admission(proposal, "refuse", tool, refusal=denied_before(tool.path, reason))
-        permit = standing.permits.get(tool.path)
-        if permit is not None:
-            call = Call(execution.id, execution.workspace_id, proposal.seq, "tool", tool.path, "", "", "proposed")
-            source = await self.source_of(execution.workspace_id, tool)
-            if permit.fits(await self.bind(execution, call, tool, source)):
-                return Admission(proposal, "send", tool, "a human allowed it for the rest of this execution")
+        if await self._is_permitted(execution, tool):
+            return Admission(proposal, "send", tool, "a human allowed it for the rest of this execution")
         return Admission(proposal, "ask", tool, decision.reason)
+
+    async def _is_permitted(self, execution: Execution, tool: Tool) -> bool:
+        """A human allowed the tool, as it is and with what it is sent with, for the rest of this execution."""
+        permit = (await self.permits.of(execution)).permits.get(tool.path)
+        if permit is None:
+            return False
+        call = Call(execution.id, execution.workspace_id, 0, "tool", tool.path, "", "", "proposed")
+        source = await self.source_of(execution.workspace_id, tool)
+        return permit.fits(await self.bind(execution, call, tool, source))
 
     async def _denial_of(
         self, execution: Execution, standing: Standing, tool: Tool, arguments: dict[str, Any]
@@ -156,6 +191,29 @@ class Door:
     async def source_of(self, workspace_id: str, tool: Tool) -> Source | None:
         return None if tool.source_id == builtins.SOURCE else await self.catalog.source(workspace_id, tool.source_id)
 
+    async def _destination(self, workspace_id: str, tool: Tool) -> str:
+        source = await self.source_of(workspace_id, tool)
+        return self.destination(source) if source is not None else ""
+
+    def destination(self, source: Source) -> str:
+        """Remembered with the very object that it is of: every call asks for it."""
+        known = self._destinations.get(id(source))
+        if known is None:
+            if len(self._destinations) >= DESTINATIONS:
+                self._destinations.clear()
+            known = self._destinations[id(source)] = source, destination(source)
+        return known[1]
+
+    def destination_for(self, source: Source, tool: Tool) -> str:
+        """What a rule for a tool is bound to. A document of one's own reaches whatever the whole schema offers."""
+        where = self.destination(source)
+        return f"{where}:{source.document_digest}" if tool.binding.get("type") == "raw" else where
+
+    async def route(self, execution: Execution, tool: Tool) -> str:
+        """Where a call of the tool goes now, and with which credential."""
+        mark = (await self.use(execution, tool)).mark
+        return route_of(await self._destination(execution.workspace_id, tool), mark)
+
     async def bind(self, execution: Execution, call: Call, tool: Tool, source: Source | None) -> Binding:
         """What a decision holds for: the call, the tool as it is now, where it goes, and the policies in force."""
         return Binding(
@@ -165,7 +223,7 @@ class Door:
             path=tool.path,
             schema_digest=tool.schema_digest,
             arguments_digest=call.arguments_digest,
-            source_digest=destination(source) if source else "",
+            source_digest=self.destination(source) if source else "",
             policy_revision=(await self.rules.of(execution.workspace_id)).revision,
             connection=(await self.use(execution, tool)).mark,
         )
@@ -186,8 +244,20 @@ class Door:
         """The JSON text of the result, or a ToolError; nothing else comes out. `binding` is what a human approved.
 
         Nothing of the credential it was sent with is in either. CredentialMissing means that nothing was done, and
-        that a human has to give one first.
+        that a human has to give one first; AnswerLost that nobody knows if a write was done. What can't act twice
+        under its key is sent once more before that.
         """
+        try:
+            return await self._send_once(execution, call, tool, binding)
+        except AnswerLost as lost:
+            if tool.idempotent:
+                with suppress(ToolError):
+                    return await self._send_once(execution, call, tool, binding)
+            if self.lost_answers == "error":
+                raise lost.as_error() from None
+            raise
+
+    async def _send_once(self, execution: Execution, call: Call, tool: Tool, binding: Binding | None) -> str:
         errand = Errand(self.connections)
         try:
             await self._check_still(execution, call, tool, binding)
@@ -195,7 +265,8 @@ class Door:
         except CredentialMissing:
             raise
         except ToolError as error:
-            raise await errand.told(tool, error) from None
+            told = await errand.told(tool, error)
+            raise (AnswerLost(call.path, told) if is_lost(tool, told) else told) from None
         except ExecutorError as error:
             raise errand.redacted(ToolError(error.code, error.message, hint=error.hint)) from None
         except Exception as error:
@@ -216,12 +287,15 @@ class Door:
         current = await self.find(execution.workspace_id, tool.path)
         if current is None or current.schema_digest != tool.schema_digest:
             raise tool_changed(tool.path)
-        if denied := await self.denial(execution, call, tool):
-            raise denied
+        decision = await self.decide(execution, tool, parse_arguments(call.arguments))
+        if decision.action == "deny":
+            raise denied_by_policy(tool.path, decision.reason)
         if binding is not None:
             source = await self.source_of(execution.workspace_id, tool)
             if binding != await self.bind(execution, call, tool, source):
                 raise tool_changed(tool.path)
+        elif decision.action != "allow" and not await self._is_permitted(execution, tool):
+            raise tool_changed(tool.path)
 
     async def _send(self, execution: Execution, call: Call, tool: Tool, errand: Errand, binding: Binding | None) -> str:
         arguments, approved = parse_arguments(call.arguments), binding is not None
@@ -241,7 +315,10 @@ class Door:
             )
         source = await self.source_of(execution.workspace_id, tool)
         if source is not None:
-            await errand.equip(source, tool, execution.actor_id, approved_with=binding.connection if binding else None)
+            where, _, mark = call.route.partition(" ")
+            if where != self.destination(source):
+                raise tool_changed(tool.path)
+            await errand.equip(source, tool, execution.actor_id, journalled_with=mark)
         key = key_of(call)
         following = partial(check_following, self.catalog, await self._policies(execution), execution, tool)
         invoke = partial(
@@ -311,6 +388,11 @@ DECIDING = (
     "location", "base_url", "given_base_url", "transport", "origins", "headers", "command", "environment", "directory",
     "options", "allow_private", "static",
 )  # fmt: skip
+
+
+def route_of(destination: str, mark: str) -> str:
+    """In one word, so that it is kept and compared whole. Empty for the tools of Executor itself."""
+    return f"{destination} {mark}" if destination else ""
 
 
 def destination(source: Source) -> str:

@@ -433,7 +433,10 @@ def save_rule(c: Connection, asked: Interaction, always: Always, *, by: Actor) -
     """The decision holds under the policies it makes, and under no others."""
     if policies.revision(c, asked.workspace_id) != always.revision:
         raise Conflict("the policies changed while the rule was shown", hint="look at the rule again, then decide")
-    policies.add(c, asked.workspace_id, always.rule, always.position, by=by)
+    if always.renews is None:
+        policies.add(c, asked.workspace_id, always.rule, always.position, by=by)
+    else:
+        policies.change(c, asked.workspace_id, replace(always.renews, made_for=always.rule.made_for), by=by)
     binding = asked.binding
     if binding.policy_revision == always.revision:
         binding = replace(binding, policy_revision=policies.revision(c, asked.workspace_id))

@@ -31,15 +31,15 @@ class Errand:
         self.credential: Credential | None = None
         self._values: tuple[str, ...] = ()
 
-    async def equip(self, source: Source, tool: Tool, actor_id: str, *, approved_with: str | None) -> None:
-        """Raises CredentialMissing. What a human approved with one connection is not sent with another."""
+    async def equip(self, source: Source, tool: Tool, actor_id: str, *, journalled_with: str) -> None:
+        """Raises CredentialMissing. What was judged and journalled with one connection is not sent with another."""
         if self._connections is None:
             return
         self.source, self._values = await self._connections.opened(source)
         use = await self._connections.resolve(source, tool, actor_id)
         if use.missing is not None:
             raise CredentialMissing(use.missing)
-        if approved_with is not None and use.mark != approved_with:
+        if use.mark != journalled_with:
             raise tool_changed(tool.path)
         if use.connection is not None:
             self.connection = use.connection

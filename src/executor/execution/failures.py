@@ -9,12 +9,44 @@ from typing import Any
 from executor.errors import ExecutorError, ToolError
 from executor.model.execution import Call, Failure
 from executor.model.interaction import Interaction
+from executor.model.tool import Tool
+
+LOOK_FIRST = "look at the target before doing it again"
 
 
 class Diverged(ExecutorError):
     """The code did not repeat what the journal says it did."""
 
     code = "nondeterminism"
+
+
+# A gateway's word that it passed the request on and got no answer that it could use.
+GATEWAY = frozenset({502, 504, 520, 524})
+UNANSWERED = ("upstream_timeout", "upstream_unreachable")
+
+
+class AnswerLost(ToolError):
+    """A write left, and nobody knows if it was done. `cause` is what is known."""
+
+    def __init__(self, path: str, cause: ToolError) -> None:
+        super().__init__("unknown_outcome", f"{path} was sent; whether it took effect is unknown")
+        self.path = path
+        self.cause = cause.with_traceback(None)
+
+    def as_error(self) -> ToolError:
+        """For code that is told instead of a human."""
+        details = {"sent": True, "code": self.cause.tool_code, "status": self.cause.http_status}
+        message = f"{self.message}: {self.cause.message}"
+        return ToolError("unknown_outcome", message, hint=LOOK_FIRST, details=details)
+
+
+def is_lost(tool: Tool, error: ToolError) -> bool:
+    if tool.effect == "read":
+        return False
+    if error.http_status is not None:
+        return error.http_status in GATEWAY
+    details = error.tool_details if isinstance(error.tool_details, dict) else {}
+    return error.tool_code in UNANSWERED and details.get("sent") is True
 
 
 def wall_limit(limit_ms: int) -> Failure:
@@ -79,7 +111,7 @@ def tool_changed(path: str) -> ToolError:
 
 def unknown_outcome(path: str, hint: str = "") -> ToolError:
     message = f"{path} was sent; whether it took effect is unknown"
-    return ToolError("unknown_outcome", message, hint=hint or "look at the target before doing it again")
+    return ToolError("unknown_outcome", message, hint=hint or LOOK_FIRST)
 
 
 def approval_expired(path: str) -> ToolError:

@@ -125,7 +125,7 @@ class Journal:
             for call, interaction in approved:
                 if not interactions.use(c, interaction.id):
                     raise Fenced(f"the decision {interaction.id} was used before")
-                calls.start(c, call.execution_id, call.seq)
+                calls.start(c, call)
 
         sent = [{"seq": call.seq, "path": call.path, "interaction": asked.id} for call, asked in approved]
         self._hold(job, [("call.started", data) for data in sent])

@@ -28,8 +28,8 @@ QUESTIONS: dict[InteractionKind, str] = {
     "credential": "This call needs a credential. Give one, and it is made with it.",
     "oauth": "This call needs your consent at its service. Sign in there, and it is made with it.",
     "unknown_outcome": (
-        "This call was sent, but Executor stopped before the answer was recorded: it may or may not have taken effect. "
-        "Approve to send it again, deny to let the code see the error `unknown_outcome`."
+        "This call was sent, but its answer was lost: it may or may not have taken effect. Approve to send it again, "
+        "or give the result that it really had; deny to let the code see the error `unknown_outcome`."
     ),
 }
 
@@ -106,10 +106,13 @@ def whereto(call: Call, tool: Tool, source: Source | None) -> str:
     """What the call would reach. Arguments of a source's command may be secrets: only its first word is told."""
     if source is None:
         return opened_by(orjson.loads(call.arguments)) if tool.path == ADD_SOURCE else ""
-    config = source.config
-    if command := config.get("command"):
+    return str(tool.binding.get("server") or "") or address_of(source)
+
+
+def address_of(source: Source) -> str:
+    if command := source.config.get("command"):
         return f"this machine, where the command `{command[0]}` runs"
-    return str(tool.binding.get("server") or config.get("base_url") or shown(str(config.get("location", ""))))
+    return str(source.config.get("base_url") or shown(str(source.config.get("location", ""))))
 
 
 def opened_by(arguments: dict[str, Any]) -> str:

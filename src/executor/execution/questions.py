@@ -11,6 +11,8 @@ from executor.connections.resolving import Missing
 from executor.errors import ToolError
 from executor.execution import failures
 from executor.execution.door import Admission, Door, parse_arguments
+from executor.execution.failures import AnswerLost
+from executor.execution.notices import notices_of
 from executor.execution.prompt import ask
 from executor.model.execution import Call, Execution
 from executor.model.ids import now_ms
@@ -19,6 +21,8 @@ from executor.model.tool import Tool
 from executor.runtime.sandbox import Proposal
 
 NEEDS: tuple[InteractionKind, ...] = ("credential", "oauth")
+LOST = "it was sent and the answer was lost"
+OTHER = "the credential, the destination or the policies have changed since"
 
 
 class Questions:
@@ -52,6 +56,47 @@ class Questions:
             else:
                 journalled.add_done_callback(lambda _: arrived())
 
+    async def judge_sent(self, call: Call, used: Interaction | None) -> Tool | Interaction | ToolError:
+        """A call whose answer was lost with the daemon; `used` is the decision that it was sent under, if any.
+
+        It is sent again only if that can't act twice, and only as the call that it was: to the same tool at the same
+        place, with the same credential, under policies that still let it go. Everything else is asked.
+        """
+        tool = await self._door.find(call.workspace_id, call.path)
+        unchanged = tool is not None and tool.schema_digest == call.schema_digest and tool.effect == call.effect
+        if tool is None or not unchanged:
+            if call.effect == "read":
+                return failures.tool_changed(call.path)
+            return await self.ask("unknown_outcome", call, tool, f"{LOST}, and the tool has changed since")
+        if call.effect != "read" and not tool.idempotent:
+            return await self.ask("unknown_outcome", call, tool, LOST)
+        admission = await self._door.admit(self._execution, Proposal(call.seq, "tool", call.path, call.arguments))
+        if await self._is_same(call, tool, admission, used):
+            return tool
+        if call.effect != "read":
+            return await self.ask("unknown_outcome", call, tool, f"{LOST}, and it would not be sent as it was: {OTHER}")
+        if admission.refusal is not None:
+            return admission.refusal
+        if admission.missing is not None:
+            return await self.lack(call, tool, admission.missing)
+        return await self.ask("approval", call, tool, f"{LOST}, and it would not be sent as it was: {OTHER}")
+
+    async def _is_same(self, call: Call, tool: Tool, admission: Admission, used: Interaction | None) -> bool:
+        if used is None or used.kind in NEEDS:
+            return admission.verdict == "send" and admission.route == call.route
+        if admission.refusal is not None or admission.missing is not None:
+            return False
+        source = await self._door.source_of(call.workspace_id, tool)
+        return used.binding == await self._door.bind(self._execution, call, tool, source)
+
+    async def lose(self, call: Call, lost: AnswerLost) -> Interaction | ToolError:
+        """Ask what became of a write. Where one question more would be too many, the code is told instead."""
+        if await self._door.flood.admit(self._execution, len(self.asked)) is not None:
+            return lost.as_error()
+        self._coming += 1
+        tool = await self._door.find(call.workspace_id, call.path)
+        return await self.ask("unknown_outcome", call, tool, f"{LOST}: {lost.cause.message}")
+
     async def lack(self, call: Call, tool: Tool, missing: Missing) -> Interaction:
         """Ask for a credential. Only what the call could use is named; whoever gives it sees where it will go."""
         return await self.ask(missing.kind, call, tool, missing.reason, missing)
@@ -70,15 +115,21 @@ class Questions:
             question = replace(question, prompt={**question.prompt, "credential": missing.view()})
         elif kind == "approval":
             decided = await self._door.decide(self._execution, tool, parse_arguments(call.arguments))
-            question = replace(question, prompt={**question.prompt, "policyId": decided.policy_id})
+            more = {"policyId": decided.policy_id, **await notices_of(self._door, self._execution, call, tool)}
+            question = replace(question, prompt={**question.prompt, **more})
         await self._door.flood.expect(self._execution)
         self.asked[call.seq] = question
         return question
 
-    async def judge(self, call: Call, settled: Interaction) -> Tool | Interaction | ToolError:
-        """The tool to send the call to, the reason to refuse it, or a new question where anything has changed."""
+    async def judge(self, call: Call, settled: Interaction) -> Tool | Interaction | ToolError | str:
+        """The tool to send the call to, the reason to refuse it, or a new question where anything has changed.
+
+        A result that a human gave is the answer: nothing is sent, so nothing is compared.
+        """
         if settled.status == "denied":
             return failures.denied_by_human(call, settled)
+        if settled.status == "approved" and settled.result is not None:
+            return settled.result
         tool = await self._door.find(call.workspace_id, call.path)
         if settled.kind == "unknown_outcome" and (settled.status == "expired" or tool is None):
             return failures.unknown_outcome(call.path)

@@ -59,6 +59,7 @@ def proposed_call(execution: Execution, admission: Admission) -> Call:
         schema_digest=tool.schema_digest if tool else "",
         created_at=at,
         started_at=at if sent else None,
+        route=admission.route if sent else "",
     )
 
 

@@ -17,7 +17,7 @@ from executor.execution import failures
 from executor.execution.checks import Ruling
 from executor.execution.door import Admission, Door
 from executor.execution.errand import CredentialMissing
-from executor.execution.failures import Diverged
+from executor.execution.failures import AnswerLost, Diverged
 from executor.execution.journal import Journal, Recorded
 from executor.execution.outcome import LogLine, Outcome
 from executor.execution.position import Position
@@ -76,7 +76,7 @@ class Run:
         self._questions = Questions(execution, door, ttl_ms)
         self._sends = Sends()
         self._deliveries: deque[Answer] = deque()
-        self._lacking: list[tuple[Call, CredentialMissing]] = []
+        self._unsettled: list[tuple[Call, CredentialMissing | AnswerLost]] = []
         self._decided = False
         self._stopping = False
         self._yielding = False
@@ -206,8 +206,8 @@ class Run:
                 await self._admit()
             elif self._sends.arrived:
                 self._record()
-            elif self._lacking:
-                await self._ask_for_credentials()
+            elif self._unsettled:
+                await self._ask_about_unsettled()
             elif self._decided:
                 self._decided = False
                 await self._act_on(await self.journal.settled(list(self._questions.asked)))
@@ -256,7 +256,7 @@ class Run:
         """The sandbox is gone, the journal isn't, and what was sent is still under way: replay, then go on."""
         if self._sends.arrived:
             self._record()
-        await self._ask_for_credentials()
+        await self._ask_about_unsettled()
         await self.journal.durable()
         self._sends.release_all()
         self._deliveries.clear()
@@ -286,28 +286,21 @@ class Run:
             if call.kind == "timer":
                 self._start_timer(call)
             elif asked is None or asked.used:
-                await self._take_up_sent(call)
+                await self._take_up_sent(call, asked)
             else:
                 self._questions.asked[call.seq] = asked
                 if asked.status != "pending":
                     decided[call.seq] = asked
         await self._act_on(decided)
 
-    async def _take_up_sent(self, call: Call) -> None:
-        """Sent again only if that can't act twice and it still is the same tool; else a human says what happened."""
-        tool = await self._door.find(self.execution.workspace_id, call.path)
-        unchanged = tool is not None and tool.schema_digest == call.schema_digest and tool.effect == call.effect
-        if tool is not None and unchanged and (call.effect == "read" or tool.idempotent):
-            denied = await self._door.denial(self.execution, call, tool)
-            if denied is None:
-                self._send(call, tool)
-            else:
-                self._sends.arrive(call, denied)
-        elif call.effect == "read":
-            self._sends.arrive(call, failures.tool_changed(call.path))
+    async def _take_up_sent(self, call: Call, used: Interaction | None) -> None:
+        verdict = await self._questions.judge_sent(call, used)
+        if isinstance(verdict, ToolError):
+            self._sends.arrive(call, verdict)
+        elif isinstance(verdict, Interaction):
+            self.journal.ask(verdict)
         else:
-            reason = "it was sent and the answer was lost"
-            self.journal.ask(await self._questions.ask("unknown_outcome", call, tool, reason))
+            self._send(call, verdict, binding_of(used))
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
@@ -378,8 +371,8 @@ class Run:
     def _record(self) -> None:
         """Give what has arrived its place in delivery order. Delivery goes on while the journal is being written."""
         arrived = self._sends.take_arrived()
-        self._lacking += [(call, lack) for call, lack in arrived if isinstance(lack, CredentialMissing)]
-        given = [(call, outcome) for call, outcome in arrived if not isinstance(outcome, CredentialMissing)]
+        self._unsettled += [(call, why) for call, why in arrived if isinstance(why, CredentialMissing | AnswerLost)]
+        given = [one for one in arrived if not isinstance(one[1], CredentialMissing | AnswerLost)]
         answered = [self._answers.give(call, outcome) for call, outcome in given]
         for call in answered:
             self._position.open.pop(call.seq, None)
@@ -387,15 +380,25 @@ class Run:
             self._deliveries.append(answer_of(call))
         self.journal.answer(answered)
 
-    async def _ask_for_credentials(self) -> None:
-        """Calls that could not be made for want of one: they are asked about like those that never left."""
-        lacking, self._lacking = self._lacking, []
-        for call, lack in lacking:
-            tool = await self._door.find(self.execution.workspace_id, call.path)
-            if tool is None:
-                self._sends.arrive(call, failures.tool_changed(call.path))
+    async def _ask_about_unsettled(self) -> None:
+        """Calls that never left for want of a credential, and writes that left and whose answer was lost."""
+        unsettled, self._unsettled = self._unsettled, []
+        for call, why in unsettled:
+            question = await self._question_about(call, why)
+            if isinstance(question, ToolError):
+                self._sends.arrive(call, question)
             else:
-                self.journal.ask(await self._questions.lack(call, tool, lack.missing))
+                self.journal.ask(question)
+        if any(isinstance(why, AnswerLost) for _, why in unsettled):
+            self._questions.written(self.journal.flush())
+
+    async def _question_about(self, call: Call, why: CredentialMissing | AnswerLost) -> Interaction | ToolError:
+        if isinstance(why, AnswerLost):
+            return await self._questions.lose(call, why)
+        tool = await self._door.find(self.execution.workspace_id, call.path)
+        if tool is None:
+            return failures.tool_changed(call.path)
+        return await self._questions.lack(call, tool, why.missing)
 
     async def _act_on(self, settled: dict[int, Interaction]) -> None:
         """Send what was approved exactly as it was shown; ask again where anything has changed."""
@@ -403,21 +406,21 @@ class Run:
         for seq, interaction in settled.items():
             call = self._position.open[seq]
             verdict = await self._questions.judge(call, interaction)
-            if isinstance(verdict, ToolError):
+            if isinstance(verdict, str | ToolError):
                 self._sends.arrive(call, verdict)
             elif isinstance(verdict, Interaction):
                 self.journal.ask(verdict, instead_of=interaction)
-            elif interaction.result is not None:
-                self._sends.arrive(call, interaction.result)
             else:
-                approved.append((replace(call, state="started", started_at=now_ms()), interaction, verdict))
+                route = await self._door.route(self.execution, verdict)
+                started = replace(call, state="started", started_at=now_ms(), route=route)
+                approved.append((started, interaction, verdict))
         if approved:
             self.journal.start([(call, interaction) for call, interaction, _ in approved])
             await self.journal.durable()
         for call, interaction, tool in approved:
             del self._questions.asked[call.seq]
             self._position.open[call.seq] = call
-            self._send(call, tool, None if interaction.kind in NEEDS else interaction.binding)
+            self._send(call, tool, binding_of(interaction))
 
     # -- parking and ending ------------------------------------------------------------------------------------------
 
@@ -437,7 +440,7 @@ class Run:
     async def _leave(self) -> None:
         """Going down: record the answers that come soon, and leave the rest to the next start."""
         await self._outwait(STOP_GRACE)
-        await self._ask_for_credentials()
+        await self._ask_about_unsettled()
         await self.journal.requeue(self.wall_ms)
         self._tell("queued")
 
@@ -465,7 +468,7 @@ class Run:
     async def _finish(self, status: Status, *, result: str | None = None, failure: Failure | None = None) -> None:
         if failure is not None:
             await self._outwait(STOP_GRACE)
-            failure = failures.with_unknown(failure, self._sends.unanswered_writes())
+            failure = failures.with_unknown(failure, self._unknown_writes())
         if self._position.open or self._questions.asked:
             self.journal.close_open_calls()
         at = await self.journal.finish(status, result, failure, self.wall_ms)
@@ -473,6 +476,13 @@ class Run:
         self.execution = replace(self.execution, result=result, failure=failure, finished_at=at, artifact_id=kept)
         self._questions.asked.clear()
         self._tell(status)
+
+    def _unknown_writes(self) -> list[dict[str, Any]]:
+        """Those under way, and those whose answer was lost and about which nobody has decided."""
+        lost = [(call.seq, call.path) for call, why in self._unsettled if isinstance(why, AnswerLost)]
+        asked = [one for one in self._questions.asked.values() if one.kind == "unknown_outcome"]
+        lost += [(one.call_seq, one.binding.path) for one in asked]
+        return [*self._sends.unanswered_writes(), *({"seq": seq, "path": path} for seq, path in lost)]
 
     def _tell(self, status: Status) -> None:
         self.execution = replace(self.execution, status=status, updated_at=now_ms())
@@ -486,3 +496,8 @@ class Run:
 
     def _remaining_ms(self) -> int:
         return self.execution.limits.wall_ms - self.wall_ms
+
+
+def binding_of(decision: Interaction | None) -> Binding | None:
+    """What a human approved. A credential that was given approves nothing: the policies let the call go."""
+    return None if decision is None or decision.kind in NEEDS else decision.binding

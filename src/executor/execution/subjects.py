@@ -61,13 +61,15 @@ async def check_following(
 ) -> None:
     """Raises EgressRefused if a request leads on to a tool that this execution may not call without being asked.
 
-    The arguments are not known then, so every condition is in doubt. The tool itself may go on at its own address.
+    Its arguments are not known then, nor what rules were made for, so all of that is in doubt. The tool itself may go
+    on at its own address.
     """
     source = await catalog.source_of(tool)
     for one in (await catalog.operations(source)).at(after.method, after.url):
         if one.path == tool.path.removesuffix(ALL) and is_same_call(tool, before, after):
             continue
-        decision = decide(Subject(one.path, one.effect, tool.source_id, execution.actor_id), policies)
+        unknown = Subject(one.path, one.effect, tool.source_id, execution.actor_id, schema_digest="")
+        decision = decide(unknown, policies)
         if decision.action != "allow":
             raise EgressRefused(
                 f"{shown(before.url)} leads to {shown(after.url)}, which is {one.path}: {decision.reason}",

@@ -80,7 +80,7 @@ class Call:
     """One journalled call. `done_seq` is the place of its answer in delivery order, `done_ms` the clock then shown.
 
     `arguments` and `result` are JSON text, kept as the bytes that were digested and delivered. A large result is kept
-    as an artifact.
+    as an artifact. `route` is where it was sent and with which credential: the same call under another is another call.
     """
 
     execution_id: str
@@ -101,3 +101,4 @@ class Call:
     created_at: int = 0
     started_at: int | None = None
     artifact_id: str = ""
+    route: str = ""

@@ -20,8 +20,24 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
+class MadeFor:
+    """What a rule of `always` was made for: the digests of the tools as they were, and where their calls went.
+
+    A digest covers the tool's path too. `host` is the destination in words, for people.
+    """
+
+    destination: str
+    digests: frozenset[str]
+    host: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
-    """Holds for a call when everything it names holds: pattern, conditions, actor, source and effect."""
+    """Holds for a call when everything it names holds: pattern, conditions, actor, source and effect.
+
+    An `allow` does not hold for tools other than those it was `made_for`, nor for the sources that are `excluded`:
+    they were added later, and nobody agreed that they inherit it. One that was retired holds for nothing.
+    """
 
     id: str
     level: Level
@@ -36,6 +52,9 @@ class Policy:
     note: str = ""
     created_by: str = ""
     created_at: int = 0
+    made_for: MadeFor | None = None
+    excluded: tuple[str, ...] = ()
+    retired_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

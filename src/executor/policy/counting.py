@@ -24,7 +24,11 @@ def counts(rules: Sequence[Policy], heads: Iterable[Head]) -> dict[str, int]:
         start = bisect_left(paths, beginning)
         end = bisect_left(paths, f"{beginning}/") if beginning else len(paths)  # "/" follows "."
         found[rule.id] = sum(
-            rule.effect in ("", effect) and rule.source_id in ("", source) and covers(wanted, given)
+            rule.effect in ("", effect)
+            and rule.source_id in ("", source)
+            and rule.retired_at is None
+            and source not in rule.excluded
+            and covers(wanted, given)
             for _, given, effect, source in known[start:end]
         )
     return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 from executor.errors import InvalidRequest
-from executor.model.policy import Action, Decision, Level, Policy
+from executor.model.policy import Action, Decision, Level, MadeFor, Policy
 from executor.model.tool import Effect
 from executor.policy.conditions import holds
 from executor.policy.pattern import matches
@@ -23,6 +23,7 @@ class Subject:
     """The call that is judged. Without `arguments` (a tool looked at, not called) no condition can be judged.
 
     `parts` are the calls that it makes besides: those of the fields in a GraphQL document.
+    `schema_digest` and `destination` are those of the tool now; of a past call they may not be known.
     """
 
     path: str
@@ -31,6 +32,8 @@ class Subject:
     actor_id: str = ""
     arguments: Mapping[str, Any] | None = field(default=None)
     parts: tuple[Subject, ...] = ()
+    schema_digest: str | None = None
+    destination: str | None = None
 
 
 def decide(subject: Subject, policies: Sequence[Policy]) -> Decision:
@@ -88,7 +91,7 @@ def applies(policy: Policy, subject: Subject) -> bool:
 
     So a `deny` when `/amount` is at least 100 also denies a call without an amount, or with one that is no number.
     """
-    if not matches(policy.pattern, subject.path):
+    if not matches(policy.pattern, subject.path) or (policy.action == "allow" and restraint(policy, subject)):
         return False
     for wanted, given in (
         (policy.actor_id, subject.actor_id),
@@ -101,6 +104,33 @@ def applies(policy: Policy, subject: Subject) -> bool:
     if policy.action == "allow":
         return all(verdict is True for verdict in judged)
     return all(verdict is not False for verdict in judged)
+
+
+def restraint(policy: Policy, subject: Subject) -> str:
+    """Why a rule that allows does not hold for this tool, whatever its pattern covers; empty if it does."""
+    if policy.retired_at is not None:
+        return "it is retired: the source it was made for is gone"
+    if subject.source_id in policy.excluded:
+        return "the source was added after it and does not inherit it"
+    if policy.made_for is not None and is_other(policy.made_for, subject):
+        return "the tool has changed since it was made"
+    return ""
+
+
+def is_other(made_for: MadeFor, subject: Subject) -> bool:
+    return (subject.schema_digest is not None and subject.schema_digest not in made_for.digests) or (
+        subject.destination is not None and subject.destination != made_for.destination
+    )
+
+
+def outdated(subject: Subject, policies: Iterable[Policy]) -> Policy | None:
+    """The rule that would allow the call if the tool were still the one it was made for."""
+    for policy in policies:
+        if policy.made_for is None or not is_other(policy.made_for, subject):
+            continue
+        if policy.action == "allow" and applies(replace(policy, made_for=None), subject):
+            return policy
+    return None
 
 
 def told(policy: Policy) -> str:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from executor.model.policy import Condition, Policy
 from executor.policy.conditions import MISSING, holds, resolve
-from executor.policy.decide import LEVELS, Subject, decide, first, judged_as, of_level
+from executor.policy.decide import LEVELS, Subject, decide, first, judged_as, of_level, restraint
 from executor.policy.drafts import condition_text
 from executor.policy.pattern import matches, parse_pattern
 
@@ -46,6 +46,8 @@ def why_not(policy: Policy, subject: Subject) -> str:
     """Empty where `applies` says that the rule holds."""
     if not matches(policy.pattern, subject.path):
         return "its pattern does not cover the path"
+    if policy.action == "allow" and (why := restraint(policy, subject)):
+        return why
     if policy.actor_id not in ("", subject.actor_id):
         return "it is about another actor"
     if policy.source_id not in ("", subject.source_id):
@@ -85,6 +87,8 @@ def shadowed(policies: Sequence[Policy]) -> dict[str, str]:
 def takes_all(one: Policy, other: Policy) -> bool:
     """Whether `one` holds wherever `other` does. An `allow` with conditions leaves what is in doubt to a stricter rule
     below it."""
+    if one.retired_at is not None or one.excluded or one.made_for is not None:
+        return False
     for wanted, given in ((one.actor_id, other.actor_id), (one.source_id, other.source_id), (one.effect, other.effect)):
         if wanted not in ("", given):
             return False

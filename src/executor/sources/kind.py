@@ -37,7 +37,8 @@ class SourceRequest:
     that submitted code asked and the operator has approved what was shown of it: nothing else is opened. `opened` says
     that this was done (see `grants`): an address found later opens nothing. `consent` is true when a human saw what is
     going to be run (a command, a module to import) and agreed; `by_operator` when that was the operator of this
-    installation, who alone decides what runs on its machine.
+    installation, who alone decides what runs on its machine. `inherit_rules` is true when an
+    administrator agreed that the rules which allow calls in its namespace hold for it too.
 
     When a source is read again, `again` is true, `origins` are the ones granted to it when it was added (see `reach`),
     `validators` are those of the last read, for a conditional request, and `names` are the names its tools have
@@ -63,6 +64,7 @@ class SourceRequest:
     by_code: bool = False
     opened: bool = False
     consent: bool = False
+    inherit_rules: bool = False
     by_operator: bool = False
     again: bool = False
     origins: tuple[str, ...] = ()

@@ -24,7 +24,9 @@ _of_execution = Prepared(
     .order_by(calls.c.seq)
 )
 _start = Prepared(
-    sa.update(calls).where(*_key).values(state=sa.literal_column("'started'"), started_at=sa.bindparam("at"))
+    sa.update(calls)
+    .where(*_key)
+    .values(state=sa.literal_column("'started'"), started_at=sa.bindparam("at"), route=sa.bindparam("new_route"))
 )
 _answer = Prepared(
     sa.update(calls)
@@ -52,8 +54,8 @@ def insert(c: Connection, journalled: Sequence[Call]) -> None:
     _insert(c, [_values(call) for call in journalled])
 
 
-def start(c: Connection, execution_id: str, seq: int) -> None:
-    _start(c, {"e": execution_id, "s": seq, "at": now_ms()})
+def start(c: Connection, call: Call) -> None:
+    _start(c, {"e": call.execution_id, "s": call.seq, "at": now_ms(), "new_route": call.route})
 
 
 def answer(c: Connection, call: Call) -> None:
@@ -126,6 +128,7 @@ def _values(call: Call) -> dict[str, Any]:
         "created_at": call.created_at,
         "started_at": call.started_at,
         "artifact_id": call.artifact_id or None,
+        "route": call.route,
     }
 
 
@@ -149,4 +152,5 @@ def _call(row: Any) -> Call:
         created_at=row.created_at,
         started_at=row.started_at,
         artifact_id=row.artifact_id or "",
+        route=row.route,
     )

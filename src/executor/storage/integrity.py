@@ -6,10 +6,12 @@ Read only and by the driver itself: a damaged file must neither be changed nor b
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import sqlite3
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -75,17 +77,21 @@ def check(path: Path) -> None:
             _sample(c, table, index)
 
 
-def check_all(path: Path) -> str:
-    """Every page of what `check` only sampled. Empty if all is well.
+def check_all(path: Path, seconds: float = math.inf) -> tuple[str, list[str]]:
+    """What is wrong, empty if nothing; and which tables were not begun when the time was up, the largest last.
 
     Table by table, so that no reader is in the way of a checkpoint for long.
     """
-    if path.stat().st_size <= WHOLE_BYTES:
-        return ""
+    end = time.monotonic() + seconds
     with reading(path) as c:
-        names = dict.fromkeys(table for table, _ in _tables(c))
-        findings = (c.execute(f"PRAGMA quick_check('{name}')").fetchone()[0] for name in names)
-        return next((finding for finding in findings if finding != "ok"), "")
+        names = sorted({table for table, _ in _tables(c)}, key=lambda name: name in LARGE)
+        for number, name in enumerate(names):
+            if time.monotonic() > end:
+                return "", names[number:]
+            found = c.execute(f"PRAGMA quick_check('{name}')").fetchone()[0]
+            if found != "ok":
+                return found, []
+    return "", []
 
 
 async def in_background(path: Path) -> str:
@@ -102,8 +108,8 @@ async def in_background(path: Path) -> str:
             with suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
         try:
-            text = check_all(path)
-        except (StorageDamaged, sqlite3.Error) as error:
+            text = "" if path.stat().st_size <= WHOLE_BYTES else check_all(path)[0]
+        except (StorageDamaged, sqlite3.Error, OSError) as error:
             text = str(error) if isinstance(error, StorageDamaged) else ""
         with suppress(RuntimeError):  # the loop may be gone
             loop.call_soon_threadsafe(settle, text)

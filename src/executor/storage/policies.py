@@ -9,11 +9,13 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from executor.model.ids import new_id, now_ms
-from executor.model.policy import Condition, Level, Policy
+from executor.model.policy import Condition, Level, MadeFor, Policy
+from executor.model.source import Source
 from executor.model.tenancy import Actor
 from executor.storage import events
+from executor.storage.events import By
 from executor.storage.rows import dump, load
-from executor.storage.tables import policies, workspaces
+from executor.storage.tables import policies, sources, workspaces
 
 KEPT = ("id", "level", "owner_id", "position", "created_by", "created_at")  # whatever else of a rule is changed
 
@@ -72,6 +74,62 @@ def remove(c: Connection, workspace_id: str, policy: Policy, *, by: Actor) -> No
     _changed(c, workspace_id, "policy.removed", policy, by)
 
 
+def exclude(c: Connection, source: Source, *, by: By = None) -> list[Policy]:
+    """A source that is new inherits no rule that allows: those that cover its namespace don't hold for it."""
+    excluded = [replace(one, excluded=(*one.excluded, source.id)) for one in covering(c, source)]
+    for one in excluded:
+        _restrain(c, source.workspace_id, one, by)
+    return excluded
+
+
+def covering(c: Connection, source: Source) -> list[Policy]:
+    """Rules in force that would allow calls of a source because of its namespace alone."""
+    return [one for one in in_force(c, source.workspace_id) if names_namespace(one, source.namespace)]
+
+
+def names_namespace(policy: Policy, namespace: str) -> bool:
+    """A rule for one source is for none that comes later."""
+    is_open = policy.action == "allow" and not policy.source_id and policy.retired_at is None
+    return is_open and policy.pattern.partition(".")[0] in (namespace, "*", "**")
+
+
+def retire(c: Connection, source: Source, *, by: By = None) -> list[Policy]:
+    """The source is gone: rules that allowed calls of nothing else hold no longer; others forget it."""
+    ended = []
+    for policy in in_force(c, source.workspace_id):
+        rest = replace(policy, excluded=tuple(one for one in policy.excluded if one != source.id))
+        if is_made_for(c, policy, source):
+            ended.append(replace(rest, retired_at=now_ms()))
+            for affected in _affected(c, source.workspace_id, policy):
+                _restrain(c, affected, ended[-1], by)
+        elif rest != policy:
+            _restrain(c, source.workspace_id, rest, by)
+    return ended
+
+
+def is_made_for(c: Connection, policy: Policy, source: Source) -> bool:
+    """A rule of the organization is also for sources of that namespace in its other workspaces."""
+    if policy.action != "allow" or policy.retired_at is not None:
+        return False
+    if policy.source_id:
+        return policy.source_id == source.id
+    if policy.pattern.partition(".")[0] != source.namespace:
+        return False
+    if policy.level != "organization":
+        return True
+    elsewhere = sa.select(sources.c.id).join(workspaces, workspaces.c.id == sources.c.workspace_id)
+    alike = (workspaces.c.organization_id == policy.owner_id, sources.c.namespace == source.namespace)
+    return c.execute(elsewhere.where(*alike, sources.c.id != source.id).limit(1)).first() is None
+
+
+def _restrain(c: Connection, workspace_id: str, policy: Policy, by: By) -> None:
+    """What it holds for, and nothing of its wording."""
+    values = {"excluded": dump(list(policy.excluded)), "retired_at": policy.retired_at}
+    c.execute(sa.update(policies).where(policies.c.id == policy.id).values(**values))
+    _raise_revision(c, workspace_id)
+    events.append(c, workspace_id, "policy.restrained", _facts(policy), by=by)
+
+
 def revision(c: Connection, workspace_id: str) -> int:
     query = sa.select(workspaces.c.policy_revision).where(workspaces.c.id == workspace_id)
     return int(c.execute(query).scalar_one())
@@ -87,11 +145,22 @@ def _place(c: Connection, policy_id: str, position: int) -> None:
 
 def _changed(c: Connection, workspace_id: str, type: str, policy: Policy, by: Actor) -> None:
     """A rule of the organization changes every workspace of it; each one's revision and events say so."""
-    data = {name: value for name, value in asdict(policy).items() if value not in ("", ()) and name != "created_at"}
     for affected in _affected(c, workspace_id, policy):
-        raised = sa.update(workspaces).where(workspaces.c.id == affected)
-        c.execute(raised.values(policy_revision=workspaces.c.policy_revision + 1))
-        events.append(c, affected, type, data, by=by)
+        _raise_revision(c, affected)
+        events.append(c, affected, type, _facts(policy), by=by)
+
+
+def _raise_revision(c: Connection, workspace_id: str) -> None:
+    raised = sa.update(workspaces).where(workspaces.c.id == workspace_id)
+    c.execute(raised.values(policy_revision=workspaces.c.policy_revision + 1))
+
+
+def _facts(policy: Policy) -> dict[str, Any]:
+    """For an event: all of a rule but what is empty, and of many tools their number alone."""
+    facts = {name: value for name, value in asdict(policy).items() if value not in ("", (), None)}
+    if policy.made_for is not None:
+        facts["made_for"] = {**facts["made_for"], "digests": len(policy.made_for.digests)}
+    return {name: value for name, value in facts.items() if name != "created_at"}
 
 
 def _affected(c: Connection, workspace_id: str, policy: Policy) -> list[str]:
@@ -101,7 +170,13 @@ def _affected(c: Connection, workspace_id: str, policy: Policy) -> list[str]:
 
 
 def _row(policy: Policy) -> dict[str, Any]:
-    return {**asdict(policy), "conditions": dump([asdict(one) for one in policy.conditions])}
+    made_for = policy.made_for
+    return {
+        **asdict(policy),
+        "conditions": dump([asdict(one) for one in policy.conditions]),
+        "made_for": dump({**asdict(made_for), "digests": sorted(made_for.digests)}) if made_for is not None else "",
+        "excluded": dump(list(policy.excluded)),
+    }
 
 
 def _policy(row: Any) -> Policy:
@@ -119,4 +194,14 @@ def _policy(row: Any) -> Policy:
         row.note,
         row.created_by,
         row.created_at,
+        _made_for(row.made_for),
+        tuple(load(row.excluded)),
+        row.retired_at,
     )
+
+
+def _made_for(text: str) -> MadeFor | None:
+    if not text:
+        return None
+    facts = load(text)
+    return MadeFor(facts["destination"], frozenset(facts["digests"]), facts["host"])

@@ -208,6 +208,10 @@ policies = Table(
     Column("note", Text, nullable=False, default=""),
     Column("created_by", String, nullable=False, default=""),
     Column("created_at", BigInteger, nullable=False),
+    # The tools it was made for, as they were then; the sources it does not hold for; since when it holds for nothing.
+    Column("made_for", Text, nullable=False, default="", server_default=""),
+    Column("excluded", Text, nullable=False, default="[]", server_default="[]"),
+    Column("retired_at", BigInteger),
     Index(None, "level", "owner_id", "position"),
 )
 
@@ -261,6 +265,7 @@ calls = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("started_at", BigInteger),
     Column("artifact_id", String),
+    Column("route", String, nullable=False, default="", server_default=""),
     UniqueConstraint("execution_id", "done_seq"),
     Index(None, "workspace_id", "path", "execution_id"),
 )

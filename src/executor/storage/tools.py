@@ -159,6 +159,13 @@ def count(c: Connection, workspace_id: str) -> int:
     return int(c.execute(query).scalar_one())
 
 
+def digests(c: Connection, source_id: str) -> list[tuple[str, Effect, str]]:
+    """Path, effect and digest of everything a source offers."""
+    t = tools_table.c
+    query = sa.select(t.path, t.effect, t.schema_digest).join_from(tools_table, listings, _seen)
+    return [(row.path, row.effect, row.schema_digest) for row in c.execute(query.where(t.source_id == source_id))]
+
+
 def bindings(c: Connection, source_id: str) -> list[tuple[str, Effect, dict[str, Any]]]:
     """Path, effect and binding of everything a source offers."""
     t, v = tools_table.c, tool_versions.c

@@ -63,6 +63,17 @@ def get(c: Connection, workspace_id: str, digest: str) -> Tool | None:
     )
 
 
+def of_path(c: Connection, workspace_id: str, path: str, digests: Iterable[str]) -> Tool | None:
+    """That of these versions which is of this path, if any is."""
+    wanted, t = sorted(digests), tool_versions.c
+    for start in range(0, len(wanted), BATCH):
+        named = t.digest.in_(wanted[start : start + BATCH])
+        query = sa.select(t.digest).where(t.workspace_id == workspace_id, named, t.path == path)
+        if (found := c.execute(query).scalar()) is not None:
+            return get(c, workspace_id, found)
+    return None
+
+
 def links(c: Connection, workspace_id: str, digest: str) -> Links:
     t = tool_versions.c
     found = c.execute(sa.select(t.links).where(t.workspace_id == workspace_id, t.digest == digest)).scalar()

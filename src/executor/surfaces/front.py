@@ -18,6 +18,7 @@ from executor.identity.tokens import Tokens
 from executor.settings import Settings
 from executor.surfaces import internal
 from executor.surfaces.api.guard import ACTOR, RUN, SHOWN, Guard
+from executor.surfaces.deliveries import Deliveries
 from executor.surfaces.open_requests import OpenRequests
 from executor.surfaces.refusals import Refusals
 from executor.surfaces.waiting import Held
@@ -43,6 +44,7 @@ class Front:
         self._refusals = Refusals(self._guard)
         self._held = Held()
         self._requests = OpenRequests()
+        self.deliveries = Deliveries(settings.state_dir)
         self._pages = Pages()
         loop = asyncio.get_running_loop()
         self._callers: asyncio.Future[Callers] = loop.create_future()
@@ -72,7 +74,7 @@ class Front:
             await self._mcp.result().close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._refusals(scope, receive, send)
+        await self._refusals(scope, receive, self.deliveries.sending(scope, send))
 
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] == "/healthz" and scope["method"] == "GET":

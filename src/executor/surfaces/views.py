@@ -14,7 +14,7 @@ from executor.model.digest import digest
 from executor.model.event import Event
 from executor.model.execution import Call, Execution
 from executor.model.interaction import Interaction
-from executor.model.policy import Policy
+from executor.model.policy import MadeFor, Policy
 from executor.model.source import Source
 from executor.storage.sources import hosted_as
 from executor.surfaces.text import escape, shorten
@@ -165,6 +165,9 @@ def interaction_view(interaction: Interaction, base_url: str, *, whole: bool = F
         "sentWith": prompt.get("sentWith") or None,
         "reason": prompt.get("reason", ""),
         "policyId": prompt.get("policyId") or None,
+        "changed": prompt.get("changed"),
+        "namespace": prompt.get("namespace"),
+        "rules": prompt.get("rules"),
         "decisionReason": interaction.reason,
         "scope": interaction.scope or None,
         "settledBy": interaction.settled_by or None,
@@ -190,6 +193,9 @@ def prompt_text(interaction: Interaction, limit: int | None = PROMPT_ARGUMENTS) 
         ("Request", prompt.get("request")),
         ("Credential", prompt.get("sentWith")),
         ("Needs", needs_text(prompt.get("credential"))),
+        ("Namespace", prompt.get("namespace")),
+        ("Rules", rules_text(prompt.get("rules"))),
+        ("Changed", changed_text(prompt.get("changed"))),
         ("Why asked", prompt.get("reason")),
         ("Execution", interaction.execution_id),
     ]
@@ -204,6 +210,21 @@ def needs_text(credential: dict[str, Any] | None) -> str:
         return ""
     ways = " or ".join(f"{way['name']} ({way['scheme']})" for way in credential["ways"]) or "a credential"
     return f"{ways}, sent to {credential['sentTo']} and nowhere else"
+
+
+def rules_text(rules: list[str] | None) -> str:
+    """Of a source to be added: rules that allow calls in its namespace, and don't hold for it."""
+    return f"{'; '.join(rules)} (would cover it; none of them will hold for it)" if rules else ""
+
+
+def changed_text(changed: dict[str, Any] | None) -> str:
+    """Why a rule that allowed the tool no longer does."""
+    if not changed:
+        return ""
+    parts = [f"{one['at']} {one['what']}: {one['was'] or '-'} → {one['now'] or '-'}" for one in changed["differences"]]
+    what = "; ".join(parts) or ("it is new" if changed["isNew"] else "how it is sent")
+    more = " (and more)" if changed["cut"] else ""
+    return f"since the rule {changed['rule']} was made: {what}{more}"
 
 
 def _arguments_text(prompt: dict[str, Any], limit: int | None) -> str:
@@ -250,7 +271,14 @@ def policy_view(policy: Policy) -> View:
         "note": policy.note,
         "createdBy": policy.created_by or None,
         "createdAt": time(policy.created_at or None),
+        "madeFor": made_for_view(policy.made_for),
+        "excluded": list(policy.excluded),
+        "retiredAt": time(policy.retired_at),
     }
+
+
+def made_for_view(made_for: MadeFor | None) -> View | None:
+    return {"host": made_for.host, "tools": len(made_for.digests)} if made_for is not None else None
 
 
 def source_view(source: Source, *, secrets: bool = False) -> View:

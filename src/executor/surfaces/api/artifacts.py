@@ -15,7 +15,7 @@ from executor.model.artifact import OCTETS, Artifact
 from executor.model.tenancy import Actor
 from executor.storage import artifacts, events, executions
 from executor.surfaces import views
-from executor.surfaces.api.answers import PROBLEMS, answer
+from executor.surfaces.api.answers import PROBLEMS, Answer, answer
 from executor.surfaces.api.context import Context, EdgeRoute, context, needs
 from executor.surfaces.api.ranges import Span, requested
 from executor.surfaces.api.shapes.executions import ArtifactPage, ArtifactView
@@ -71,7 +71,7 @@ async def content(request: Request, artifact_id: str) -> Response:
     if span is None:
         return Response(status_code=416, headers={"Content-Range": f"bytes */{found.size}", "Accept-Ranges": "bytes"})
     data = await here.executor.database.read(lambda c: artifacts.content(c, found, span.start, span.end))
-    return Response(data, status_code=206 if span.part else 200, headers=_headers(found, span, tag))
+    return Answer(data, status_code=206 if span.part else 200, headers=_headers(found, span, tag))
 
 
 @router.delete("/{artifact_id}", response_model=ArtifactView)

@@ -102,6 +102,7 @@ class NewSource(Body):
     document: str | None = None
     command: Annotated[list[str], Field(max_length=200)] = []
     consent: bool = False
+    inherit_rules: bool = False
     kind: Annotated[str, Field(max_length=64)] = ""
     namespace: Annotated[str, Field(max_length=64)] = ""
     name: Annotated[str, Field(max_length=200)] = ""

@@ -90,6 +90,7 @@ def view(policy: Policy, known: Names) -> dict[str, Any]:
         **views.policy_view(policy),
         "actor": actor or policy.actor_id or None,
         "source": source or policy.source_id or None,
+        "excludedNames": [known.sources.get(one, one) for one in policy.excluded],
         "text": text(policy, actor=actor, source=source),
     }
 
@@ -120,6 +121,8 @@ async def counted(here: Context, rules: Sequence[Policy]) -> dict[str, int]:
 
 def about(rule: Policy, path: str, effect: str, source_id: str) -> bool:
     if rule.effect not in ("", effect) or rule.source_id not in ("", source_id):
+        return False
+    if rule.retired_at is not None or source_id in rule.excluded:
         return False
     return matches(rule.pattern, path)
 

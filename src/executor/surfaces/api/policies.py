@@ -11,7 +11,8 @@ from sqlalchemy.engine import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
-from executor.errors import InvalidRequest, NotFound
+from executor.errors import Conflict, InvalidRequest, NotFound
+from executor.execution.always import renewed
 from executor.model.policy import Policy
 from executor.model.tool import Tool
 from executor.policy.decide import Subject, decide
@@ -134,6 +135,8 @@ async def change(request: Request, policy_id: str, body: RuleChange) -> Response
     def job(c: Connection) -> Policy:
         before = still(c, here, policy_id)
         kept = {name: getattr(before, name) for name in policies.KEPT}
+        if all(getattr(rule, name) == getattr(before, name) for name in ("pattern", "action", "source_id")):
+            kept |= {name: getattr(before, name) for name in ("made_for", "excluded", "retired_at")}
         changed = replace(rule, **kept)
         policies.change(c, here.workspace_id, changed, by=here.actor)
         return changed
@@ -151,6 +154,24 @@ async def move(request: Request, policy_id: str, body: Move) -> Response:
         lambda c: policies.move(c, here.workspace_id, still(c, here, policy_id), body.position, by=here.actor)
     )
     return answer(view(moved, await names(here)))
+
+
+@router.post("/{policy_id}/renew", response_model=PolicyView)
+@needs("administer")
+async def renew(request: Request, policy_id: str) -> Response:
+    """Let a rule hold again: for the tools as they are now, and for every source that its pattern covers now."""
+    here = context(request)
+    present = await found(here, policy_id)
+    check_may(here, present.level)
+    rule = await renewed(here.executor.door, here.workspace_id, present)
+
+    def job(c: Connection) -> Policy:
+        if still(c, here, policy_id) != present:
+            raise Conflict("the rule changed meanwhile", hint="look at it again")
+        policies.change(c, here.workspace_id, rule, by=here.actor)
+        return rule
+
+    return answer(view(await here.executor.database.write(job), await names(here)))
 
 
 @router.delete("/{policy_id}", status_code=204)
@@ -178,8 +199,6 @@ async def judged(here: Context, path: str, arguments: dict[str, Any] | None, act
         await here.executor.catalog.check(tool, arguments)
     known = await names(here)
     actor_id = drafts.identified("actor", actor, known.actors) or here.actor.id
-    if arguments is None:
-        return Subject(tool.path, tool.effect, tool.source_id, actor_id), tool.effect
     return await here.executor.door.subject(tool, actor_id, arguments), tool.effect
 
 

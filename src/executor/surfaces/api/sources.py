@@ -13,17 +13,26 @@ from executor.connections.placing import is_protocol_header
 from executor.errors import InvalidRequest, NotFound
 from executor.execution.orphans import deny_orphans
 from executor.model.authority import refused
+from executor.model.source import Source
 from executor.model.tenancy import Actor
+from executor.policy.drafts import text
 from executor.sources.egress import check_headers
 from executor.sources.kind import Progress, SourceRequest
-from executor.storage import sources
+from executor.storage import policies, sources
 from executor.storage.sources import HOSTED
 from executor.surfaces import views
 from executor.surfaces.api.answers import PROBLEMS, answer
 from executor.surfaces.api.bodies import NewSource, SourceChange
-from executor.surfaces.api.context import EdgeRoute, context, needs
+from executor.surfaces.api.context import Context, EdgeRoute, context, needs
 from executor.surfaces.api.progress import wants_progress, with_progress
-from executor.surfaces.api.shapes.sources import PreviewView, ProbeView, RefreshedView, SourcePage, SourceView
+from executor.surfaces.api.shapes.sources import (
+    AddedView,
+    PreviewView,
+    ProbeView,
+    RefreshedView,
+    SourcePage,
+    SourceView,
+)
 
 router = APIRouter(prefix="/v1/sources", route_class=EdgeRoute, tags=["sources"], responses=PROBLEMS)
 SKIPPED = 100
@@ -37,7 +46,7 @@ async def listing(request: Request) -> Response:
     return answer({"items": [views.source_view(source, secrets=here.actor.may_decide) for source in found]})
 
 
-@router.post("", status_code=201, response_model=SourceView)
+@router.post("", status_code=201, response_model=AddedView)
 @needs("administer")
 async def add(request: Request, body: NewSource) -> Response:
     """Connect a source. With `Accept: text/event-stream`, the answer tells of the progress first."""
@@ -47,7 +56,7 @@ async def add(request: Request, body: NewSource) -> Response:
     async def work(progress: Progress) -> views.View:
         request = replace(wanted, progress=progress)
         added = await here.executor.catalog.add_source(here.workspace_id, request, by=here.actor)
-        return views.source_view(added, secrets=True)
+        return {**views.source_view(added, secrets=True), "rules": await covering(here, added)}
 
     if wants_progress(request):
         return with_progress(work)
@@ -132,6 +141,12 @@ async def refresh(request: Request, source: str) -> Response:
     return with_progress(work) if wants_progress(request) else answer(await work(lambda text: None))
 
 
+async def covering(here: Context, source: Source) -> list[views.View]:
+    """Rules that allow calls in the namespace of a source, and whether they hold for it."""
+    rules = await here.executor.database.read(lambda c: policies.covering(c, source))
+    return [{"id": one.id, "text": text(one), "holds": source.id not in one.excluded} for one in rules]
+
+
 def preview_view(preview: Preview) -> views.View:
     return {
         "name": preview.name,
@@ -157,6 +172,7 @@ def wish(body: NewSource, by: Actor) -> SourceRequest:
         document=None if body.document is None else body.document.encode(),
         command=tuple(body.command),
         consent=body.consent,
+        inherit_rules=body.inherit_rules,
         namespace=body.namespace,
         name=body.name,
         base_url=body.base_url,

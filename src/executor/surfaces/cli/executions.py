@@ -41,12 +41,13 @@ def listing(statuses: tuple[str, ...], since: str | None, until: str | None, as_
     page = connect(Settings.load()).get("/v1/executions", status=list(statuses), **times, **asked)
     if as_json:
         emit_json(page)
-    elif page["items"]:
+        return
+    if page["items"]:
         emit(table(page["items"], _COLUMNS))
-        if page.get("next"):
-            say(f"more: --before {clean(page['next'])}")
     else:
-        say("no executions")
+        say("none among those that were looked at" if page.get("partial") else "no executions")
+    if page.get("next"):
+        say(f"more: --before {clean(page['next'])}")
 
 
 _COLUMNS = {

@@ -84,6 +84,18 @@ def move(policy_id: str, position: int, as_json: bool) -> None:
         emit(f"moved {clean(policy['id'])} to {clean(policy['position'])}: {clean(policy['text'])}")
 
 
+@command.command("renew")
+@click.argument("policy_id", metavar="ID")
+@json_option
+def renew(policy_id: str, as_json: bool) -> None:
+    """Let a rule hold again, for the tools and sources there are now."""
+    policy = connect(Settings.load()).post(f"/v1/policies/{segment(policy_id)}/renew", {})
+    if as_json:
+        emit_json(policy)
+    else:
+        emit(f"renewed {clean(policy['id'])}: {clean(policy['text'])}")
+
+
 @command.command("remove")
 @click.argument("policy_id", metavar="ID")
 @json_option

@@ -72,6 +72,10 @@ def rule_table(rules: Sequence[dict[str, Any]]) -> str:
 
 
 def reach(rule: dict[str, Any]) -> str:
+    if rule.get("retiredAt"):
+        return "retired: its source is gone"
+    if excluded := rule.get("excludedNames"):
+        return f"{rule.get('matches', '')}, not {', '.join(excluded)}"
     return f"none: {rule['shadowedBy']} comes first" if rule.get("shadowedBy") else str(rule.get("matches", ""))
 
 

@@ -46,6 +46,7 @@ def command() -> None: ...
     "no secret. Repeatable.",
 )
 @click.option("--pass-env", "handed_on", multiple=True, metavar="NAME", help="The daemon's own variable. Repeatable.")
+@click.option("--inherit-rules", is_flag=True, help="Let rules that allow calls in its namespace hold for it.")
 @click.option("--yes", is_flag=True, help="Agree to run the command, or import the module, that is shown.")
 @json_option
 def add(location: tuple[str, ...], demo: bool, yes: bool, as_json: bool, **given: Any) -> None:
@@ -78,6 +79,8 @@ def add(location: tuple[str, ...], demo: bool, yes: bool, as_json: bool, **given
 def _options(given: dict[str, Any]) -> dict[str, Any]:
     fields = {"kind": "kind", "namespace": "namespace", "name": "name", "spec_url": "specUrl", "base_url": "baseUrl"}
     body = {field: given[option] for option, field in fields.items() if given[option]}
+    if given["inherit_rules"]:
+        body["inheritRules"] = True
     return body | ({"headers": found} if (found := connecting.headers(given["headers"])) else {})
 
 
@@ -235,6 +238,7 @@ def _added(source: dict[str, Any], as_json: bool) -> None:
         return
     emit(f"added {clean(source['namespace'])}: {counted(source.get('toolCount', 0), 'tool')}")
     _show_skipped(source)
+    _show_rules(source)
     needed = source.get("auth") or () if not source.get("headers") else ()
     for auth in needed:
         say(f"calls will need {_auth(auth)}")
@@ -243,6 +247,16 @@ def _added(source: dict[str, Any], as_json: bool) -> None:
         act = "login" if oauth else "add"
         say(f"to give a credential: {program()} connections {act} {clean(source['namespace'])}")
         say("or just call a tool: it waits until you have given one")
+
+
+def _show_rules(source: dict[str, Any]) -> None:
+    """Rules that allow calls in its namespace: those that hold for it, and those that don't without consent."""
+    for rule in source.get("rules") or ():
+        if rule["holds"]:
+            say(f"this rule holds for it: {clean(rule['text'])}")
+        else:
+            say(f"this rule covers its namespace and does not hold for it: {clean(rule['text'])}")
+            say(f"  to let it hold:\n  {program()} policies renew {clean(rule['id'])}")
 
 
 def counted(number: int, what: str) -> str:

@@ -13,6 +13,7 @@ from executor.surfaces.cli.options import json_option
 from executor.surfaces.cli.output import emit, emit_json, facts, say, with_program
 
 ANSWER_SECONDS = 10.0
+COUNTED = 10_000  # of each status; the daemon counts no further
 
 
 @click.command("status", help=COMMANDS["status"])
@@ -41,7 +42,11 @@ def _absent(settings: Settings, pid: int | None, as_json: bool) -> int:
 
 
 def _text(answer: dict[str, Any], settings: Settings) -> str:
-    executions = ", ".join(f"{count} {status}" for status, count in (answer.get("executions") or {}).items() if count)
+    executions = ", ".join(
+        f"{count}{'+' if count >= COUNTED else ''} {status}"
+        for status, count in (answer.get("executions") or {}).items()
+        if count
+    )
     sandbox = answer.get("sandbox") or {}
     return facts(
         [

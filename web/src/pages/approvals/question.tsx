@@ -7,6 +7,7 @@ import { looks } from "@/ui/button";
 import { Path } from "@/ui/path";
 import { Ago } from "@/ui/time";
 import { Arguments } from "./arguments";
+import { Changed } from "./changed";
 import { Context } from "./context";
 import { Decide } from "./decide";
 import { isLong } from "./folding";
@@ -45,6 +46,7 @@ export function Question({ asked, items, wanted }: Props) {
       </header>
       <div className="space-y-5 px-4 py-4 sm:px-5">
         <Arguments asked={asked} folded={folded} onUnfold={() => setUnfolded(true)} />
+        <Changed asked={asked} />
         <Context asked={asked} />
         <Story asked={asked} />
       </div>

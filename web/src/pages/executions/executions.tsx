@@ -34,19 +34,24 @@ export function ExecutionsPage() {
     >
       <Toolbar filters={filters} onChange={change} seen={asked.data?.items ?? []} />
       <Loaded asked={asked} rows={8}>
-        {({ items }) => <Listed key={write(filters)} items={items} filters={filters} />}
+        {(page) => (
+          <Listed key={write(filters)} items={page.items} filters={filters} further={page.partial ? page.next : null} />
+        )}
       </Loaded>
     </Page>
   );
 }
 
-function Listed({ items, filters }: { items: ExecutionSummary[]; filters: Filters }) {
+type ListedProps = { items: ExecutionSummary[]; filters: Filters; further: string | null };
+
+/** `further` is where a search goes on that ended before it had passed everything. */
+function Listed({ items, filters, further }: ListedProps) {
   const list = useRef<HTMLUListElement>(null);
   const { shown, waiting, show } = useFresh(items, list);
   const last = shown.at(-1)?.executionId;
   const more = last !== undefined && items.at(-1)?.executionId !== last;
   useHotkeys({ j: () => step(list.current, 1), k: () => step(list.current, -1) });
-  if (items.length === 0) return <None filters={filters} />;
+  if (items.length === 0 && further === null) return <None filters={filters} />;
   return (
     <>
       <div aria-live="polite" className="pointer-events-none sticky top-14 z-10 h-0 text-center md:top-3">
@@ -65,6 +70,11 @@ function Listed({ items, filters }: { items: ExecutionSummary[]; filters: Filter
         {filters.before && (
           <Link to="/executions" search={{ ...filters, before: undefined }} className={looks("plain", "small")}>
             Newest
+          </Link>
+        )}
+        {!more && further !== null && (
+          <Link to="/executions" search={{ ...filters, before: further }} className={looks("plain", "small")}>
+            {items.length ? "Search older ones" : "None so far: search older ones"}
           </Link>
         )}
         {more && (

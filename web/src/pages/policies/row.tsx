@@ -7,6 +7,7 @@ import { IconButton } from "@/ui/button";
 import { CopyButton } from "@/ui/copy";
 import { addCommand, draftOf } from "./command";
 import type { Act } from "./policies";
+import { Restraint } from "./renewal";
 
 type Props = {
   rule: Policy;
@@ -67,6 +68,7 @@ export function RuleRow({ rule, may, number, above, named, over, onMove, onDrag,
             its calls.
           </span>
         )}
+        <Restraint rule={rule} may={may} />
       </span>
       <Reach rule={rule} />
       <Acts rule={rule} may={may} number={number} onMove={onMove} {...rest} />

@@ -11,6 +11,7 @@ import { Facts } from "@/ui/facts";
 import { TextField, Tick } from "@/ui/field";
 import { Section } from "@/ui/page";
 import type { Wish } from "./add";
+import { Covering } from "./covering";
 import { Failed } from "./failed";
 import { follow, useProgress } from "./follow";
 import { Offer } from "./offer";
@@ -21,9 +22,10 @@ type Chosen = { namespace: string; name: string; baseUrl: string };
 /** What was found, what it would offer, what can still be changed, and the one button that connects it. */
 export function Review({ probe, wish }: { probe: Probe; wish: Wish }) {
   const [consent, setConsent] = useState(false);
+  const [inherit, setInherit] = useState(false);
   const [chosen, setChosen] = useState<Chosen>(chosenOf(probe));
   const progress = useProgress();
-  const connect = useConnect(wish, probe, consent, progress.say);
+  const connect = useConnect(wish, probe, { consent, inheritRules: inherit }, progress.say);
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     connect.mutate(chosen);
@@ -48,6 +50,7 @@ export function Review({ probe, wish }: { probe: Probe; wish: Wish }) {
         </div>
         {runs && <Consent probe={probe} wish={wish} agreed={consent} onAgree={setConsent} />}
         <Offer body={asked} runs={runs} agreed={consent} />
+        <Covering namespace={chosen.namespace.trim()} inherit={inherit} onInherit={setInherit} />
         {connect.error ? <Failed error={connect.error} wish={wish} /> : null}
         <div className="flex flex-wrap items-center gap-2">
           <Button type="submit" look="primary" busy={connect.isPending} disabled={runs && !consent}>
@@ -64,12 +67,14 @@ export function Review({ probe, wish }: { probe: Probe; wish: Wish }) {
   );
 }
 
-function useConnect(wish: Wish, probe: Probe, consent: boolean, say: (text: string) => void) {
+type Agreed = { consent: boolean; inheritRules: boolean };
+
+function useConnect(wish: Wish, probe: Probe, agreed: Agreed, say: (text: string) => void) {
   const client = useQueryClient();
   const navigate = useNavigate();
   return useMutation({
     mutationFn: (chosen: Chosen) => {
-      const body = { ...requestOf(wish, probe), consent, ...trimmed(chosen) };
+      const body = { ...requestOf(wish, probe), ...agreed, ...trimmed(chosen) };
       return follow<Source>("/v1/sources", body, say);
     },
     onSuccess: (source) => {

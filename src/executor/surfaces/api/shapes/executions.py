@@ -33,6 +33,23 @@ class Diagnostic(Shape):
     hint: str | None = None
 
 
+class ToolDifference(Shape):
+    at: str
+    what: str
+    was: str
+    now: str
+
+
+class ChangedTool(Shape):
+    """What is different from the tool that a rule was made for; `isNew` if there was none of this path."""
+
+    policy_id: str
+    rule: str
+    is_new: bool
+    differences: list[ToolDifference]
+    cut: bool
+
+
 class Refusal(Shape):
     """Why whoever asks may not let an open question pass, and who can."""
 
@@ -56,6 +73,9 @@ class InteractionView(Shape):
     sent_with: str | None = None
     reason: str
     policy_id: str | None
+    changed: ChangedTool | None = None
+    namespace: str | None = None
+    rules: list[str] | None = None
     decision_reason: str
     scope: Literal["once", "execution", "always"] | None
     settled_by: str | None

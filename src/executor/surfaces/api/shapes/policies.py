@@ -15,6 +15,13 @@ class ConditionView(Shape):
     value: Any
 
 
+class MadeForView(Shape):
+    """Where the tools that it was made for sent their calls, and how many they are."""
+
+    host: str
+    tools: int
+
+
 class PolicyView(Shape):
     id: str | None
     level: Literal["organization", "workspace", "toolkit"]
@@ -31,6 +38,10 @@ class PolicyView(Shape):
     text: str
     created_by: str | None
     created_at: str | None
+    made_for: MadeForView | None
+    excluded: list[str]
+    excluded_names: list[str]
+    retired_at: str | None
     matches: int | None = None
     shadowed_by: str | None = None
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from executor.surfaces.api.shapes.base import Effect, Shape
 
 
@@ -33,6 +35,14 @@ class OfferedTool(Shape):
     path: str
     description: str
     effect: Effect
+
+
+class CoveringRule(Shape):
+    """A rule that allows calls in the namespace of a source. One that was there first holds for it only by consent."""
+
+    id: str
+    text: str
+    holds: bool
 
 
 class PreviewView(Shape):
@@ -79,6 +89,12 @@ class SourceView(Shape):
     skipped: list[Skipped]
     created_at: str
     refreshed_at: str
+
+
+class AddedView(SourceView):
+    """`rules` are those that were there and cover its namespace."""
+
+    rules: list[CoveringRule] = Field(default_factory=list)
 
 
 class RefreshedView(SourceView):

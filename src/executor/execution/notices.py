@@ -1,0 +1,50 @@
+"""What a human should know besides the call itself: which rule no longer holds for it and why, which rules it meets."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from executor.catalog import revisions
+from executor.execution.door import Door, parse_arguments
+from executor.execution.prompt import ADD_SOURCE, address_of
+from executor.model.execution import Call, Execution
+from executor.model.policy import MadeFor, Policy
+from executor.model.tool import Tool
+from executor.policy.decide import outdated
+from executor.policy.drafts import text
+from executor.storage.policies import names_namespace
+
+MOST_RULES = 20
+
+
+async def notices_of(door: Door, execution: Execution, call: Call, tool: Tool) -> dict[str, Any]:
+    """For the prompt: `changed` of a tool that a rule allowed as it was, `rules` of a source that is to be added."""
+    arguments = parse_arguments(call.arguments)
+    rules = (await door.rules.of(execution.workspace_id)).policies
+    if tool.path == ADD_SOURCE:
+        namespace = str(arguments.get("namespace", ""))
+        found = [text(rule) for rule in rules if names_namespace(rule, namespace)]
+        more = [f"and {len(found) - MOST_RULES} more"] if len(found) > MOST_RULES else []
+        return {"namespace": namespace, "rules": [*found[:MOST_RULES], *more]}
+    rule = outdated(await door.subject(tool, execution.actor_id, arguments), rules)
+    if rule is None or rule.made_for is None:
+        return {}
+    return {"changed": await _changed(door, execution.workspace_id, tool, rule, rule.made_for)}
+
+
+async def _changed(door: Door, workspace_id: str, tool: Tool, rule: Policy, made_for: MadeFor) -> dict[str, Any]:
+    """What is different from the tool that the rule was made for; `isNew` if there was none of this path."""
+    found = await door.database.read(lambda c: revisions.since(c, workspace_id, made_for.digests, tool))
+    source = await door.source_of(workspace_id, tool)
+    differences = [asdict(one) for one in found.found] if found is not None else []
+    if source is not None and made_for.destination != door.destination_for(source, tool):
+        now = address_of(source)
+        differences.insert(0, {"at": "destination", "what": "address", "was": made_for.host, "now": now})
+    return {
+        "policyId": rule.id,
+        "rule": text(rule),
+        "isNew": found is None,
+        "differences": differences,
+        "cut": found is not None and found.cut,
+    }

@@ -1,0 +1,34 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { post } from "@/api/client";
+import type { Policy } from "@/api/types";
+import { visible } from "@/text/visible";
+import { Button } from "@/ui/button";
+import { Trouble } from "@/ui/states";
+import { tell } from "@/ui/toast";
+
+/** What keeps a rule from holding where its pattern would let it, and the way to let it hold again. */
+export function Restraint({ rule, may }: { rule: Policy; may: boolean }) {
+  const client = useQueryClient();
+  const renew = useMutation({
+    mutationFn: () => post<Policy>(`/v1/policies/${encodeURIComponent(rule.id ?? "")}/renew`, {}),
+    onSuccess: () => {
+      client.invalidateQueries({ queryKey: ["policies"] });
+      tell("The rule holds again");
+    },
+  });
+  const names = rule.excludedNames.map((name) => visible(name)).join(", ");
+  if (!rule.retiredAt && !names) return null;
+  return (
+    <span className="mt-0.5 block text-warn text-xs">
+      {rule.retiredAt
+        ? "Retired: the source that it was made for is gone, so it holds for nothing. "
+        : `It does not hold for ${names}, added after it. `}
+      {may && (
+        <Button size="small" look="ghost" busy={renew.isPending} onClick={() => renew.mutate()}>
+          Let it hold
+        </Button>
+      )}
+      {renew.error ? <Trouble error={renew.error} /> : null}
+    </span>
+  );
+}

@@ -1,0 +1,33 @@
+import { useQuery } from "@tanstack/react-query";
+import type { Policy } from "@/api/types";
+import { rules } from "@/pages/policies/queries";
+import { visible } from "@/text/visible";
+import { Tick } from "@/ui/field";
+
+type Props = { namespace: string; inherit: boolean; onInherit: (inherit: boolean) => void };
+
+/** Rules that allow calls in the namespace already. A new source gets none of them unless somebody says so. */
+export function Covering({ namespace, inherit, onInherit }: Props) {
+  const found = (useQuery(rules).data?.items ?? []).filter((rule) => covers(rule, namespace));
+  if (!namespace || found.length === 0) return null;
+  return (
+    <div className="space-y-2 rounded-lg bg-warn-soft p-3 text-sm">
+      <p>
+        These rules allow calls in <code>{visible(namespace)}</code>. They don't hold for a source that is added now:
+      </p>
+      <ul className="space-y-1">
+        {found.map((rule) => (
+          <li key={rule.id}>
+            <code className="break-words font-mono text-xs [overflow-wrap:anywhere]">{visible(rule.text)}</code>
+          </li>
+        ))}
+      </ul>
+      <Tick checked={inherit} onChange={() => onInherit(!inherit)} label="Let these rules hold for this source" />
+    </div>
+  );
+}
+
+function covers(rule: Policy, namespace: string): boolean {
+  const open = rule.action === "allow" && !rule.sourceId && !rule.retiredAt;
+  return open && [namespace, "*", "**"].includes(rule.pattern.split(".")[0] ?? "");
+}
