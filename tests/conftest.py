@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes says only how busy the machine is.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 LONGEST = (
     "tests/web/test_views.py",
