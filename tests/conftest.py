@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 
-# How fast examples come says how busy the machine is, and nothing about what is tested.
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# How long an example takes says only how busy the machine is.
+settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
 LONGEST = (

@@ -16,6 +16,12 @@ from typing import Any
 import psutil
 import pytest
 
+from executor.errors import ToolError
+from executor.model.source import Source
+from executor.sources.egress import Egress
+from executor.sources.kind import SourceRequest
+from executor.sources.mcp.changes import READINGS, Changes
+from executor.sources.mcp.kind import Limits, Mcp
 from tests.api.serving import wait_for
 from tests.support import flooding
 from tests.support.daemon import Daemon, Refused
@@ -142,6 +148,32 @@ def test_102_a_stream_that_ends_at_once_is_not_opened_again_at_once(daemon: Daem
         time.sleep(0.02)
     assert sent(counts)["again"] < first + 50
     remove_all(daemon)
+
+
+async def test_102_an_answer_that_drips_fails_in_time(http: str) -> None:
+    """Defence: the deadline of a request holds for its whole answer, not for each part."""
+    kind = Mcp(Egress(), limits=Limits(call_seconds=2.0))
+    request = SourceRequest(kind="mcp", location=f"{http}/drip", allow_private=True, options={"transport": "http"})
+    loaded = await kind.load(request)
+    source = Source("src_1", "ws_1", "mcp", loaded.namespace, loaded.name, loaded.config)
+    with pytest.raises(ToolError) as late:
+        await kind.invoke(source, loaded.tools[0], {}, "key")
+    assert late.value.tool_code == "upstream_timeout"
+    await kind.close()
+
+
+async def test_102_a_flood_of_changes_is_read_a_bounded_number_of_times() -> None:
+    """Defence: `Changes` passes on 20 pieces of news in a row, and then one in ten minutes."""
+    heard: list[str] = []
+    changes = Changes(heard.append, pause_seconds=0.0)
+    for _ in range(1_000):
+        changes.tell("src_flooding")
+        changes.tell("src_other")
+    assert heard.count("src_flooding") == heard.count("src_other") == READINGS
+    changes.forget("src_flooding")
+    changes.tell("src_flooding")
+    assert heard.count("src_flooding") == READINGS + 1
+    changes.close()
 
 
 def test_103_an_address_for_messages_elsewhere_is_refused_with_its_reason(daemon: Daemon, http: str) -> None:

@@ -65,7 +65,7 @@ def narrowest(
     """
     conditions = []
     for pointer in dict.fromkeys([WHOLE, *pins] if covers == "call" else pins):
-        found = resolve(subject.arguments or {}, pointer)
+        found = resolve(dict(subject.arguments or {}) if pointer == WHOLE else subject.arguments or {}, pointer)
         if found is MISSING:
             raise InvalidRequest(f"the call has no argument at {pointer!r}", hint="pin one of the arguments shown")
         value = dict(found) if isinstance(found, Mapping) else found  # plain, as it is stored and shown
