@@ -156,8 +156,9 @@ class Run:
             await sandbox.close()
 
     async def _place(self) -> Sandbox | None:
-        """A sandbox, or None if the daemon stops before there is one."""
+        """A sandbox, or None if the daemon stops before there is one. Waiting for it is no time of the execution's."""
         self._placeless = True
+        since = time.monotonic()
         try:
             return await self._opener()
         except asyncio.CancelledError:
@@ -166,6 +167,8 @@ class Run:
             return None
         finally:
             self._placeless = False
+            if self._began:
+                self._began += time.monotonic() - since
 
     async def _run(self, sandbox: Sandbox) -> None:
         execution = self.execution

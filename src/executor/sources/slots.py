@@ -195,20 +195,49 @@ class HostSlots:
         self._all = Slots(everywhere)
         self._hosts: dict[str, Slots] = {}
 
-    @asynccontextmanager
-    async def hold(
-        self, origin: str, clock: Clock | None = None, seconds: float = QUEUE_SECONDS
-    ) -> AsyncIterator[None]:
+    def hold(self, origin: str, clock: Clock | None = None, seconds: float = QUEUE_SECONDS) -> HostSlot:
+        return HostSlot(self, origin, clock, seconds)
+
+    async def acquire(self, party: Party, origin: str, clock: Clock | None, seconds: float) -> None:
         """The host's first: whoever waits for a host that hangs holds nothing that others need."""
         slots = self._hosts.get(origin)
         if slots is None:
             slots = self._hosts[origin] = Slots(self._host)
         try:
-            async with slots.hold(origin, clock, seconds), self._all.hold("other hosts", clock, seconds):
-                yield
-        finally:
-            if slots.is_idle and self._hosts.get(origin) is slots:
-                del self._hosts[origin]
+            await slots.acquire(party, origin, clock, seconds)
+            try:
+                await self._all.acquire(party, "other hosts", clock, seconds)
+            except BaseException:
+                slots.release(party)
+                raise
+        except BaseException:
+            self._forget(origin)
+            raise
+
+    def release(self, party: Party, origin: str) -> None:
+        self._all.release(party)
+        self._hosts[origin].release(party)
+        self._forget(origin)
+
+    def _forget(self, origin: str) -> None:
+        if origin in self._hosts and self._hosts[origin].is_idle:
+            del self._hosts[origin]
+
+
+class HostSlot:
+    """A plain class: every request passes here, and a generator would cost several times as much."""
+
+    __slots__ = ("_clock", "_origin", "_party", "_seconds", "_slots")
+
+    def __init__(self, slots: HostSlots, origin: str, clock: Clock | None, seconds: float) -> None:
+        self._slots, self._origin, self._clock, self._seconds = slots, origin, clock, seconds
+        self._party = CURRENT.get()
+
+    async def __aenter__(self) -> None:
+        await self._slots.acquire(self._party, self._origin, self._clock, self._seconds)
+
+    async def __aexit__(self, *_: object) -> None:
+        self._slots.release(self._party, self._origin)
 
 
 def busy(what: str, seconds: float) -> SourceUnreachable:
