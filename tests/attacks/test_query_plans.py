@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from executor.storage import scan, statistics
+from executor.storage import integrity, scan, statistics
 from tests.api.serving import Daemon, running_daemon, running_upstream
 from tests.support.plans import costs, recording
 
@@ -134,6 +134,19 @@ def test_a_small_table_gets_no_statistics_that_would_mislead_once_it_has_grown(d
     with sqlite3.connect(daemon.executor.settings.database_file) as c:
         assert c.execute("SELECT count(*) FROM sqlite_master WHERE name = 'sqlite_stat1'").fetchone() == (0,)
     c.close()
+
+
+def test_the_check_at_a_start_samples_a_large_database_by_index(grown: sqlite3.Connection) -> None:
+    asked: list[str] = []
+    grown.set_trace_callback(asked.append)
+    for table, index in integrity._tables(grown):
+        integrity._sample(grown, table, index)
+    grown.set_trace_callback(None)
+    plans = [
+        row[3] for text in asked if text.startswith("SELECT") for row in grown.execute(f"EXPLAIN QUERY PLAN {text}")
+    ]
+    assert len(plans) > 60
+    assert not [step for step in plans if "TEMP B-TREE" in step]
 
 
 @pytest.mark.parametrize(

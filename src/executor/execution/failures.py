@@ -125,7 +125,7 @@ def credential_required(path: str, reason: str = "") -> ToolError:
 
 
 def denied_by_policy(path: str, reason: str) -> ToolError:
-    return ToolError("denied", f"{path} is denied: {reason}", hint="an operator can change it with `executor policies`")
+    return ToolError("denied", f"{path} is denied: {reason}", hint="don't try it another way; ask the operator")
 
 
 def denied_before(path: str, reason: str) -> ToolError:

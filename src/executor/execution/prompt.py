@@ -20,6 +20,7 @@ from executor.sources.opening import opens
 
 SHOWN_BYTES = 64 * 1024
 HOST_CHARACTERS = 4_000
+DESCRIPTION_CHARACTERS = 500
 REQUEST_CHARACTERS = 8_000
 ADD_SOURCE = "executor.sources.add"
 
@@ -58,7 +59,7 @@ def render(kind: InteractionKind, call: Call, tool: Tool, source: Source | None,
         "question": QUESTIONS[kind],
         "tool": tool.path,
         "effect": tool.effect,
-        "description": tool.description[:500],
+        "description": shown_description(tool.description),
         "source": shown_name(source),
         "host": whereto(call, tool, source),
         "reason": reason,
@@ -77,6 +78,10 @@ def uncut(asked: Interaction, call: Call | None) -> Interaction:
         return asked
     prompt = {name: value for name, value in asked.prompt.items() if name != "cut"}
     return replace(asked, prompt={**prompt, "arguments": orjson.loads(call.arguments)})
+
+
+def shown_description(text: str) -> str:
+    return text if len(text) <= DESCRIPTION_CHARACTERS else f"{text[:DESCRIPTION_CHARACTERS]}…"
 
 
 def shown_name(source: Source | None) -> str:

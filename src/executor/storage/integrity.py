@@ -142,9 +142,10 @@ def _tables(c: sqlite3.Connection) -> list[tuple[str, str | None]]:
 def _sample(c: sqlite3.Connection, table: str, index: str | None) -> None:
     """The oldest and the newest rows whole and, of a large table, some in between."""
     by = f"INDEXED BY {index}" if index else "NOT INDEXED"
-    order = ", ".join(_columns(c, index)) if index else "rowid"
+    columns = _columns(c, index) if index else ["rowid"]
     for direction in ("ASC", "DESC"):
-        c.execute(f"SELECT * FROM {table} {by} ORDER BY {order} {direction} LIMIT {SAMPLES}").fetchall()  # noqa: S608
+        order = ", ".join(f"{column} {direction}" for column in columns)  # of each: else everything would be sorted
+        c.execute(f"SELECT * FROM {table} {by} ORDER BY {order} LIMIT {SAMPLES}").fetchall()  # noqa: S608
     last = c.execute(f"SELECT max(rowid) FROM {table}").fetchone()[0]  # noqa: S608
     if index is None and last and table in LARGE:
         query = f"SELECT * FROM {table} WHERE rowid >= ? LIMIT 1"  # noqa: S608

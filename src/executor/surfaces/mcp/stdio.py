@@ -69,7 +69,7 @@ class DaemonGateway:
 
     async def _reconnected(self) -> httpx2.AsyncClient:
         await self.close()
-        running = await asyncio.to_thread(process.ensure, self._settings, _say)
+        running = await asyncio.to_thread(self._ensure)
         token = read_token(self._settings.agent_token_file)
         if token is None:
             raise DataDirectoryUnusable(
@@ -80,6 +80,15 @@ class DaemonGateway:
             base_url=running.base_url, headers=headers, timeout=ANSWER_SECONDS, trust_env=False
         )
         return self._client
+
+    def _ensure(self) -> process.Running:
+        """An agent need not know where this installation keeps its files: its user reads that on standard error."""
+        try:
+            return process.ensure(self._settings, _say)
+        except ExecutorError as error:
+            _say(f"{error.message}; {error.hint}")
+            hint = "tell the user: `executor doctor` says why"
+            raise DaemonUnreachable("Executor can't be started on this machine", hint=hint) from error
 
     async def _post(self, client: httpx2.AsyncClient, path: str, body: dict[str, Any], headers: dict[str, str]) -> View:
         try:

@@ -29,8 +29,7 @@ _UNBUILT = f"""<!doctype html>
 <pre>./scripts/setup</pre>
 <p>Everything it does can be done in a terminal too. What waits for a decision:</p>
 <pre>executor approvals list
-executor approvals show ID
-executor approvals approve ID</pre>
+executor approvals show ID</pre>
 </body>
 </html>
 """.encode()

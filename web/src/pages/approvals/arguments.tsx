@@ -17,11 +17,10 @@ export function Arguments({ asked, folded, onUnfold }: Props) {
   return (
     <section aria-label="Arguments">
       <h3 className="mb-1.5 font-medium text-sm">Arguments</h3>
-      <Shown value={asked.arguments} folded={folded} />
       {folded && (
         <p
           role="alert"
-          className="mt-2 flex flex-wrap items-center gap-2 rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn"
+          className="mb-2 flex flex-wrap items-center gap-2 rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn"
         >
           Not everything is in view: {linesOf(asked.arguments).toLocaleString("en")} values,{" "}
           {write(asked.arguments).length.toLocaleString("en")} characters.
@@ -30,6 +29,7 @@ export function Arguments({ asked, folded, onUnfold }: Props) {
           </Button>
         </p>
       )}
+      <Shown value={asked.arguments} folded={folded} />
       {asked.argumentsCut && (
         <p role="alert" className="mt-2 rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn">
           Not everything is shown: {visible(asked.argumentsCut)} were cut.{" "}
