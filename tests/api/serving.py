@@ -19,7 +19,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from executor.daemon.executor import Executor
-from executor.daemon.listening import configuration
+from executor.daemon.listening import configuration, drop
 from executor.identity.tokens import Tokens
 from executor.settings import Settings
 from executor.surfaces.front import Front
@@ -140,6 +140,7 @@ def _serve(settings: Settings, listener: socket.socket, started: list[Any]) -> N
             app = front.api.result()
             started.append((Daemon(executor, tokens, app, settings.port, asyncio.get_running_loop(), front), server))
             await server.serve(sockets=[listener])
+            await drop(server.server_state.connections)
             await front.close()
         finally:
             await executor.close()

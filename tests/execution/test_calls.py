@@ -227,13 +227,11 @@ async def test_a_lost_worker_loses_no_execution_and_repeats_no_call(house: House
 
 async def test_an_endless_loop_in_one_execution_leaves_the_others_alone(house: House) -> None:
     agent = house.executor.tenancy.agent
-    hog = await house.executor.engine.submit(agent, "while (true) {}", limits=Limits(cpu_ms=1500))
+    hog = await house.executor.engine.submit(agent, "while (true) {}", limits=Limits(cpu_ms=120_000))
     for _ in range(10):
         assert value(await house.run("return 1 + 1")) == 2
     assert not (await house.executor.engine.outcome(agent, hog.id)).execution.is_final
-    outcome = await house.wait(hog.id)
-    assert outcome.execution.failure is not None
-    assert outcome.execution.failure.code == "cpu_limit"
+    assert (await house.executor.engine.cancel(agent, hog.id)).status == "cancelled"
 
 
 async def test_many_executions_at_once_all_end(house: House) -> None:

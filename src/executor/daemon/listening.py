@@ -58,7 +58,15 @@ class Listening:
         self._surfaces.release()
         self._server.should_exit = True
         await self._serving
+        await drop(self.connections)
         await self._surfaces.close()
+
+
+async def drop(connections: Set[Any]) -> None:
+    """What the server did not wait for any longer."""
+    for connection in list(connections):
+        connection.transport.abort()
+    await asyncio.sleep(0)
 
 
 def configuration(surfaces: Surfaces) -> uvicorn.Config:
