@@ -31,7 +31,7 @@ REASONS = {
     "of one account: whether it was ever a member of anything": "subjects:was_member",
     JOURNAL: """
         calls:_start calls:_answer calls:close
-        executions:_owner executions:_finish executions:_locked executions:_claim executions:_park executions:cancel
+        executions:_owner executions:_finish executions:_locked executions:_requeue executions:_claim executions:_park executions:cancel
         interactions:_settle interactions:_use interactions:_of_execution interactions:supersede interactions:rebind
         interactions:cancel_pending permits:add permits:of_execution permits:_denials events:count_logs
     """,
@@ -41,14 +41,16 @@ REASONS = {
         connections:touch connections:grant connections:store_grant connections:claim_refresh
         connections:finish_refresh connections:release_refresh connections:reseal_grant
         oauth:put_client oauth:reseal_client secrets:replace_value secrets:reseal secrets:touch
-        sources:rewrite sources:delete sources:by_id tools:show tools:bindings tools:_own tools:_delete
+        sources:rewrite sources:delete sources:by_id tools:show tools:bindings tools:digests tools:_own tools:_delete
     """,
+    "of an organization: whether another of its workspaces has such a source": "policies:is_made_for",
     PAGED: """
         artifacts:page events:search events:_fitting interactions:page interactions:_fitting interactions:_conditions
         reach:_calls_of
     """,
     UPKEEP: """
         anonymous:count anonymous:listing browsers:forget_links connections:every_grant interactions:expired
+        executions:newest_ids
         oauth:insert_flow oauth:every_client oauth:every_flow sources:everywhere sources:hosted
         secrets:every_sealed tools:unseen
         secrets/rotation:keys_in_use
