@@ -31,7 +31,8 @@ REASONS = {
     "of one account: whether it was ever a member of anything": "subjects:was_member",
     JOURNAL: """
         calls:_start calls:_answer calls:close
-        executions:_owner executions:_finish executions:_locked executions:_requeue executions:_claim executions:_park executions:cancel
+        executions:_owner executions:_finish executions:_locked executions:_requeue executions:_claim executions:_park
+        executions:cancel
         interactions:_settle interactions:_use interactions:_of_execution interactions:supersede interactions:rebind
         interactions:cancel_pending permits:add permits:of_execution permits:_denials events:count_logs
     """,
