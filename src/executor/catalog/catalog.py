@@ -33,7 +33,17 @@ from executor.model.source import Source
 from executor.model.tenancy import Actor
 from executor.model.tool import Effect, Tool
 from executor.sources.egress import MayFollow
-from executor.sources.kind import Checks, Kind, Meaning, Means, Outlines, Probe, Progress, SourceRequest, silent
+from executor.sources.kind import (
+    Checks,
+    Kind,
+    Meaning,
+    Means,
+    Outlines,
+    Probe,
+    Progress,
+    SourceRequest,
+    silent,
+)
 from executor.sources.references import names_in
 from executor.sources.registry import Kinds
 from executor.storage import sources as source_rows
@@ -110,6 +120,11 @@ class Catalog:
         """What a call would do, however it is written. Raises ToolError."""
         kind, source = await self._kind_of(tool)
         return await kind.meaning(source, tool, arguments) if isinstance(kind, Means) else Meaning(arguments)
+
+    async def may_hold_calls(self, tool: Tool) -> bool:
+        """Whether a call of it can hold calls of other tools. Raises ToolError."""
+        kind, _ = await self._kind_of(tool)
+        return not getattr(kind, "calls_stand_alone", False) and isinstance(kind, Means)
 
     async def identity(self, tool: Tool, arguments: dict[str, Any]) -> Any:
         """Equal for calls that would send the same. Raises ToolError."""

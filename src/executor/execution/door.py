@@ -111,7 +111,14 @@ class Door:
 
     async def decide(self, execution: Execution, tool: Tool, arguments: dict[str, Any]) -> Decision:
         rules = await self.rules.of(execution.workspace_id)
-        return decide(await self.subject(tool, execution.actor_id, arguments), rules.policies)
+        judged = arguments if rules.judges_arguments or await self._may_hold_calls(tool) else None
+        return decide(await self.subject(tool, execution.actor_id, judged), rules.policies)
+
+    async def _may_hold_calls(self, tool: Tool) -> bool:
+        try:
+            return tool.source_id != builtins.SOURCE and await self.catalog.may_hold_calls(tool)
+        except ToolError:  # its source has just gone
+            return True
 
     async def subject(self, tool: Tool, actor_id: str, arguments: dict[str, Any] | None) -> Subject:
         """A call as the policies judge it: with the tools as they are now, and where they send it now."""

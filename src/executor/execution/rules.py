@@ -20,6 +20,7 @@ class Ruleset:
     revision: int
     policies: tuple[Policy, ...]
     namespaces: Mapping[str, str] = field(default_factory=dict)
+    judges_arguments: bool = False
 
 
 class Rules:
@@ -52,4 +53,5 @@ def read_rules(c: Connection, workspace_id: str) -> Ruleset:
     found = tuple(policies.in_force(c, workspace_id))
     named = any(one.source_id for one in found)
     namespaces = {one.id: one.namespace for one in sources.listing(c, workspace_id)} if named else {}
-    return Ruleset(policies.revision(c, workspace_id), found, namespaces)
+    conditional = any(one.conditions for one in found)
+    return Ruleset(policies.revision(c, workspace_id), found, namespaces, conditional)

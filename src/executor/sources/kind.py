@@ -167,7 +167,10 @@ class Meaning:
 
 @runtime_checkable
 class Means(Protocol):
-    """What a kind has besides if a call can be written in several ways, or hold other calls. Sends nothing."""
+    """What a kind has besides if a call can be written in several ways, or hold other calls. Sends nothing.
+
+    A kind whose calls never hold others says so with `calls_stand_alone = True`.
+    """
 
     async def meaning(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> Meaning:
         """Raises ToolError if the arguments contradict each other."""

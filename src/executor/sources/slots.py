@@ -18,6 +18,7 @@ from executor.errors import SourceUnreachable
 from executor.model.fairness import CURRENT, FairQueue, Party
 
 QUEUE_SECONDS = 300.0
+IDLE_HOSTS = 256
 
 Waiter = tuple[Party, int, asyncio.Future[None]]
 
@@ -108,7 +109,7 @@ class Slots:
             raise
 
     def _serve(self) -> None:
-        while self._has_free:
+        while self._queue and self._has_free:
             waiter = self._queue.pop(actor_may=self._actor_may, execution_may=self._may)
             if waiter is None:
                 return
@@ -220,7 +221,8 @@ class HostSlots:
         self._forget(origin)
 
     def _forget(self, origin: str) -> None:
-        if origin in self._hosts and self._hosts[origin].is_idle:
+        """An idle host is kept while there are few: making its slots again would cost every call."""
+        if len(self._hosts) > IDLE_HOSTS and origin in self._hosts and self._hosts[origin].is_idle:
             del self._hosts[origin]
 
 

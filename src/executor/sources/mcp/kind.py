@@ -56,6 +56,7 @@ class Mcp:
     """`on_changed` is called with a source's id, on the event loop, when its tools seem to be others now."""
 
     name = "mcp"
+    calls_stand_alone = True
 
     def __init__(
         self,

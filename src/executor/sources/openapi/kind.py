@@ -33,6 +33,7 @@ __all__ = ["OpenApi", "build_catalog"]
 
 class OpenApi:
     name = "openapi"
+    calls_stand_alone = True
 
     def __init__(
         self,

@@ -44,6 +44,7 @@ _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*\Z", re.ASCII)
 
 class PythonFunctions:
     name = "python"
+    calls_stand_alone = True
     runs_code = True
 
     def __init__(
