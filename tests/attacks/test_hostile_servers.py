@@ -34,7 +34,7 @@ MOST_GROWTH = 400_000_000  # of the daemon, with all servers of a transport at o
 
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    made = Daemon(tmp_path_factory.mktemp("hostile"), EXECUTOR_WORKERS="1")
+    made = Daemon(tmp_path_factory.mktemp("hostile"), EXECUTOR_WORKERS="1", EXECUTOR_LOST_ANSWERS="error")
     made.start()
     made.post("/v1/policies", {"pattern": "*.work", "action": "allow"})
     yield made
@@ -78,7 +78,7 @@ def grown_while_watched(daemon: Daemon, counts: Path, before: int) -> int:
 
 
 def add(daemon: Daemon, name: str, **body: Any) -> str:
-    given = {"kind": "mcp", "namespace": name.replace("-", "_"), "consent": True, **body}
+    given = {"kind": "mcp", "namespace": name.replace("-", "_"), "consent": True, "inheritRules": True, **body}
     return str(daemon.request("POST", "/v1/sources", given, timeout=120)["id"])
 
 
@@ -89,7 +89,8 @@ def remove_all(daemon: Daemon) -> None:
 
 def run(daemon: Daemon, code: str) -> Any:
     view = daemon.request("POST", "/v1/executions", {"code": code, "wait": 60}, timeout=90)
-    return view["result"] if view["status"] == "completed" else view
+    assert view["status"] == "completed", view
+    return view["result"]
 
 
 def test_102_commands_that_never_stop_sending_and_never_read(daemon: Daemon, counts: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
-from tests.api.serving import Daemon
+from tests.api.serving import Daemon, wait_for
 from tests.attacks.test_shown_is_sent import LONG, PAY, TRICKS, asked, whole
 from tests.sources.upstream import Got
 from tests.support.bank import bank, cli
@@ -42,7 +42,7 @@ return 9007199254740993"""
     expect(page.get_by_role("region", name="The rules with the new one")).to_contain_text("9007199254740993")
     page.get_by_role("button", name="Save the rule and allow").click()
     expect(page.get_by_role("article")).to_contain_text("This was approved")
-    assert b"9007199254740993" in paid[-1].body
+    wait_for(lambda: b"9007199254740993" in paid[-1].body)
     rules = daemon.get("/v1/policies").json["items"]
     assert "9007199254740993" in str([rule["conditions"] for rule in rules])
     for rule in rules:

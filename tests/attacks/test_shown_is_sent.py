@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from executor.surfaces.mcp import gateway
 from tests.api.serving import Daemon
 from tests.mcp.conftest import connected, text_of
 from tests.sources.graphql.service import Service
@@ -137,7 +138,7 @@ def test_76_the_browser_and_the_daemon_know_the_same_look_alikes() -> None:
 
 @pytest.mark.parametrize("language", ["typescript", "python"])
 async def test_77_every_prompt_names_the_request_and_the_credential(
-    daemon: Daemon, paid: list[Got], language: str
+    daemon: Daemon, paid: list[Got], language: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Defence: `Door.outline`, made by the code that builds the request. The value of the credential is in none."""
     code = {
@@ -148,9 +149,9 @@ async def test_77_every_prompt_names_the_request_and_the_credential(
     request = question["request"]
     assert request.startswith("POST http://127.0.0.1:") and request.endswith("/accounts/a%2Fb/pay?memo=x%26y%3D1")
     prompts = [question["prompt"], cli(daemon, "approvals", "show", question["id"]).stdout]
+    monkeypatch.setattr(gateway, "WAIT_SECONDS", 0.1)
     async with connected(daemon) as client:
-        arguments = {"executionId": question["executionId"], "wait": 0}
-        prompts.append(text_of(await client.call_tool("resume", {"executionId": arguments["executionId"]})))
+        prompts.append(text_of(await client.call_tool("resume", {"executionId": question["executionId"]})))
     for prompt in prompts:
         assert request in prompt and "alice (bearer, of the workspace)" in prompt and TOKEN not in prompt
     daemon.post(f"/v1/interactions/{question['id']}/approve", {})
@@ -180,7 +181,8 @@ def test_77_every_kind_of_source_says_what_it_would_call(
             assert graphql["request"] == f"POST {upstream.url}/graphql mutation deletePost"
             functions = asked(daemon, "return await tools.ledger_of_tests.book({amount: 1})")
             assert functions["request"] == "ledger_of_tests.book() inside the daemon"
-            builtin = asked(daemon, 'return await tools.executor.sources.add({url: "https://example.org/"})')
+            code = 'return await tools.executor.sources.add({url: "https://example.org/", namespace: "x"})'
+            builtin = asked(daemon, code)
             assert builtin["request"].startswith("Connect a source")
             daemon.post("/v1/policies", {"pattern": "tools_of_tests.add", "action": "require_approval"})
             command = asked(daemon, "return await tools.tools_of_tests.add({a: 1, b: 2})")

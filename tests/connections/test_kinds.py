@@ -28,10 +28,11 @@ CANARY = "cnry-mcp-77t"
 
 
 async def add(home: Home, **given: Any) -> Source:
+    added = await home.executor.catalog.add_source(home.workspace_id, SourceRequest(allow_private=True, **given))
     rule = draft(f"{given['namespace']}.**", "allow", (), owner_id=home.workspace_id)
     by = home.executor.tenancy.operator
     await home.executor.database.write(lambda c: policies.add(c, home.workspace_id, rule, None, by=by))
-    return await home.executor.catalog.add_source(home.workspace_id, SourceRequest(allow_private=True, **given))
+    return added
 
 
 async def connect(home: Home, source: Source, *placements: dict[str, str], **given: Any) -> None:

@@ -149,7 +149,7 @@ async def test_no_name_opens_metadata_services_or_a_mix_of_networks(
 
 
 async def test_the_literal_address_an_operator_wrote_is_granted(kind: OpenApi) -> None:
-    loaded = await kind.load(uploaded("/home/me/o.json", base_url="http://169.254.169.254"))
+    loaded = await kind.load(uploaded("/home/me/o.json", base_url="http://169.254.169.254", by_operator=True))
     assert loaded.config["origins"] == ["http://169.254.169.254:80"]
 
 

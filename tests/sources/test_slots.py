@@ -104,6 +104,7 @@ async def test_waiting_for_a_turn_is_neither_time_at_the_upstream_nor_sending(up
         go_on.wait(60)
         handler.send_response(200)
         handler.send_header("Content-Length", "1")
+        handler.send_header("Connection", "close")
         handler.end_headers()
         handler.wfile.write(b"1")
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 
+import pytest
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.errors import NotFound
 from executor.model.artifact import Artifact
 from executor.model.ids import new_id, now_ms
 from executor.storage import artifacts, executions
@@ -93,7 +95,8 @@ async def test_another_workspace_and_another_actor_see_nothing(database: Databas
     assert await database.read(lambda c: artifacts.get(c, "ws_other", artifact.id)) is None
     assert await database.read(lambda c: artifacts.page(c, "ws_other")) == []
     elsewhere = replace(artifact, workspace_id="ws_other")
-    assert await database.read(lambda c: artifacts.content(c, elsewhere)) == b""
+    with pytest.raises(NotFound):
+        await database.read(lambda c: artifacts.content(c, elsewhere))
     assert await database.read(lambda c: artifacts.page(c, ws, actor_id="act_other")) == []
     assert await database.read(lambda c: artifacts.page(c, ws, actor_id=local.agent.id)) == [artifact]
 

@@ -134,8 +134,6 @@ def keep_secrets(run: Run) -> None:
 
 def connect_everything(run: Run) -> None:
     new, url = run.canaries.new, run.service.url
-    for namespace in ("leaky", "static", "child"):
-        run.ask("POST", "/v1/policies", {"pattern": f"{namespace}.**", "action": "allow"})
     run.ask("POST", "/v1/sources", {"location": f"{url}/openapi.json", "namespace": "leaky"})
     given: dict[str, dict[str, Any]] = {
         "header": {"secrets": {"key": "stored"}},
@@ -153,6 +151,8 @@ def connect_everything(run: Run) -> None:
     placement = {"in": "environment", "name": "API_KEY", "template": "{value}"}
     value = {"value": new("environment of a command")}
     run.ask("POST", "/v1/connections", {"source": "child", "values": value, "placements": [placement]})
+    for namespace in ("leaky", "static", "child"):
+        run.ask("POST", "/v1/policies", {"pattern": f"{namespace}.**", "action": "allow"})
 
 
 def use_everything(run: Run) -> None:

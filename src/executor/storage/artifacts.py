@@ -94,11 +94,10 @@ def content(c: Connection, artifact: Artifact, start: int = 0, end: int | None =
         )
         .order_by(chunks.c.seq)
     )
-    data = b"".join(row.data for row in c.execute(query))
-    found = data[start - first * CHUNK : end - first * CHUNK]
-    if len(found) != end - start:
+    pieces = [row.data for row in c.execute(query)]
+    if len(pieces) <= last - first:
         raise NotFound(f"the artifact {artifact.id} was deleted", hint="run the code again")
-    return found
+    return b"".join(pieces)[start - first * CHUNK : end - first * CHUNK]
 
 
 def json_text(c: Connection, workspace_id: str, artifact_id: str) -> str | None:

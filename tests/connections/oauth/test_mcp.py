@@ -35,7 +35,6 @@ def server() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory, server: str) -> Iterator[Daemon]:
     with running_daemon(tmp_path_factory.mktemp("daemon")) as daemon:
-        daemon.post("/v1/policies", {"pattern": "guarded.*", "action": "allow"})
         yield daemon
 
 
@@ -47,6 +46,7 @@ def state(server: str) -> Any:
 def test_a_server_that_asks_for_a_login_is_read_and_called_after_it(daemon: Daemon, server: str) -> None:
     added = daemon.post("/v1/sources", {"location": f"{server}/mcp", "namespace": "guarded"})
     assert added.status == 201, added.body
+    daemon.post("/v1/policies", {"pattern": "guarded.*", "action": "allow"})
     assert (added.json["status"], added.json["toolCount"]) == ("failing", 0)
     started = daemon.post("/v1/connections/oauth/start", {"source": "guarded"})
     assert started.status == 200, started.body

@@ -89,7 +89,7 @@ def test_arguments_of_a_command_do_not_appear_in_messages() -> None:
         ("", "mcp.linear.app", (), "linear"),
         ("", "", ("npx", "-y", "@scope/server-filesystem@1.0", "/data"), "filesystem"),
         ("", "", ("uvx", "mcp-server-git"), "git"),
-        ("executor", "", (), "executor_mcp"),
+        ("executor", "", (), "mcp"),
         ("…", "127.0.0.1", (), "mcp"),
     ],
 )

@@ -102,8 +102,13 @@ async def test_a_command_sees_nothing_of_the_daemons_environment(
 
 def servers() -> set[int]:
     """Those that were started by a source."""
-    running = [one for one in psutil.Process().children(recursive=True) if one.status() != psutil.STATUS_ZOMBIE]
-    return {one.pid for one in running if one.cmdline()[1:] == [server_of_npm("server-everything"), "stdio"]}
+    found = set()
+    for one in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            wanted = [server_of_npm("server-everything"), "stdio"]
+            if one.status() != psutil.STATUS_ZOMBIE and one.cmdline()[1:] == wanted:
+                found.add(one.pid)
+    return found
 
 
 async def test_a_command_killed_between_calls_is_started_again(connect: Connecting) -> None:
