@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import time
+from contextlib import suppress
 
 import psutil
 import pytest
@@ -85,13 +86,15 @@ async def test_closing_ends_the_process() -> None:
     await until(lambda: not psutil.pid_exists(pid))
 
 
-async def test_types_that_explode_end_in_time_and_harm_nobody() -> None:
+async def test_types_that_explode_end_in_time_and_harm_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     checker = TypeScriptChecker()
     try:
+        monkeypatch.setattr(typescript, "seconds", lambda size: 3.0)
         try:
             await checker.check(BOMB, TOOLS)
         except Unavailable as error:
             assert "TypeScript checker failed" in str(error)
+        monkeypatch.undo()
         assert [finding.code for finding in await checker.check(WRONG, TOOLS)] == ["TS2322"]
     finally:
         await checker.close()
@@ -193,6 +196,7 @@ async def test_code_the_checker_failed_on_is_not_tried_again_at_once(
 async def test_a_python_checker_that_is_killed_is_started_again(desk: Desk) -> None:
     assert await desk.errors("await tools.ledger.entries.addEntry(key=1)", "python")
     for child in psutil.Process().children(recursive=True):
-        if "monty" in " ".join(child.cmdline()):
-            child.kill()
+        with suppress(psutil.NoSuchProcess):  # it has ended meanwhile
+            if "monty" in " ".join(child.cmdline()):
+                child.kill()
     assert await desk.errors("await tools.ledger.entries.addEntry(key=2)", "python")
