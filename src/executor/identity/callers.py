@@ -48,11 +48,11 @@ class Callers:
         self.verify: Verify | None = None
 
     async def identify(self, shown: Shown) -> Actor:
-        actor = await self._identify(shown)
-        return self._operating(await self._placed(replace(actor, address=shown.address), shown.workspace))
+        return await self._acting(await self._identify(shown), shown)
 
-    def _operating(self, actor: Actor) -> Actor:
+    async def _acting(self, actor: Actor, shown: Shown) -> Actor:
         """This installation's own account, in person, also operates the machine; nobody's role gives that."""
+        actor = await self._placed(replace(actor, address=shown.address), shown.workspace)
         in_person = actor.kind == "human" and actor.via in ("operator_token", "browser")
         if not in_person or actor.account_id != self._local.account.id:
             return actor
@@ -65,7 +65,7 @@ class Callers:
         if actor is None:
             self._known.pop(digest(shown.bearer or shown.session), None)
             raise Unauthorized("this credential was revoked or has expired", hint=HINT)
-        return await self._placed(replace(actor, address=shown.address), shown.workspace)
+        return await self._acting(actor, shown)
 
     def _own(self, shown: Shown) -> Actor | None:
         """For the two tokens of this installation."""
