@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from executor.errors import ToolError
-from executor.model.event import Announcement
+from executor.model.event import ENDINGS, Announcement
 from executor.model.execution import Execution
 from executor.storage import interactions
 from executor.storage.database import Database
@@ -20,7 +20,6 @@ CHANGES = {
     "interaction.expired": -1,
     "interaction.cancelled": -1,
 }
-ENDS = ("execution.completed", "execution.failed", "execution.cancelled")
 TRIES = 10  # to read a count that nothing changed meanwhile
 
 
@@ -95,7 +94,7 @@ class Flood:
         elif change:
             self._open[actor_id] += change
             self._here[execution_id] += change
-        elif announcement.type in ENDS:
+        elif announcement.type in ENDINGS:
             self._open[actor_id] -= self._here.pop(execution_id, 0)
             del self._actors[execution_id]
 

@@ -6,14 +6,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from executor.errors import QuotaExceeded
-from executor.model.event import Announcement
+from executor.model.event import ENDINGS, Announcement
 from executor.model.execution import Limits
 from executor.model.tenancy import Actor
 from executor.storage import anonymous
 from executor.storage.database import Database
 from executor.storage.notify import Feed
 
-ENDINGS = frozenset({"execution.completed", "execution.failed", "execution.cancelled"})
 OUTPUT_BYTES = 2 * 1024 * 1024
 RESULT_BYTES = 4 * 1024 * 1024
 LOG_BYTES = 256 * 1024

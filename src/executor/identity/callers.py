@@ -53,8 +53,7 @@ class Callers:
     async def _acting(self, actor: Actor, shown: Shown) -> Actor:
         """This installation's own account, in person, also operates the machine; nobody's role gives that."""
         actor = await self._placed(replace(actor, address=shown.address), shown.workspace)
-        in_person = actor.kind == "human" and actor.via in ("operator_token", "browser")
-        if not in_person or actor.account_id != self._local.account.id:
+        if actor.kind != "human" or not actor.is_in_person or actor.account_id != self._local.account.id:
             return actor
         held = OWNER if actor.permissions is None else actor.permissions
         return replace(actor, permissions=held | {"operate"})

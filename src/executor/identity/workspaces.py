@@ -18,7 +18,7 @@ MOST = 100
 async def listing(database: Database, by: Actor) -> list[Place]:
     """Those that the account belongs to; a credential of one workspace sees that one."""
     found = await database.read(lambda c: workspaces.of_account(c, by.account_id)) if by.account_id else []
-    everywhere = by.via in ("operator_token", "browser")
+    everywhere = by.is_in_person
     return [place for place in found if everywhere or place.workspace.id == by.workspace_id]
 
 

@@ -34,6 +34,9 @@ class Announcement:
     type: str
 
 
+# Nothing of an execution comes after one of these.
+ENDINGS = frozenset({"execution.completed", "execution.failed", "execution.cancelled"})
+
 # After these a credential, an actor or an account may do less than before. Their data names it under one of SUBJECTS.
 REVOKING = frozenset(
     {"key.revoked", "agent.revoked", "session.closed", "session.lapsed", "member.changed", "member.removed"}

@@ -71,6 +71,11 @@ class Actor:
         return permission in granted
 
     @property
+    def is_in_person(self) -> bool:
+        """Somebody at a terminal or a browser of theirs, not a program with a key."""
+        return self.via in ("operator_token", "browser")
+
+    @property
     def may_decide(self) -> bool:
         return self.may("decide")
 

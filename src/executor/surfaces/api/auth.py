@@ -28,7 +28,7 @@ async def whoami(request: Request) -> Response:
     """Whom the credential of this request stands for, where, and what it may do."""
     here = context(request)
     workspace, organization = await workspaces.current(here.executor.database, here.actor)
-    human = here.actor.via in ("operator_token", "browser")
+    human = here.actor.is_in_person
     return answer(
         {
             "actorId": here.actor.id,

@@ -66,7 +66,7 @@ def public(endpoint: F) -> F:
 def meets(actor: Actor, need: Need) -> bool:
     if need == "credential":
         return True
-    return actor.via in ("operator_token", "browser") if need == "human" else actor.may(need)
+    return actor.is_in_person if need == "human" else actor.may(need)
 
 
 class EdgeRoute(APIRoute):

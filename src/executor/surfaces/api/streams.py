@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from executor.model.event import Event
+from executor.model.event import ENDINGS, Event
 from executor.storage import events, executions
 from executor.storage.notify import Batch
 from executor.surfaces import views
@@ -28,7 +28,6 @@ from executor.surfaces.open_requests import abort, current
 
 HEARTBEAT_SECONDS: Final = 15.0
 STALLED_SECONDS: Final = 60.0
-ENDINGS: Final = frozenset({"execution.completed", "execution.failed", "execution.cancelled"})
 TYPE = r"^[a-z_]+(\.[a-z_*]+)*$"  # whole, or ending in `.*`
 MOST = 2**63 - 1  # what a database can compare with
 After = Annotated[int, Query(ge=0, le=MOST)]
