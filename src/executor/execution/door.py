@@ -24,7 +24,7 @@ from executor.execution.flood import Flood
 from executor.execution.permits import Permits
 from executor.execution.prompt import shown_credential, shown_request
 from executor.execution.rules import Rules
-from executor.execution.subjects import check_following, keys_of, subject_of
+from executor.execution.subjects import check_following, keys_of, meaning_of
 from executor.model.digest import digest, digest_text
 from executor.model.execution import Call, Execution
 from executor.model.ids import new_id
@@ -122,19 +122,19 @@ class Door:
 
     async def subject(self, tool: Tool, actor_id: str, arguments: dict[str, Any] | None) -> Subject:
         """A call as the policies judge it: with the tools as they are now, and where they send it now."""
-        if arguments is None:
-            judged = Subject(tool.path, tool.effect, tool.source_id, actor_id)
-        else:
-            judged = await subject_of(self.catalog, tool, actor_id, arguments)
-        if tool.source_id == builtins.SOURCE:
-            return replace(judged, schema_digest=tool.schema_digest, destination="")
+        path, effect, source_id, version = tool.path, tool.effect, tool.source_id, tool.schema_digest
+        if source_id == builtins.SOURCE:
+            return Subject(path, effect, source_id, actor_id, arguments, schema_digest=version, destination="")
         try:
             source = await self.catalog.source_of(tool)
         except ToolError:  # it has just gone: no rule was made for what is left
-            return replace(judged, schema_digest="", destination="")
-        parts = tuple([await self._part(source, part) for part in judged.parts])
+            return Subject(path, effect, source_id, actor_id, schema_digest="", destination="")
         where = self.destination_for(source, tool)
-        return replace(judged, schema_digest=tool.schema_digest, destination=where, parts=parts)
+        if arguments is None:
+            return Subject(path, effect, source_id, actor_id, None, (), version, where)
+        given, held = await meaning_of(self.catalog, source, tool, actor_id, arguments)
+        parts = tuple([await self._part(source, part) for part in held])
+        return Subject(path, effect, source_id, actor_id, given, parts, version, where)
 
     async def _part(self, source: Source, part: Subject) -> Subject:
         tool = await self.catalog.tool(source.workspace_id, part.path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from executor.catalog.catalog import Catalog
@@ -10,6 +11,7 @@ from executor.execution import builtins
 from executor.model.digest import digest, plain_numbers
 from executor.model.execution import Execution
 from executor.model.policy import Policy
+from executor.model.source import Source
 from executor.model.tool import Tool
 from executor.policy.conditions import Arguments
 from executor.policy.decide import ALL, Subject, decide
@@ -18,25 +20,26 @@ from executor.sources.egress import Outgoing, same_place
 from executor.sources.kind import Part
 
 
-async def subject_of(catalog: Catalog, tool: Tool, actor_id: str, arguments: dict[str, Any]) -> Subject:
-    """Arguments that can't be sent as they are have no meaning, and so no condition can be judged by them."""
-    if tool.source_id == builtins.SOURCE:
-        return Subject(tool.path, tool.effect, tool.source_id, actor_id, arguments)
+async def meaning_of(
+    catalog: Catalog, source: Source, tool: Tool, actor_id: str, arguments: dict[str, Any]
+) -> tuple[Mapping[str, Any] | None, tuple[Subject, ...]]:
+    """The arguments in the one form that conditions are judged by, and the calls that they hold.
+
+    Arguments that can't be sent as they are have no meaning, and so no condition can be judged by them.
+    """
     try:
         meaning = await catalog.meaning(tool, arguments)
     except ToolError:
-        return Subject(tool.path, tool.effect, tool.source_id, actor_id)
+        return None, ()
     given = meaning.arguments if meaning.body is None else Arguments(meaning.arguments, meaning.body)
     if not meaning.parts:
-        return Subject(tool.path, tool.effect, tool.source_id, actor_id, given)
-    source = await catalog.source_of(tool)
+        return given, ()
     fields = (await catalog.operations(source)).fields
-    parts = tuple(
+    return given, tuple(
         Subject(path, part.effect, tool.source_id, actor_id, part.arguments)
         for part in meaning.parts
         for path in paths_of(source.namespace, part, fields)
     )
-    return Subject(tool.path, tool.effect, tool.source_id, actor_id, given, parts)
 
 
 def paths_of(namespace: str, part: Part, fields: dict[str, str]) -> list[str]:
