@@ -11,6 +11,7 @@ from executor.connections.resolving import Missing
 from executor.errors import ToolError
 from executor.execution import failures
 from executor.execution.door import Admission, Door, parse_arguments
+from executor.execution.errand import CredentialMissing
 from executor.execution.failures import AnswerLost
 from executor.execution.notices import notices_of
 from executor.execution.prompt import ask
@@ -89,13 +90,18 @@ class Questions:
         source = await self._door.source_of(call.workspace_id, tool)
         return used.binding == await self._door.bind(self._execution, call, tool, source)
 
-    async def lose(self, call: Call, lost: AnswerLost) -> Interaction | ToolError:
-        """Ask what became of a write. Where one question more would be too many, the code is told instead."""
-        if await self._door.flood.admit(self._execution, len(self.asked)) is not None:
-            return lost.as_error()
-        self._coming += 1
+    async def ask_about(self, call: Call, why: CredentialMissing | AnswerLost) -> Interaction | ToolError:
+        """Ask for the credential that a call lacks, or what became of a write whose answer was lost.
+
+        Where one question more about a write would be too many, the code gets the error instead.
+        """
         tool = await self._door.find(call.workspace_id, call.path)
-        return await self.ask("unknown_outcome", call, tool, f"{LOST}: {lost.cause.message}")
+        if isinstance(why, CredentialMissing):
+            return failures.tool_changed(call.path) if tool is None else await self.lack(call, tool, why.missing)
+        if await self._door.flood.admit(self._execution, len(self.asked)) is not None:
+            return why.as_error()
+        self._coming += 1
+        return await self.ask("unknown_outcome", call, tool, f"{LOST}: {why.cause.message}")
 
     async def lack(self, call: Call, tool: Tool, missing: Missing) -> Interaction:
         """Ask for a credential. Only what the call could use is named; whoever gives it sees where it will go."""

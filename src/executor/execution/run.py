@@ -6,7 +6,8 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -157,18 +158,26 @@ class Run:
 
     async def _place(self) -> Sandbox | None:
         """A sandbox, or None if the daemon stops before there is one. Waiting for it is no time of the execution's."""
-        self._placeless = True
         since = time.monotonic()
         try:
-            return await self._opener()
+            with self._without_place():
+                return await self._opener()
+        finally:
+            if self._began:
+                self._began += time.monotonic() - since
+        return None
+
+    @contextmanager
+    def _without_place(self) -> Iterator[None]:
+        """`stop` ends what waits here, and only that."""
+        self._placeless = True
+        try:
+            yield
         except asyncio.CancelledError:
             if not self._stopping or self.task is None or self.task.uncancel():
                 raise
-            return None
         finally:
             self._placeless = False
-            if self._began:
-                self._began += time.monotonic() - since
 
     async def _run(self, sandbox: Sandbox) -> None:
         execution = self.execution
@@ -236,18 +245,13 @@ class Run:
         """Without a sandbox until there is news; true if the run is over with that."""
         self._yielding = False
         self._sends.news.clear()
-        self._placeless = True
         try:
             async with asyncio.timeout(max(0.0, self._remaining_ms() / 1000)):
-                await self._sends.news.wait()
+                with self._without_place():
+                    await self._sends.news.wait()
         except TimeoutError:
             await self._finish("failed", failure=failures.wall_limit(self.execution.limits.wall_ms))
             return True
-        except asyncio.CancelledError:
-            if not self._stopping or self.task is None or self.task.uncancel():
-                raise
-        finally:
-            self._placeless = False
         if self._stopping:
             await self._leave()
         return self._stopping
@@ -384,21 +388,13 @@ class Run:
         """Calls that never left for want of a credential, and writes that left and whose answer was lost."""
         unsettled, self._unsettled = self._unsettled, []
         for call, why in unsettled:
-            question = await self._question_about(call, why)
+            question = await self._questions.ask_about(call, why)
             if isinstance(question, ToolError):
                 self._sends.arrive(call, question)
             else:
                 self.journal.ask(question)
         if any(isinstance(why, AnswerLost) for _, why in unsettled):
             self._questions.written(self.journal.flush())
-
-    async def _question_about(self, call: Call, why: CredentialMissing | AnswerLost) -> Interaction | ToolError:
-        if isinstance(why, AnswerLost):
-            return await self._questions.lose(call, why)
-        tool = await self._door.find(self.execution.workspace_id, call.path)
-        if tool is None:
-            return failures.tool_changed(call.path)
-        return await self._questions.lack(call, tool, why.missing)
 
     async def _act_on(self, settled: dict[int, Interaction]) -> None:
         """Send what was approved exactly as it was shown; ask again where anything has changed."""
