@@ -29,6 +29,7 @@ ExecutorError
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Any, ClassVar
 
 
@@ -43,6 +44,18 @@ class ExecutorError(Exception):
         self.message = message
         self.hint = hint
         self.details = details
+
+    def to_problem(self) -> dict[str, Any]:
+        """As problem details (RFC 9457), the form in which every error leaves over HTTP."""
+        problem = {
+            "type": f"urn:executor:error:{self.code}",
+            "title": HTTPStatus(self.status).phrase,
+            "status": self.status,
+            "detail": self.message,
+            "code": self.code,
+            "hint": self.hint,
+        }
+        return {**problem, **self.details, **problem}
 
 
 class InvalidRequest(ExecutorError):

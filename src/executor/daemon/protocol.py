@@ -150,7 +150,7 @@ class BoundedProtocol(HttpToolsProtocol):
             if cycle.response_started or self.pipeline:
                 self.transport.close()
                 return
-        self.transport.write(rendered(refusal))
+        self.transport.write(render_response(refusal))
         self.loop.call_later(LINGER_SECONDS, self.transport.close)
 
     def _discard(self, data: bytes) -> None:
@@ -164,12 +164,10 @@ def headers_too_large() -> HeadersTooLarge:
     return HeadersTooLarge(what, hint="send fewer and shorter headers")
 
 
-def rendered(error: ExecutorError) -> bytes:
-    """A whole answer, as the API renders its problems."""
-    title = HTTPStatus(error.status).phrase
-    problem = {"type": f"urn:executor:error:{error.code}", "title": title, "status": error.status}
-    body = json.dumps({**problem, "detail": error.message, "code": error.code, "hint": error.hint}).encode()
-    head = f"HTTP/1.1 {error.status} {title}\r\ncontent-type: application/problem+json\r\ncontent-length: {len(body)}"
+def render_response(error: ExecutorError) -> bytes:
+    body = json.dumps(error.to_problem()).encode()
+    status = f"{error.status} {HTTPStatus(error.status).phrase}"
+    head = f"HTTP/1.1 {status}\r\ncontent-type: application/problem+json\r\ncontent-length: {len(body)}"
     return f"{head}\r\nconnection: close\r\ncache-control: no-store\r\n\r\n".encode() + body
 
 

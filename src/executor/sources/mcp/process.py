@@ -17,8 +17,7 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
@@ -29,6 +28,7 @@ from executor.sources.mcp.allowance import READ_COST, Allowance
 from executor.sources.mcp.endpoint import Endpoint, child_environment
 from executor.sources.mcp.exchange import CURRENT
 from executor.sources.mcp.stderr import Complaints
+from executor.sources.mcp.stream import MessageStream
 
 MAX_NOISE = 10_000  # lines that are no messages, one after the other
 EXIT_SECONDS = 1.0
@@ -37,8 +37,8 @@ KILL_SECONDS = 5.0
 POLL_SECONDS = 0.01
 
 
-class Child:
-    """A running command, as the pair of streams that the SDK's dispatcher reads and writes."""
+class Child(MessageStream):
+    """A running command."""
 
     def __init__(
         self, process: Process, endpoint: Endpoint, limit: int, allowance: Allowance, complaints: Complaints
@@ -51,9 +51,6 @@ class Child:
         self._limit = limit
         self._allowance = allowance
         self._turn = asyncio.Lock()
-
-    def __aiter__(self) -> Self:
-        return self
 
     async def __anext__(self) -> SessionMessage | Exception:
         """The next message. Yields to others each time: a flood of messages must not hold the process."""
@@ -71,8 +68,6 @@ class Child:
             await asyncio.sleep(0)
         raise StopAsyncIteration
 
-    receive = __anext__
-
     async def send(self, item: SessionMessage) -> None:
         """Runs in the task of whoever sends, so that it is known which request has left."""
         pipe = self.process.stdin
@@ -89,17 +84,6 @@ class Child:
                 exchange.sent = True
             with suppress(ConnectionError):  # the end of its output tells it better
                 await pipe.drain()
-
-    async def aclose(self) -> None:
-        """Both directions end together, when the command is stopped."""
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
     async def _line(self) -> bytes:
         assert self.process.stdout is not None  # noqa: S101 - tells the type

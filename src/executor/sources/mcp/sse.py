@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from types import TracebackType
-from typing import Self
 from urllib.parse import urljoin
 
 import httpx2
@@ -19,18 +17,16 @@ from pydantic import ValidationError
 
 from executor.errors import EgressRefused, SourceUnreachable
 from executor.sources.addresses import parse, shown
+from executor.sources.mcp.stream import MessageStream
 
 
-class EventStream:
-    """An open stream, as the pair of streams that the SDK's dispatcher reads and writes."""
+class EventStream(MessageStream):
+    """An open stream of events, and the address that takes messages."""
 
     def __init__(self, client: httpx2.AsyncClient, events: AsyncIterator[httpx2.ServerSentEvent], post_to: str) -> None:
         self._client = client
         self._events = events
         self._post_to = post_to
-
-    def __aiter__(self) -> Self:
-        return self
 
     async def __anext__(self) -> SessionMessage | Exception:
         async for event in self._events:
@@ -41,23 +37,10 @@ class EventStream:
                     return error
         raise StopAsyncIteration
 
-    receive = __anext__
-
     async def send(self, item: SessionMessage) -> None:
         """In the task of the sender: the transport tells its request (see `exchange`) of every failure."""
         content = item.message.model_dump_json(by_alias=True, exclude_unset=True)
         await self._client.post(self._post_to, content=content, headers={"Content-Type": "application/json"})
-
-    async def aclose(self) -> None:
-        """Both directions end together, with the response."""
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
 
 @asynccontextmanager

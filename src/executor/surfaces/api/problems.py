@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
-_RESERVED = frozenset({"type", "title", "status", "detail", "code", "hint"})
 
 
 class BodyTooLarge(InvalidRequest):
@@ -63,19 +62,6 @@ class InternalError(ExecutorError):
     """Something broke here. The answer names only an id; the log has the rest."""
 
 
-def render(error: ExecutorError) -> dict[str, Any]:
-    details = {key: value for key, value in error.details.items() if key not in _RESERVED}
-    return {
-        "type": f"urn:executor:error:{error.code}",
-        "title": HTTPStatus(error.status).phrase,
-        "status": error.status,
-        "detail": error.message,
-        "code": error.code,
-        "hint": error.hint,
-        **details,
-    }
-
-
 def respond(error: ExecutorError, headers: Mapping[str, str] | None = None) -> Response:
     extra = dict(headers or {})
     if isinstance(error, Unauthorized):
@@ -84,7 +70,7 @@ def respond(error: ExecutorError, headers: Mapping[str, str] | None = None) -> R
         extra["Retry-After"] = str(error.details.get("seconds", 1))
     if isinstance(error, BodyTooLarge) or error.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         extra["Connection"] = "close"  # the rest of the body was not read
-    body = orjson.dumps(render(error), default=str)
+    body = orjson.dumps(error.to_problem(), default=str)
     return Response(body, status_code=error.status, headers=extra, media_type=MEDIA_TYPE)
 
 

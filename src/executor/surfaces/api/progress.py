@@ -49,7 +49,7 @@ def outcome(task: asyncio.Future[View]) -> bytes:
     if error is None:
         return frame("done", task.result())
     known = error if isinstance(error, ExecutorError) else problems.opaque(error)
-    return frame("problem", problems.render(known))
+    return frame("problem", known.to_problem())
 
 
 def frame(type: str, data: Any) -> bytes:
