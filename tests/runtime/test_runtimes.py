@@ -98,6 +98,29 @@ async def test_a_start_that_failed_is_tried_again() -> None:
     assert tries == 2
 
 
+async def test_an_open_that_is_cancelled_leaves_no_half_started_runtime_behind() -> None:
+    """`asyncio.shield` in Lazy._start: else its processes would run on with nobody to close them."""
+    built: list[Fake] = []
+    may_end = asyncio.Event()
+
+    async def build() -> Fake:
+        built.append(Fake("python"))
+        await may_end.wait()
+        return built[-1]
+
+    lazy = Lazy(("python",), build)
+    opening = asyncio.create_task(lazy.open())
+    await asyncio.sleep(0.01)
+    opening.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    closing = asyncio.create_task(lazy.close())
+    await asyncio.sleep(0)
+    may_end.set()
+    await closing
+    assert [fake.closed for fake in built] == [1]
+
+
 async def test_a_lazy_runtime_that_was_never_needed_is_closed_without_being_built() -> None:
     async def build() -> Fake:
         raise AssertionError("built")

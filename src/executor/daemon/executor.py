@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -199,18 +199,22 @@ class Executor:
             await asyncio.sleep(STATISTICS_SECONDS)
 
     async def close(self) -> None:
-        """Park running work, then let go of sandboxes, connections and the database, in this order."""
+        """Park running work, then let go of sandboxes, connections and the database, in this order, whatever fails."""
         for task in self._tasks:
             task.cancel()
-        await self.engine.close()
-        await self.hosting.close()
-        self.feed.close()
-        await self.runtimes.close()
-        await self.checker.close()
-        if "logins" in self.__dict__:
-            await self.logins.grants.close()
-        await self.catalog.close()
-        await self.egress.close()
+        async with AsyncExitStack() as last_first:
+            last_first.push_async_callback(self._close_database)
+            last_first.push_async_callback(self.egress.close)
+            last_first.push_async_callback(self.catalog.close)
+            if "logins" in self.__dict__:
+                last_first.push_async_callback(self.logins.grants.close)
+            last_first.push_async_callback(self.checker.close)
+            last_first.push_async_callback(self.runtimes.close)
+            last_first.callback(self.feed.close)
+            last_first.push_async_callback(self.hosting.close)
+            last_first.push_async_callback(self.engine.close)
+
+    async def _close_database(self) -> None:
         with suppress(StorageError):  # what it stopped for may be that the database can't be written
             await self._note("daemon.stopped", 0)
         await self.database.close()

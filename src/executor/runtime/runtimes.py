@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
 
 from executor.errors import InvalidRequest, UnknownRuntime
 from executor.runtime.sandbox import Runtime, Sandbox
@@ -49,33 +50,41 @@ class Runtimes:
 
 
 class Lazy:
-    """A runtime that is imported, built and started by its first `open`: until then it costs nothing."""
+    """A runtime that is imported, built and started by its first `open`: until then it costs nothing.
 
-    def __init__(self, languages: tuple[str, ...], build: Callable[[], Awaitable[Runtime]]) -> None:
+    The start belongs to nobody who waits for it: an execution that is cancelled meanwhile does not leave it half done.
+    """
+
+    def __init__(self, languages: tuple[str, ...], build: Callable[[], Coroutine[Any, Any, Runtime]]) -> None:
         self.languages = languages
         self._build = build
-        self._runtime: Runtime | None = None
-        self._building = asyncio.Lock()
+        self._building: asyncio.Task[Runtime] | None = None
         self._closed = False
 
     @property
     def started(self) -> Runtime | None:
-        return self._runtime
+        built = self._building
+        return built.result() if built is not None and built.done() and not _has_failed(built) else None
 
     async def open(self) -> Sandbox:
-        return await (self._runtime or await self._started()).open()
+        return await (self.started or await self._start()).open()
 
-    async def _started(self) -> Runtime:
-        """A start that failed is tried again by the next who asks."""
-        async with self._building:
-            if self._closed:
-                raise InvalidRequest("the runtime is closed", hint="start the daemon again")
-            if self._runtime is None:
-                self._runtime = await self._build()
-            return self._runtime
+    async def _start(self) -> Runtime:
+        """A start that failed is tried again by the next `open`."""
+        if self._closed:
+            raise InvalidRequest("the runtime is closed", hint="start the daemon again")
+        if self._building is None or (self._building.done() and _has_failed(self._building)):
+            self._building = asyncio.get_running_loop().create_task(self._build())
+            self._building.add_done_callback(_has_failed)  # looked at even if nobody waits any more
+        return await asyncio.shield(self._building)
 
     async def close(self) -> None:
         self._closed = True
-        async with self._building:
-            if self._runtime is not None:
-                await self._runtime.close()
+        if self._building is not None:
+            await asyncio.wait([self._building])
+        if (runtime := self.started) is not None:
+            await runtime.close()
+
+
+def _has_failed(built: asyncio.Task[Runtime]) -> bool:
+    return built.cancelled() or built.exception() is not None
