@@ -90,6 +90,7 @@ def drain(rows: Rows, subject: Ours, kind: str, size: int, address: str) -> None
             parked = time.perf_counter() - begin
             approve_all(subject, operator)
             note(rows, f"{size:,} {kind}: all asked", "s", parked)
+            note(rows, f"{size:,} {kind}: all approved", "s", time.perf_counter() - begin - parked)
         until(lambda: not unfinished(operator), what="draining")
     finally:
         probe.close()
