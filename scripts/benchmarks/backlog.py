@@ -126,7 +126,7 @@ def submit(subject: Ours, code: str, size: int) -> None:
     def some(amount: int) -> None:
         client = Http(subject.base_url, bearer(subject.home / "data" / "operator.token"))
         for _ in range(amount):
-            client.json("POST", "/v1/executions", {"code": code, "wait": 0, "timeoutMs": 86_400_000})
+            client.json("POST", "/v1/executions", {"code": code, "wait": 0, "timeoutMs": 3_600_000})
         client.close()
 
     each(some, [size // SUBMITTERS + (n < size % SUBMITTERS) for n in range(SUBMITTERS)])
