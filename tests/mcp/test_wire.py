@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from executor.surfaces.mcp import exchange
+from executor.surfaces.mcp.answer import ABOUT
 from tests.api.serving import Daemon, running_daemon
-from tests.mcp.conftest import connected
+from tests.mcp.conftest import connected, text_of, value_of
 
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 
@@ -27,7 +28,7 @@ def test_without_a_session_a_single_post_is_answered_as_json(daemon: Daemon) -> 
     assert answer.headers["content-type"].startswith("application/json")
     assert "mcp-session-id" not in answer.headers
     assert answer.json["id"] == 7
-    assert answer.json["result"]["structuredContent"]["result"] == 1
+    assert value_of(answer.json["result"]) == 1
 
 
 def test_an_old_session_id_is_no_obstacle_after_a_restart(daemon: Daemon) -> None:
@@ -322,7 +323,7 @@ async def test_the_official_client_stays_on_the_short_road(
     with running_daemon(tmp_path) as daemon:
         async with connected(daemon, mode=mode) as client:
             assert len((await client.list_tools()).tools) == 2
-            assert (await client.call_tool("execute", {"code": "return 1"})).structured_content["result"] == 1
+            assert text_of(await client.call_tool("execute", {"code": "return 1"})) == "1"
 
 
 def test_the_revisions_are_those_of_the_sdk() -> None:
@@ -333,7 +334,7 @@ def test_the_revisions_are_those_of_the_sdk() -> None:
 
 
 def without_ids(reply: Any) -> Any:
-    reply.get("result", {}).get("structuredContent", {}).pop("executionId", None)
+    reply.get("result", {}).get("_meta", {}).get(ABOUT, {}).pop("executionId", None)
     for block in reply.get("result", {}).get("content", ()):
         block["text"] = block["text"].partition("executionId: ")[0]
     return reply

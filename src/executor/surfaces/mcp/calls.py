@@ -57,13 +57,13 @@ def _key(meta: Mapping[str, Any]) -> str:
 
 
 def _checked(arguments: dict[str, Any], schema: dict[str, Any]) -> dict[str, str]:
-    expected = ", ".join(schema["properties"])
-    for key, value in arguments.items():
-        if key not in schema["properties"]:
-            raise InvalidRequest(f"unknown argument {key[:100]!r}", hint=f"the arguments are {expected}")
+    """Those of the schema alone: clients add arguments of their own, and send null for what they leave out."""
+    expected = f"the arguments are {', '.join(schema['properties'])}"
+    given = {key: arguments[key] for key in schema["properties"] if arguments.get(key) is not None}
+    for key, value in given.items():
         if not isinstance(value, str):
-            raise InvalidRequest(f"`{key}` must be a string", hint=f"the arguments are {expected}")
+            raise InvalidRequest(f"`{key}` must be a string", hint=expected)
     for key in schema["required"]:
-        if key not in arguments:
-            raise InvalidRequest(f"`{key}` is missing", hint=f"the arguments are {expected}")
-    return arguments
+        if key not in given:
+            raise InvalidRequest(f"`{key}` is missing", hint=expected)
+    return given

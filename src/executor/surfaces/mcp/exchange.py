@@ -53,7 +53,8 @@ async def answer(gateway: Gateway, message: dict[str, Any]) -> Response:
         return Response(status_code=202, media_type="application/json")
     result = await _ANSWERS[method](gateway, params)
     if f"{_META}protocolVersion" in params.get("_meta", ()):
-        result = {**result, "resultType": "complete", "_meta": {f"{_META}serverInfo": _ABOUT}}
+        meta = {**result.get("_meta", {}), f"{_META}serverInfo": _ABOUT}
+        result = {**result, "resultType": "complete", "_meta": meta}
         if method != "tools/call":
             result |= {"ttlMs": 0, "cacheScope": "private"}
     reply = {"jsonrpc": "2.0", "id": message["id"], "result": result}

@@ -27,6 +27,8 @@ RESUME: Final = (
     "It can't approve: only a human can, elsewhere. Safe to repeat."
 )
 
+# With this, Claude Code shows a model the tools from the first turn on, instead of their names alone.
+_LOADED: Final = {"anthropic/alwaysLoad": True}
 TOOLS: Final[list[dict[str, Any]]] = [
     {
         "name": "execute",
@@ -39,6 +41,9 @@ TOOLS: Final[list[dict[str, Any]]] = [
             },
             "required": ["code"],
         },
+        # Without both, Codex refuses the call where nobody can be asked. See docs/decisions/hints-of-execute.md.
+        "annotations": {"destructiveHint": False, "openWorldHint": False},
+        "_meta": _LOADED,
     },
     {
         "name": "resume",
@@ -49,5 +54,6 @@ TOOLS: Final[list[dict[str, Any]]] = [
             "required": ["executionId"],
         },
         "annotations": {"readOnlyHint": True},
+        "_meta": _LOADED,
     },
 ]
