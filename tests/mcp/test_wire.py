@@ -52,6 +52,21 @@ def test_json_that_could_be_read_in_two_ways_is_refused(daemon: Daemon, body: by
     assert answer.json["error"]["code"] == -32700
 
 
+def test_a_batch_is_refused_in_plain_words(daemon: Daemon) -> None:
+    answer = daemon.post("/mcp", [call(1), call(2)], headers=ACCEPT)
+    assert (answer.status, answer.json["id"], answer.json["error"]["code"]) == (400, None, -32600)
+    assert answer.json["error"]["message"] == "batches of messages are not supported"
+
+
+def test_every_handshake_begins_a_session_that_is_needed_for_nothing(daemon: Daemon) -> None:
+    headers = {**ACCEPT, "MCP-Protocol-Version": "2025-11-25"}
+    greetings = [daemon.post("/mcp", request("initialize", HANDSHAKE), headers=headers) for _ in range(2)]
+    first, second = (greeting.headers["mcp-session-id"] for greeting in greetings)
+    assert first != second and len(first) == 32
+    for session in ({}, {"Mcp-Session-Id": first}, {"Mcp-Session-Id": "never given"}):
+        assert daemon.post("/mcp", call(), headers={**headers, **session}).json["result"]["isError"] is False
+
+
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
 def test_only_posts_are_served(daemon: Daemon, method: str) -> None:
     answer = daemon.request(method, "/mcp", headers=ACCEPT)

@@ -48,6 +48,25 @@ def result_of_error(error: ExecutorError) -> dict[str, Any]:
     return _result(_error_text(problem), {**about, "error": {"code": error.code}}, is_error=True)
 
 
+def result_of_list(summaries: list[View]) -> dict[str, Any]:
+    """Unfinished ones first; those that ended lately may be what a lost answer was about."""
+    unfinished = [_line(one) for one in summaries if not one["finishedAt"]]
+    ended = [_line(one) for one in summaries if one["finishedAt"]]
+    lines = ["Your unfinished executions, newest first:" if unfinished else "You have no unfinished executions."]
+    lines += unfinished
+    if ended:
+        lines += ["Recently ended:", *ended]
+    if summaries:
+        lines.append("Call resume with one of these ids for its outcome instead of sending its code again.")
+    about = [{"executionId": one["executionId"], "status": one["status"]} for one in summaries]
+    return _result("\n".join(lines), {"executions": about}, is_error=False)
+
+
+def _line(summary: View) -> str:
+    code = one_line(summary["preview"])
+    return f"- {summary['executionId']} {summary['status']}, submitted {summary['createdAt']}: {code}"
+
+
 def _result(text: str, about: dict[str, Any], *, is_error: bool) -> dict[str, Any]:
     content = [{"type": "text", "text": text}]
     return {"content": content, "isError": is_error, "_meta": {ABOUT: about}, "resultType": "complete"}

@@ -24,7 +24,7 @@ Writes may pause for approval: tell the user, then call resume."""
 
 RESUME: Final = (
     "Wait for a paused or still running execution and get its outcome. "
-    "It can't approve: only a human can, elsewhere. Safe to repeat."
+    "It can't approve: only a human can, elsewhere. Safe to repeat. Without an id: lists your unfinished executions."
 )
 
 # With this, Claude Code shows a model the tools from the first turn on, instead of their names alone.
@@ -51,7 +51,6 @@ TOOLS: Final[list[dict[str, Any]]] = [
         "inputSchema": {
             "type": "object",
             "properties": {"executionId": {"type": "string"}},
-            "required": ["executionId"],
         },
         "annotations": {"readOnlyHint": True},
         "_meta": _LOADED,
