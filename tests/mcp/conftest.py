@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import httpx2
 from mcp import Client
@@ -10,8 +9,9 @@ from mcp.client.streamable_http import streamable_http_client
 
 from tests.api.serving import Daemon
 from tests.support.shop import daemon, shop
+from tests.support.tool_results import about, text_of, value_of
 
-__all__ = ["daemon", "shop"]
+__all__ = ["about", "daemon", "shop", "text_of", "value_of"]
 
 
 @asynccontextmanager
@@ -22,7 +22,3 @@ async def connected(daemon: Daemon, *, mode: str = "auto", role: str = "agent") 
         transport = streamable_http_client(f"{daemon.url}/mcp", http_client=http)
         async with Client(transport, mode=mode) as client:
             yield client
-
-
-def text_of(result: Any) -> str:
-    return "".join(block.text for block in result.content)

@@ -53,6 +53,11 @@ class DaemonGateway:
         body = {"wait": WAIT_SECONDS, "result": "preview"}
         return await self._ask(f"/v1/executions/{_segment(execution_id)}/resume", body, {})
 
+    async def latest(self) -> list[View]:
+        client = await self._connected()
+        found = (await client.get("/v1/executions?limit=10")).json()
+        return list(found["items"])
+
     async def _ask(self, path: str, body: dict[str, Any], headers: dict[str, str]) -> View:
         try:
             return await self._post(await self._connected(), path, body, headers)
