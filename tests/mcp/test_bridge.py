@@ -7,18 +7,21 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from executor.daemon import process
 from executor.identity.tokens import save_agent_token
 from executor.settings import Settings
+from executor.surfaces.mcp import stdio
 from executor.surfaces.mcp.handshake import HANDSHAKE_VERSIONS, MODERN_VERSION, opening_result
 from executor.surfaces.mcp.stdio_request import Request
 from tests.api.serving import Daemon, running_upstream, wait_for
@@ -91,7 +94,7 @@ def who_ran(environment: dict[str, str], answer: dict[str, Any]) -> tuple[str, s
 
 @pytest.fixture
 def running(environment: dict[str, str]) -> dict[str, str]:
-    process.ensure(Settings.load(environment))
+    operator(environment, "up")
     return environment
 
 
@@ -221,8 +224,9 @@ def test_a_daemon_that_must_be_started_gets_the_port_of_the_options(nobody: dict
     data = Path(nobody["EXECUTOR_DATA_DIR"])
     bare = {name: value for name, value in nobody.items() if not name.startswith("EXECUTOR_")}
     bare["EXECUTOR_WORKERS"] = "1"
+    others = dict.fromkeys(("EXECUTOR_STATE_DIR", "EXECUTOR_CONFIG", "EXECUTOR_DATA_DIR"), "/nonexistent/of-another")
     try:
-        with bridge(bare, "--data-dir", str(data), "--port", "0") as client:
+        with bridge({**bare, **others, "EXECUTOR_PORT": "8788"}, "--data-dir", str(data), "--port", "0") as client:
             assert client.ask(execute("return 1"))["result"]["isError"] is False
         record = json.loads((data / "state" / "daemon.json").read_text())
         assert record["dataDir"] == str(data)
@@ -271,7 +275,7 @@ def test_a_token_that_was_revoked_runs_nothing_and_says_what_to_do(running: dict
     assert "executor connect" in other["error"]["data"]["hint"]
 
 
-def test_a_cancelled_request_is_closed_and_not_answered(running: dict[str, str]) -> None:
+def test_a_cancelled_request_is_not_answered(running: dict[str, str]) -> None:
     with running_upstream() as (address, _), bridge(running) as client:
         operator(running, "sources", "add", f"{address}/openapi.json", "--namespace", "cancelled")
         paused = client.ask(execute('return await tools.cancelled.things.createThing({name: "lamp"})'))
@@ -282,6 +286,66 @@ def test_a_cancelled_request_is_closed_and_not_answered(running: dict[str, str])
             message("ping", 8),
         )
         assert [answer["id"] for answer in client.rest()] == [8]
+
+
+class Recorder(BaseHTTPRequestHandler):
+    """A daemon that reports progress on a call until the call is cancelled."""
+
+    protocol_version = "HTTP/1.1"
+    seen: ClassVar[list[tuple[str, str | None]]] = []
+    cancelled: ClassVar[threading.Event] = threading.Event()
+
+    def do_POST(self) -> None:
+        sent = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.seen.append((sent["method"], self.headers["Mcp-Session-Id"]))
+        if sent["method"] == "notifications/cancelled":
+            self.cancelled.set()
+            self.send_response(202)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        self._event({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progress": 1}})
+        self.cancelled.wait(60)
+        self._event({"jsonrpc": "2.0", "id": sent["id"], "result": {}})
+        self.wfile.write(b"0\r\n\r\n")
+
+    def _event(self, sent: dict[str, Any]) -> None:
+        data = f"event: message\ndata: {json.dumps(sent)}\n\n".encode()
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+
+    def log_message(self, format: str, *args: Any) -> None: ...
+
+
+def test_a_cancellation_reaches_the_daemon_in_the_session_of_the_call(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Recorder)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    daemon = process.Running(1, "127.0.0.1", server.server_port, "start", "0")
+    monkeypatch.setattr(process, "ensure", lambda *_: daemon)
+    reader, writer = os.pipe()
+
+    def lines() -> Iterator[bytes]:
+        yield json.dumps(execute("return 1", 7, _meta={"progressToken": 1})).encode()
+        with os.fdopen(reader, "rb", closefd=False) as output:
+            assert json.loads(output.readline())["method"] == "notifications/progress"
+        for number in ("7", 8, 7):  # the first two are others' numbers
+            told = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}}
+            yield json.dumps(told).encode()
+
+    with server, os.fdopen(writer, "wb") as output:
+        stdio.Bridge(Settings.load(environment), dict, output).serve(lines())
+        wait_for(Recorder.cancelled.is_set)
+        server.shutdown()
+    (first, session), *others = Recorder.seen
+    assert (first, others) == ("tools/call", [("notifications/cancelled", session)])
+    assert session
+    with os.fdopen(reader, "rb") as rest:
+        assert rest.read() == b"", "a cancelled request has no answer"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
@@ -71,12 +70,6 @@ class Connection:
         self.is_open = False
         self._input.close()
         self._socket.close()
-
-    def abort(self) -> None:
-        """End the exchange under way, from another thread: the one that reads sees the answer end early."""
-        self.is_open = False
-        with suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
 
     def _exchange(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None, seconds: float

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import select
 import sys
 import threading
@@ -56,8 +57,10 @@ class Bridge:
         self._credential = credential
         self._output = output
         self._writing = threading.Lock()
-        self._under_way: dict[Request, threading.Thread] = {}
+        self._under_way: set[Request] = set()
         self._version = ""  # that `initialize` agreed on
+        # Clients count their requests from the same number: this tells a cancellation by one from that by another.
+        self._session = secrets.token_hex(16)
 
     def serve(self, lines: Iterable[bytes]) -> None:
         for line in lines:
@@ -72,19 +75,24 @@ class Bridge:
             self._write(response(None, error={"code": PARSE_ERROR, "message": "this line is not JSON"}))
             return
         if request.method == CANCELLED:
-            self._cancel(request.params.get("requestId"))
+            self._cancel(request)
         elif not request.is_notification:  # the others mean nothing to a server without sessions
             if request.method == "initialize" and request.opening:
                 self._version = request.opening["protocolVersion"]  # before the next message is read
-            thread = threading.Thread(target=self._answer, args=(request,), daemon=True)
-            self._under_way[request] = thread
-            thread.start()
+            self._start(request)
 
-    def _cancel(self, number: Any) -> None:
-        """The daemon sees its request closed, which it takes for a cancellation. A cancelled request has no answer."""
+    def _start(self, request: Request) -> None:
+        self._under_way.add(request)
+        threading.Thread(target=self._answer, args=(request,), daemon=True).start()
+
+    def _cancel(self, notification: Request) -> None:
+        """A cancelled request has no answer, whatever the daemon makes of the cancellation."""
+        number = notification.params.get("requestId")
         for request in list(self._under_way):
             if request.id == number and type(request.id) is type(number):
-                request.cancel()
+                request.is_cancelled = True
+                self._under_way.discard(request)
+                self._start(notification)
 
     def _answer(self, request: Request) -> None:
         try:
@@ -99,7 +107,7 @@ class Bridge:
             traceback.print_exc()
             self._refuse(request, ExecutorError("`executor mcp` failed", hint="its standard error says why"))
         finally:
-            self._under_way.pop(request, None)
+            self._under_way.discard(request)
 
     def _replies(self, request: Request) -> Iterator[bytes]:
         if request.opening is None:
@@ -120,12 +128,12 @@ class Bridge:
         execution."""
         for is_last in (False, True):
             running = self._ensure()
+            if request.is_cancelled:
+                return
             try:
                 yield from self._exchange(request, running, ANSWER_SECONDS)
                 return
             except (OSError, WireError) as error:
-                if request.is_cancelled:
-                    return
                 if is_last or isinstance(error, TimeoutError):
                     raise _lost(error) from error
                 if isinstance(error, ConnectionRefusedError):
@@ -133,9 +141,8 @@ class Bridge:
 
     def _exchange(self, request: Request, running: Running, seconds: float) -> Iterator[bytes]:
         connection = Connection(running.host, running.port, seconds)
-        request.attach(connection)
         try:
-            headers = {**request.headers(self._version), **self._credential()}
+            headers = {**request.headers(self._version), "Mcp-Session-Id": self._session, **self._credential()}
             answer = connection.follow("POST", "/mcp", headers, request.body, seconds=seconds)
             if not isinstance(answer, Answer):
                 yield from request.replies_in(answer)

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Iterator
 from typing import Any, Final
 
-from executor.surfaces.cli.wire import Connection, WireError
+from executor.surfaces.cli.wire import WireError
 from executor.surfaces.mcp.handshake import IDEMPOTENCY_KEYS, META, opening_result
 
 CALL: Final = "tools/call"
@@ -36,7 +36,6 @@ class Request:
         self.opening = opening_result(self.method, self.params) if is_whole else None
         self.body = self._named_body() if self.method == CALL else line
         self.is_cancelled = False
-        self._connection: Connection | None = None
 
     @property
     def is_modern(self) -> bool:
@@ -53,16 +52,6 @@ class Request:
             name = self.params.get(_NAMED.get(self.method, ""))
             headers |= {"Mcp-Name": _header(name)} if isinstance(name, str) else {}
         return headers
-
-    def attach(self, connection: Connection) -> None:
-        self._connection = connection
-        if self.is_cancelled:
-            connection.abort()
-
-    def cancel(self) -> None:
-        self.is_cancelled = True
-        if self._connection is not None:
-            self._connection.abort()
 
     def reply_in(self, content: bytes) -> bytes | None:
         """None when there is no message in it.
