@@ -346,6 +346,9 @@ def test_an_agent_made_beside_the_text_is_in_it_with_its_token(visit: Open, daem
     token = entry["headers"]["Authorization"].removeprefix("Bearer ")
     assert daemon.get("/v1/auth/whoami", role=token).json["name"] == "gemini-2"
     assert read_agent_token(daemon.executor.settings.data_dir, "gemini-2") == token
+    page.get_by_role("tab", name="Codex").click()
+    expect(page.get_by_role("button", name="Create an agent for Codex")).to_be_visible()
+    expect(page.get_by_role("tabpanel")).not_to_contain_text("gemini-2")
 
 
 def test_a_member_sees_the_address_and_where_a_key_is_made(visit: Open, daemon: Daemon, store: Upstream) -> None:

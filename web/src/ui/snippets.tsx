@@ -3,17 +3,22 @@ import type { Client, ClientPage } from "@/api/types";
 import { Command } from "./copy";
 import { Tabs } from "./tabs";
 
-type Props = { page: ClientPage; token?: string; children?: (client: Client) => ReactNode };
+type Props = { items: Client[]; children?: (client: Client) => ReactNode };
 
-/** What each MCP client needs, ready to paste; `token` takes the place that is kept for it. */
-export function Snippets({ page, token, children }: Props) {
+/** With a token in the place that is kept for it. */
+export function withToken(page: ClientPage, token: string): Client[] {
+  return page.items.map((one) => ({ ...one, http: one.http?.replace(page.tokenPlaceholder, token) ?? null }));
+}
+
+/** What each MCP client needs, ready to paste. */
+export function Snippets({ items, children }: Props) {
   const [chosen, setChosen] = useState("claude");
-  const tabs = page.items.map((client) => ({
+  const tabs = items.map((client) => ({
     id: client.id,
     title: client.name,
     content: (
       <div className="space-y-3">
-        <Ways client={client} http={client.http?.replace(page.tokenPlaceholder, token ?? page.tokenPlaceholder)} />
+        <Ways client={client} />
         {children?.(client)}
       </div>
     ),
@@ -21,7 +26,8 @@ export function Snippets({ page, token, children }: Props) {
   return <Tabs label="Clients" tabs={tabs} value={chosen} onChange={setChosen} />;
 }
 
-function Ways({ client, http }: { client: Client; http: string | undefined }) {
+function Ways({ client }: { client: Client }) {
+  const http = client.http;
   return (
     <>
       <p className="text-dim text-xs">{client.place}</p>

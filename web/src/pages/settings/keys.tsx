@@ -7,7 +7,7 @@ import { Badge } from "@/ui/badge";
 import { Choice, Tick } from "@/ui/field";
 import { Section } from "@/ui/page";
 import { Reserved } from "@/ui/reserved";
-import { Snippets } from "@/ui/snippets";
+import { Snippets, withToken } from "@/ui/snippets";
 import { Loaded, Skeleton } from "@/ui/states";
 import { Ago } from "@/ui/time";
 import { Maker } from "./maker";
@@ -124,7 +124,7 @@ function Agents() {
           path="/v1/agents"
           extra={{}}
           renew="agents"
-          use={(token) => client.data && <Snippets page={overHttp(client.data)} token={token} />}
+          use={(token) => client.data && <Snippets items={overHttp(client.data, token)} />}
         />
       )}
     </Section>
@@ -132,9 +132,10 @@ function Agents() {
 }
 
 /** A token that was just made is not kept on the daemon's machine, so a client sends it with its requests. */
-function overHttp(page: ClientPage): ClientPage {
-  const items = page.items.filter((client) => client.http).map((client) => ({ ...client, stdio: null }));
-  return { ...page, items };
+function overHttp(page: ClientPage, token: string) {
+  return withToken(page, token)
+    .filter((client) => client.http)
+    .map((client) => ({ ...client, stdio: null }));
 }
 
 type EntryProps = { one: Key | Agent; path?: string; renew: string; children: React.ReactNode };

@@ -1,4 +1,4 @@
-import { keepPreviousData, useMutation, useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Problem, post } from "@/api/client";
 import { clients, whoami } from "@/api/queries";
@@ -6,16 +6,18 @@ import type { Client } from "@/api/types";
 import { visible } from "@/text/visible";
 import { Button } from "@/ui/button";
 import { Section } from "@/ui/page";
-import { Snippets } from "@/ui/snippets";
+import { Snippets, withToken } from "@/ui/snippets";
 import { Loaded, Trouble } from "@/ui/states";
 
-type Made = { name: string; token: string };
+type Made = { client: string; name: string; token: string };
 
 export function Agents() {
   const may = useQuery(whoami).data?.permissions ?? [];
   const make = useMutation({ mutationFn: (client: Client) => makeAgent(client.id, may.includes("operate")) });
-  const kept = make.data && may.includes("operate") ? make.data.name : "";
-  const asked = useQuery({ ...clients(kept), placeholderData: keepPreviousData });
+  const asked = useQuery(clients(""));
+  const own = useQuery(clients(make.data && may.includes("operate") ? make.data.name : "")).data;
+  const filled = make.data && own ? withToken(own, make.data.token) : [];
+  const isFor = (client: Client) => client.id === make.data?.client;
   return (
     <Section
       title="Connect your agent"
@@ -23,9 +25,9 @@ export function Agents() {
     >
       <Loaded asked={asked}>
         {(page) => (
-          <Snippets page={page} token={make.data?.token}>
+          <Snippets items={page.items.map((one) => filled.find((two) => isFor(two) && two.id === one.id) ?? one)}>
             {(client) =>
-              make.data ? (
+              make.data && isFor(client) ? (
                 <Identity made={make.data} />
               ) : (
                 <Offer
@@ -84,7 +86,7 @@ function Identity({ made }: { made: Made }) {
 async function makeAgent(client: string, keepToken: boolean, number = 1): Promise<Made> {
   const name = number > 1 ? `${client}-${number}` : client;
   try {
-    return await post<Made>("/v1/agents", { name, keepToken });
+    return { ...(await post<Made>("/v1/agents", { name, keepToken })), client };
   } catch (error) {
     if (error instanceof Problem && error.code === "conflict" && number < 50)
       return makeAgent(client, keepToken, number + 1);
