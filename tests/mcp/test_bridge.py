@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -86,10 +87,18 @@ def bridge(environment: dict[str, str], *options: str) -> Iterator[Bridge]:
             started.kill()
 
 
-def who_ran(environment: dict[str, str], answer: dict[str, Any]) -> tuple[str, str]:
-    shown = operator(environment, "executions", "list", "--limit", "1")["items"][0]
-    assert shown["executionId"] == answer["result"]["structuredContent"]["executionId"]
-    return shown["actor"], shown["through"]
+def newest(environment: dict[str, str]) -> dict[str, Any]:
+    shown: dict[str, Any] = operator(environment, "executions", "list", "--limit", "1")["items"][0]
+    return shown
+
+
+def who_runs(environment: dict[str, str], client: Bridge) -> tuple[str, str]:
+    """As which actor, and through what, according to the daemon of `environment`."""
+    mark = secrets.token_hex(8)
+    assert client.ask(execute(f'return "{mark}"'))["result"]["content"][0]["text"] == f'"{mark}"'
+    ran = newest(environment)
+    assert mark in ran["preview"]
+    return ran["actor"], ran["through"]
 
 
 @pytest.fixture
@@ -215,8 +224,7 @@ def test_the_options_name_the_daemon_whatever_the_environment_is(
     options = ["--data-dir", str(settings.data_dir), "--state-dir", str(settings.state_dir)]
     started = process.find(settings)
     with bridge(strange, *options, "--config", str(settings.config_file), "--port", "0") as client:
-        answer = client.ask(execute("return 1"))
-    assert who_ran(running, answer) == ("agent", "mcp")
+        assert who_runs(running, client) == ("agent", "mcp")
     assert process.find(settings) == started
 
 
@@ -238,14 +246,14 @@ def test_a_daemon_that_must_be_started_gets_the_port_of_the_options(nobody: dict
 def test_a_token_in_the_environment_is_who_it_acts_as(running: dict[str, str]) -> None:
     made = operator(running, "agents", "create", "codex")
     with bridge({**running, "EXECUTOR_TOKEN": made["token"]}) as client:
-        assert who_ran(running, client.ask(execute("return 1"))) == ("codex", "mcp")
+        assert who_runs(running, client) == ("codex", "mcp")
 
 
 def test_a_named_agent_acts_with_the_token_that_is_kept_for_it(running: dict[str, str]) -> None:
     data = Path(running["EXECUTOR_DATA_DIR"])
     save_agent_token(data, "claude-code", operator(running, "agents", "create", "claude-code")["token"])
     with bridge({**running, "EXECUTOR_TOKEN": "exa_of-somebody-else"}, "--agent", "claude-code") as client:
-        assert who_ran(running, client.ask(execute("return 1"))) == ("claude-code", "mcp")
+        assert who_runs(running, client) == ("claude-code", "mcp")
 
 
 @pytest.mark.parametrize("name", ["stranger", "../operator", "a/b", "", ".", "x" * 65, "open"])
@@ -278,8 +286,8 @@ def test_a_token_that_was_revoked_runs_nothing_and_says_what_to_do(running: dict
 def test_a_cancelled_request_is_not_answered(running: dict[str, str]) -> None:
     with running_upstream() as (address, _), bridge(running) as client:
         operator(running, "sources", "add", f"{address}/openapi.json", "--namespace", "cancelled")
-        paused = client.ask(execute('return await tools.cancelled.things.createThing({name: "lamp"})'))
-        waiting = {"executionId": paused["result"]["structuredContent"]["executionId"]}
+        client.ask(execute('return await tools.cancelled.things.createThing({name: "lamp"})'))
+        waiting = {"executionId": newest(running)["executionId"]}
         client.send(
             message("tools/call", "7", name="resume", arguments=waiting),
             {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "7"}},
@@ -397,8 +405,8 @@ def test_what_is_under_way_when_the_input_ends_is_still_answered(running: dict[s
 def test_it_ends_when_nobody_is_left_to_answer(running: dict[str, str]) -> None:
     with running_upstream() as (address, _), bridge(running) as client:
         operator(running, "sources", "add", f"{address}/openapi.json", "--namespace", "left")
-        paused = client.ask(execute('return await tools.left.things.createThing({name: "lamp"})'))
-        waiting = {"executionId": paused["result"]["structuredContent"]["executionId"]}
+        client.ask(execute('return await tools.left.things.createThing({name: "lamp"})'))
+        waiting = {"executionId": newest(running)["executionId"]}
         client.send(message("tools/call", 2, name="resume", arguments=waiting))
         client.ask(message("ping", 3))
         assert client.process.stdin is not None and client.process.stdout is not None
