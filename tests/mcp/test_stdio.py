@@ -4,34 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
-from typing import Any
 
-import pytest
 from mcp import Client, StdioServerParameters
 
 from executor.daemon import process
 from executor.settings import Settings
 from tests.api.serving import running_upstream
-from tests.mcp.conftest import about, text_of, value_of
-
-
-@pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """A data directory of its own, on any free port; whatever daemon was started there is stopped at the end."""
-    folder = tmp_path_factory.mktemp("stdio")
-    config = folder / "config.toml"
-    config.write_text("workers = 1\n")
-    names = {"PATH": os.environ["PATH"], "HOME": str(folder), "EXECUTOR_PORT": "0", "EXECUTOR_CONFIG": str(config)}
-    found = {**names, "EXECUTOR_DATA_DIR": str(folder / "data"), "EXECUTOR_STATE_DIR": str(folder / "state")}
-    yield found
-    process.stop(Settings.load(found))
+from tests.mcp.conftest import about, operator, text_of, value_of
 
 
 @asynccontextmanager
@@ -39,13 +24,6 @@ async def connected(environment: dict[str, str]) -> AsyncIterator[Client]:
     server = StdioServerParameters(command=sys.executable, args=["-m", "executor", "mcp"], env=environment)
     async with Client(server) as client:
         yield client
-
-
-def operator(environment: dict[str, str], *arguments: str) -> Any:
-    command = [sys.executable, "-m", "executor", *arguments, "--json"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
-    assert done.stdout, done.stderr
-    return json.loads(done.stdout)
 
 
 async def test_the_daemon_is_started_and_code_runs(environment: dict[str, str]) -> None:

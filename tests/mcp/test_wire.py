@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from executor.surfaces.mcp import exchange
+from executor.surfaces.mcp import exchange, handshake
 from executor.surfaces.mcp.answer import ABOUT
 from tests.api.serving import Daemon, running_daemon
 from tests.mcp.conftest import connected, text_of, value_of
@@ -246,7 +246,7 @@ def assert_both_roads_answer_alike(daemon: Daemon, message: dict[str, Any], head
 
 
 @pytest.mark.parametrize(("method", "parameters"), PLAIN)
-@pytest.mark.parametrize("version", exchange.HANDSHAKE_VERSIONS)
+@pytest.mark.parametrize("version", handshake.HANDSHAKE_VERSIONS)
 def test_the_short_road_answers_as_the_transport_of_the_sdk(
     daemon: Daemon, method: str, parameters: Any, version: str
 ) -> None:
@@ -344,8 +344,8 @@ async def test_the_official_client_stays_on_the_short_road(
 def test_the_revisions_are_those_of_the_sdk() -> None:
     from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
-    assert set(exchange.HANDSHAKE_VERSIONS) == set(HANDSHAKE_PROTOCOL_VERSIONS)
-    assert {exchange.MODERN_VERSION} == set(MODERN_PROTOCOL_VERSIONS)
+    assert set(handshake.HANDSHAKE_VERSIONS) == set(HANDSHAKE_PROTOCOL_VERSIONS)
+    assert {handshake.MODERN_VERSION} == set(MODERN_PROTOCOL_VERSIONS)
 
 
 def without_ids(reply: Any) -> Any:

@@ -44,8 +44,11 @@ def test_an_agent_gets_a_token_of_its_own(visit: Open, daemon: Daemon) -> None:
     page = visit("/settings?tab=keys")
     page.get_by_label("Name of the new agent").fill("robot")
     page.get_by_role("button", name="Make the agent").click()
-    token = page.get_by_role("status").filter(has_text="The token of robot").locator("code").inner_text()
+    shown = page.get_by_role("status").filter(has_text="The token of robot")
+    token = shown.locator("code").first.inner_text()
     assert daemon.get("/v1/auth/whoami", role=token).json["name"] == "robot"
+    shown.get_by_role("tab", name="Codex").click()
+    expect(shown.get_by_role("tabpanel")).to_contain_text(f'http_headers = {{ Authorization = "Bearer {token}" }}')
     page.get_by_role("button", name="I have it").click()
     confirm(page.get_by_role("listitem").filter(has_text="robot"), "Revoke", "Really revoke?")
     expect(page.get_by_role("listitem").filter(has_text="robot")).to_contain_text("revoked")

@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from executor.identity.tokens import read_agent_token
+from executor.surfaces.snippets import bridge_command, snippets
 from tests.api.serving import Daemon, running_daemon, wait_for
 from tests.sources.openapi.documents import answers, document, json_body
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving
 from tests.web.conftest import Open
+from tests.web.people import guest
 
 KEY = "canary-71be-key"
 ADDRESS = {
@@ -322,12 +325,41 @@ def test_a_failing_source_says_why_and_is_tried_again(visit: Open, daemon: Daemo
 def test_an_agent_is_connected_with_the_exact_text_of_its_client(visit: Open, daemon: Daemon, store: Upstream) -> None:
     page = visit("/", permissions=["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="Copy for Claude Code", exact=True).click()
-    assert page.evaluate("navigator.clipboard.readText()") == "claude mcp add executor -- executor mcp"
-    page.get_by_role("tab", name="HTTP").click()
+    command = bridge_command(daemon.executor.settings)
+    assert page.evaluate("navigator.clipboard.readText()") == snippets(command, daemon.url)[0].stdio
+    page.get_by_role("tab", name="Codex").click()
+    page.get_by_text("Over HTTP", exact=True).click()
     expect(page.get_by_text(f"{daemon.url}/mcp")).to_be_visible()
-    page.get_by_role("link", name="Make a token").click()
-    page.wait_for_url("**/settings?tab=keys")
     assert json.dumps(KEY) not in page.content()
+
+
+def test_an_agent_made_beside_the_text_is_in_it_with_its_token(visit: Open, daemon: Daemon, store: Upstream) -> None:
+    daemon.post("/v1/agents", {"name": "gemini"})
+    page = visit("/", permissions=["clipboard-read", "clipboard-write"])
+    page.get_by_role("tab", name="Gemini CLI").click()
+    page.get_by_role("button", name="Create an agent for Gemini CLI").click()
+    expect(page.get_by_role("tabpanel").get_by_role("status")).to_contain_text("acts as agent gemini-2")
+    expect(page.get_by_role("tabpanel")).to_contain_text('"--agent", "gemini-2"')
+    page.get_by_text("Over HTTP", exact=True).click()
+    page.get_by_role("button", name="Copy for Gemini CLI over HTTP").click()
+    entry = json.loads(page.evaluate("navigator.clipboard.readText()"))["mcpServers"]["executor"]
+    token = entry["headers"]["Authorization"].removeprefix("Bearer ")
+    assert daemon.get("/v1/auth/whoami", role=token).json["name"] == "gemini-2"
+    assert read_agent_token(daemon.executor.settings.data_dir, "gemini-2") == token
+    page.get_by_role("tab", name="Codex").click()
+    expect(page.get_by_role("button", name="Create an agent for Codex")).to_be_visible()
+    expect(page.get_by_role("tabpanel")).not_to_contain_text("gemini-2")
+
+
+def test_a_member_sees_the_address_and_where_a_key_is_made(visit: Open, daemon: Daemon, store: Upstream) -> None:
+    page = guest(visit, daemon, "member", "Clara")
+    page.goto("/")
+    panel = page.get_by_role("tabpanel")
+    expect(panel).to_contain_text(f"{daemon.url}/mcp")
+    assert str(daemon.executor.settings.data_dir) not in page.content()
+    expect(page.get_by_role("button", name="Create an agent")).to_have_count(0)
+    page.get_by_role("link", name="Create a key").click()
+    page.wait_for_url("**/settings?tab=keys")
 
 
 def test_on_a_narrow_screen_tools_detail_and_views_fit(visit: Open, store: Upstream) -> None:

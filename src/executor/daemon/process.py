@@ -14,6 +14,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from executor.daemon import files, lock
@@ -241,6 +242,9 @@ def _log(settings: Settings) -> int:
 
 def _environment(settings: Settings) -> dict[str, str]:
     environment = {name: value for name, value in os.environ.items() if name != "EXECUTOR_TOKEN"}
+    program = environment.get("EXECUTOR_PROGRAM", "")
+    if "/" in program:  # the daemon runs in another directory, and names this program in what it shows
+        environment["EXECUTOR_PROGRAM"] = str(Path(program).absolute())
     environment["EXECUTOR_DATA_DIR"] = str(settings.data_dir)
     environment["EXECUTOR_STATE_DIR"] = str(settings.state_dir)
     if settings.config_file.exists():

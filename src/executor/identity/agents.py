@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
+from pathlib import Path
 
 from sqlalchemy.engine import Connection
 
 from executor.errors import Conflict, NotFound
-from executor.identity.minting import AGENT, mint
+from executor.identity.minting import AGENT, digest, mint
+from executor.identity.tokens import agent_file, read_token
 from executor.model.ids import new_id, now_ms
 from executor.model.tenancy import AGENT as AGENT_PERMISSIONS
 from executor.model.tenancy import Actor
@@ -54,6 +57,14 @@ async def create(database: Database, by: Actor, name: str, expires_at: int | Non
         return Agent(actor, made_at, key)
 
     return await database.write(write), minted.token
+
+
+async def refuse_kept(database: Database, by: Actor, data_dir: Path, name: str) -> None:
+    """A token that is kept for an agent of that name in another workspace is not replaced while it is good."""
+    kept = await asyncio.to_thread(read_token, agent_file(data_dir, name))
+    found = await database.read(lambda c: keys.by_digest(c, digest(kept))) if kept else None
+    if found and found.usable(now_ms()) and found.workspace_id != by.workspace_id:
+        raise Conflict(f"the token of an agent {name!r} of another workspace is kept here", hint="choose another name")
 
 
 async def listing(database: Database, by: Actor) -> list[Agent]:

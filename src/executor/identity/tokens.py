@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from executor.errors import DataDirectoryUnusable, Unauthorized
+from executor.errors import DataDirectoryUnusable, InvalidRequest, NotFound, Unauthorized
 from executor.model.tenancy import ActorKind
 
 OPERATOR_FILE: Final = "operator.token"
@@ -24,6 +24,7 @@ AGENT_FILE: Final = "agent.token"
 OPERATOR_PREFIX: Final = "exo_"
 AGENT_PREFIX: Final = "exa_"
 HOST_PREFIX: Final = "exh_"  # of a sandbox host, which has no data directory
+_AGENT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _FORM = re.compile(r"ex[oah]_[A-Za-z0-9_-]{43}")
 
 
@@ -85,6 +86,41 @@ def read_token(path: Path) -> str | None:
             hint="remove it and start the daemon again to get a new one",
         )
     return token
+
+
+def agent_file(data_dir: Path, name: str) -> Path:
+    """Where the token of a named agent is kept for `executor mcp --agent`."""
+    if not _AGENT_NAME.fullmatch(name):
+        raise InvalidRequest(
+            f"{name[:100]!r} can't be the name of an agent with a token in a file",
+            hint="use letters, digits, `.`, `_` and `-`, at most 64",
+        )
+    return data_dir / "agents" / f"{name}.token"
+
+
+def read_agent_token(data_dir: Path, name: str) -> str:
+    token = read_token(agent_file(data_dir, name))
+    if token is None:
+        raise NotFound(
+            f"no token is kept for an agent {name!r} in {data_dir}",
+            hint=f"`executor connect --agent {name}` makes the agent and keeps its token",
+        )
+    return token
+
+
+def save_agent_token(data_dir: Path, name: str, token: str) -> None:
+    path = agent_file(data_dir, name)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        _write_new(draft, token)
+        draft.replace(path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise DataDirectoryUnusable(
+            f"the token file {path} can't be written: {error.strerror}",
+            hint="check that the data directory exists and is yours to write",
+        ) from error
 
 
 def _refuse_unsafe(path: Path, status: os.stat_result) -> None:

@@ -2,6 +2,7 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { get, query } from "./client";
 import type {
+  ClientPage,
   Connection,
   Execution,
   ExecutionPage,
@@ -27,6 +28,13 @@ export const systemStatus = queryOptions({
   queryKey: ["status"],
   queryFn: ({ signal }) => get<SystemStatus>("/v1/status", signal),
 });
+
+/** How MCP clients are connected; one that is started by stdio acts as `agent`. */
+export const clients = (agent: string) =>
+  queryOptions({
+    queryKey: ["clients", agent],
+    queryFn: ({ signal }) => get<ClientPage>(`/v1/clients${query({ agent })}`, signal),
+  });
 
 export const interactions = (status?: string) =>
   queryOptions({

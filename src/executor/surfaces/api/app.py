@@ -19,6 +19,7 @@ from executor.surfaces.api import (
     audit,
     auth,
     catalog,
+    clients,
     connections,
     events,
     executions,
@@ -66,6 +67,7 @@ NOUNS = (
     wellknown,
     anonymous,
     keys,
+    clients,
     workspaces,
     members,
 )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from executor.errors import Forbidden
 from executor.identity import agents, keys
+from executor.identity.tokens import save_agent_token
 from executor.surfaces.api import people
 from executor.surfaces.api.answers import PROBLEMS, answer
 from executor.surfaces.api.context import EdgeRoute, context, needs
@@ -55,8 +59,17 @@ async def listing_of_agents(request: Request) -> Response:
 async def create_agent(request: Request, body: people.NewAgent) -> Response:
     """An agent with a token of its own: rules and the audit can tell it from others."""
     here = context(request)
+    data_dir = here.executor.settings.data_dir
+    if body.keep_token:
+        if not here.actor.may("operate"):
+            raise Forbidden(
+                "only the operator may keep a token on this machine", hint="leave `keepToken` out: the answer has it"
+            )
+        await agents.refuse_kept(here.executor.database, here.actor, data_dir, body.name)
     expires_at = people.expiry(body.expires_in_days)
     agent, token = await agents.create(here.executor.database, here.actor, body.name, expires_at)
+    if body.keep_token:
+        await asyncio.to_thread(save_agent_token, data_dir, body.name, token)
     return answer({**people.agent_view(agent), "token": token}, 201)
 
 

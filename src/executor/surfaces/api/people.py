@@ -44,8 +44,11 @@ class NewKey(Body):
 
 
 class NewAgent(Body):
+    """With `keepToken` the daemon keeps the token in its data directory, for `executor mcp --agent NAME`."""
+
     name: Name
     expires_in_days: Days | None = None
+    keep_token: bool = False
 
 
 class NewLink(Body):

@@ -10,7 +10,7 @@ from executor.surfaces.cli.groups import SuggestingGroup
 from executor.surfaces.cli.keys import ended, show_token
 from executor.surfaces.cli.main import COMMANDS
 from executor.surfaces.cli.options import json_option
-from executor.surfaces.cli.output import emit, emit_json, table
+from executor.surfaces.cli.output import emit, emit_json, say, table, with_program
 
 COLUMNS = {
     "id": "ID",
@@ -34,6 +34,8 @@ def create(name: str, days: int | None, as_json: bool) -> None:
     """Make an agent; its token is shown this once."""
     body: dict[str, Any] = {"name": name, "expiresInDays": days}
     show_token(connect(Settings.load()).post("/v1/agents", body), as_json)
+    if not as_json:
+        say(with_program("`executor connect CLIENT --agent NAME` makes an agent and prints what its client needs"))
 
 
 @command.command("list")

@@ -177,9 +177,7 @@ def connect_if_running(settings: Settings) -> Client | None:
 
 def token(settings: Settings) -> str:
     """The operator's, unless the caller was given another one to act with."""
-    if given := os.environ.get("EXECUTOR_TOKEN", "").strip():
-        if not given.isascii() or not given.isprintable():
-            raise DataDirectoryUnusable("EXECUTOR_TOKEN is not a token", hint="unset it, or copy the token again")
+    if given := given_token():
         return given
     try:
         return settings.operator_token_file.read_text(encoding="ascii").strip()
@@ -188,6 +186,13 @@ def token(settings: Settings) -> str:
             f"the operator token {settings.operator_token_file} can't be read: {error}",
             hint="run as the user who started the daemon, or set EXECUTOR_TOKEN",
         ) from error
+
+
+def given_token() -> str:
+    given = os.environ.get("EXECUTOR_TOKEN", "").strip()
+    if not given.isascii() or not given.isprintable():
+        raise DataDirectoryUnusable("EXECUTOR_TOKEN is not a token", hint="unset it, or copy the token again")
+    return given
 
 
 def _say_progress(text: str) -> None:

@@ -38,6 +38,7 @@ COMMANDS = {
     "audit": "Who did what, and whether the record is whole.",
     "web": "Open the web UI, signed in.",
     "login": "Sign in with a browser, by a link that works once.",
+    "connect": "Connect an MCP client: print what it needs.",
     "keys": "Keys for programs that act for you.",
     "agents": "Agents with tokens of their own.",
     "anonymous": "Agents that came without a credential, and what they keep.",

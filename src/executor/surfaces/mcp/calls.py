@@ -11,11 +11,11 @@ from typing import Any, Protocol
 from executor.errors import ExecutorError, InvalidRequest
 from executor.execution.submissions import checked_key
 from executor.surfaces.mcp.answer import result_of, result_of_error, result_of_list
+from executor.surfaces.mcp.handshake import IDEMPOTENCY_KEYS
 from executor.surfaces.mcp.offer import TOOLS
 from executor.surfaces.views import View
 
 logger = logging.getLogger(__name__)
-IDEMPOTENCY_KEYS = ("executor/idempotencyKey", "idempotencyKey")
 SCHEMAS: dict[str, dict[str, Any]] = {tool["name"]: tool["inputSchema"] for tool in TOOLS}
 
 

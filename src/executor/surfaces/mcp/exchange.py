@@ -14,19 +14,17 @@ from typing import Any, Final
 import orjson
 from starlette.responses import Response
 
-from executor import __version__
-from executor.surfaces.mcp.calls import IDEMPOTENCY_KEYS, SCHEMAS, Gateway, call
-from executor.surfaces.mcp.offer import INSTRUCTIONS, NAME, TOOLS
+from executor.surfaces.mcp.calls import SCHEMAS, Gateway, call
+from executor.surfaces.mcp.handshake import CAPABILITIES as _ABILITIES
+from executor.surfaces.mcp.handshake import HANDSHAKE_VERSIONS, IDEMPOTENCY_KEYS, MODERN_VERSION
+from executor.surfaces.mcp.handshake import META as _META
+from executor.surfaces.mcp.handshake import SERVER_INFO as _ABOUT
+from executor.surfaces.mcp.offer import INSTRUCTIONS, TOOLS
 
-HANDSHAKE_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-MODERN_VERSION: Final = "2026-07-28"
 INITIALIZED: Final = "notifications/initialized"
 _MEMBERS = frozenset({"jsonrpc", "id", "method", "params"})
-_META = "io.modelcontextprotocol/"
 _ENVELOPE = frozenset({f"{_META}protocolVersion", f"{_META}clientInfo", f"{_META}clientCapabilities"})
 _OWN_META = frozenset({"progressToken", *IDEMPOTENCY_KEYS})
-_ABOUT = {"name": NAME, "version": __version__}
-_ABILITIES = {"tools": {"listChanged": False}}
 
 Params = dict[str, Any]
 

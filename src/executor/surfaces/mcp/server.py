@@ -1,4 +1,4 @@
-"""The MCP server on the official SDK: two tools, the same over HTTP and over stdio.
+"""The MCP server on the official SDK, for the messages that need it.
 
 Importing this costs about a second of CPU, so whoever needs it does so late and away from the event loop.
 """

@@ -1,92 +1,161 @@
-"""`executor mcp`: the same two tools over standard input and output, carried to the daemon with the agent's token.
+"""`executor mcp`: MCP over standard input and output, each message carried to `/mcp` of the daemon.
 
-Standard output belongs to the protocol; the SDK keeps everything else away from it.
+Clients wait for the first answer, some of them for one second. So this imports neither the SDK nor asyncio, and
+answers the messages a client opens with by itself when no daemon answers them at once. Standard output belongs to the
+protocol.
 """
 
 from __future__ import annotations
 
-import asyncio
-import logging
+import json
+import os
 import secrets
+import select
 import sys
-from typing import Any
-
-import httpx2
-from mcp.server.stdio import stdio_server
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import Any, BinaryIO
 
 from executor.daemon import process
-from executor.daemon.process import DaemonUnreachable
-from executor.errors import DataDirectoryUnusable, ExecutorError
-from executor.identity.tokens import read_token
+from executor.daemon.process import DaemonUnreachable, Running
+from executor.errors import ExecutorError
 from executor.settings import Settings
-from executor.surfaces.mcp.gateway import WAIT_SECONDS
-from executor.surfaces.mcp.server import build_server
-from executor.surfaces.views import View
+from executor.surfaces.cli.wire import Answer, Connection, WireError
+from executor.surfaces.mcp.stdio_request import CALL, Request, response
 
-ANSWER_SECONDS = WAIT_SECONDS + 30.0
+CANCELLED = "notifications/cancelled"
+OPENING_SECONDS = 0.15  # then the answer is given here: a client must never wait for a busy daemon to show its tools
+ANSWER_SECONDS = 80.0  # the daemon answers a call after 50
+POLL_SECONDS = 0.05
+PARSE_ERROR, INTERNAL_ERROR = -32700, -32603
+
+Credential = Callable[[], dict[str, str]]
 
 
 class Refused(ExecutorError):
     """A problem the daemon answered with; `code` is the daemon's."""
 
     def __init__(self, problem: dict[str, Any], status: int) -> None:
-        standard = ("type", "title", "status", "detail", "code", "hint")
-        details = {key: value for key, value in problem.items() if key not in standard}
         message = str(problem.get("detail") or f"the daemon answered with status {status}")
-        super().__init__(message, hint=str(problem.get("hint", "")), **details)
-        self.code = str(problem.get("code", "internal"))  # type: ignore[misc]  # this one's code is not its own
+        super().__init__(message, hint=str(problem.get("hint") or ""))
+        self.code = str(problem.get("code") or "internal")  # type: ignore[misc]  # this one's code is not its own
+        if self.code == "unauthorized":
+            self.hint = "ask the user to run `executor connect` for this client again: its token is not valid any more"
 
 
-class DaemonGateway:
-    """Executions in the daemon. One that died meanwhile is started again, and asked again: a submission has a key, so
-    that it is never a second execution."""
+class Bridge:
+    """One thread reads; each request has a thread and a connection of its own until it is answered.
 
-    def __init__(self, settings: Settings) -> None:
+    `credential` gives the headers that say who asks.
+    """
+
+    def __init__(self, settings: Settings, credential: Credential, output: BinaryIO) -> None:
         self._settings = settings
-        self._client: httpx2.AsyncClient | None = None
+        self._credential = credential
+        self._output = output
+        self._writing = threading.Lock()
+        self._under_way: set[Request] = set()
+        self._version = ""  # that `initialize` agreed on
+        # Clients count their requests from the same number: this tells a cancellation by one from that by another.
+        self._session = secrets.token_hex(16)
 
-    async def execute(self, code: str, language: str | None, key: str = "") -> View:
-        body = {"code": code, "language": language, "wait": WAIT_SECONDS, "result": "preview"}
-        return await self._ask("/v1/executions", body, {"Idempotency-Key": key or secrets.token_hex(16)})
+    def serve(self, lines: Iterable[bytes]) -> None:
+        for line in lines:
+            if line.strip():
+                self._take(line.strip())
+        self._finish()
 
-    async def resume(self, execution_id: str) -> View:
-        body = {"wait": WAIT_SECONDS, "result": "preview"}
-        return await self._ask(f"/v1/executions/{_segment(execution_id)}/resume", body, {})
-
-    async def latest(self) -> list[View]:
-        client = await self._connected()
-        found = (await client.get("/v1/executions?limit=10")).json()
-        return list(found["items"])
-
-    async def _ask(self, path: str, body: dict[str, Any], headers: dict[str, str]) -> View:
+    def _take(self, line: bytes) -> None:
         try:
-            return await self._post(await self._connected(), path, body, headers)
-        except DaemonUnreachable:
-            return await self._post(await self._reconnected(), path, body, headers)
+            request = Request(line)
+        except ValueError:
+            self._write(response(None, error={"code": PARSE_ERROR, "message": "this line is not JSON"}))
+            return
+        if request.method == CANCELLED:
+            self._cancel(request)
+        elif not request.is_notification:  # the others mean nothing to a server without sessions
+            if request.method == "initialize" and request.opening:
+                self._version = request.opening["protocolVersion"]  # before the next message is read
+            self._start(request)
 
-    async def close(self) -> None:
-        if self._client is not None:
-            await self._client.aclose()
-            self._client = None
+    def _start(self, request: Request) -> None:
+        self._under_way.add(request)
+        threading.Thread(target=self._answer, args=(request,), daemon=True).start()
 
-    async def _connected(self) -> httpx2.AsyncClient:
-        return self._client or await self._reconnected()
+    def _cancel(self, notification: Request) -> None:
+        """A cancelled request has no answer, whatever the daemon makes of the cancellation."""
+        number = notification.params.get("requestId")
+        for request in list(self._under_way):
+            if request.id == number and type(request.id) is type(number):
+                request.is_cancelled = True
+                self._under_way.discard(request)
+                self._start(notification)
 
-    async def _reconnected(self) -> httpx2.AsyncClient:
-        await self.close()
-        running = await asyncio.to_thread(self._ensure)
-        token = read_token(self._settings.agent_token_file)
-        if token is None:
-            raise DataDirectoryUnusable(
-                "this installation has no token for agents", hint="run `executor down`, then `executor up`"
-            )
-        headers = {"Authorization": f"Bearer {token}"}
-        self._client = httpx2.AsyncClient(
-            base_url=running.base_url, headers=headers, timeout=ANSWER_SECONDS, trust_env=False
-        )
-        return self._client
+    def _answer(self, request: Request) -> None:
+        try:
+            for reply in self._replies(request):
+                if request.expects_answer and not request.is_cancelled:
+                    self._write(reply)
+        except BrokenPipeError:
+            return  # nobody reads any more
+        except ExecutorError as error:
+            self._refuse(request, error)
+        except Exception:  # noqa: BLE001 - the edge: every request is answered, and standard error has the reason
+            traceback.print_exc()
+            self._refuse(request, ExecutorError("`executor mcp` failed", hint="its standard error says why"))
+        finally:
+            self._under_way.discard(request)
 
-    def _ensure(self) -> process.Running:
+    def _replies(self, request: Request) -> Iterator[bytes]:
+        if request.opening is None:
+            yield from self._carry(request)
+        else:
+            yield self._quick(request) or response(request.id, result=request.opening)
+
+    def _quick(self, request: Request) -> bytes | None:
+        """From a daemon that runs and is not busy; its answer also names what is connected."""
+        try:
+            running = process.find(self._settings)
+            return next(self._exchange(request, running, OPENING_SECONDS), None) if running else None
+        except (OSError, WireError, ExecutorError):
+            return None
+
+    def _carry(self, request: Request) -> Iterator[bytes]:
+        """A daemon that went away is started again and asked again: a submission has a key, so it is never a second
+        execution."""
+        for is_last in (False, True):
+            running = self._ensure()
+            if request.is_cancelled:
+                return
+            try:
+                yield from self._exchange(request, running, ANSWER_SECONDS)
+                return
+            except (OSError, WireError) as error:
+                if is_last or isinstance(error, TimeoutError):
+                    raise _lost(error) from error
+                if isinstance(error, ConnectionRefusedError):
+                    self._wait_for_end(running)
+
+    def _exchange(self, request: Request, running: Running, seconds: float) -> Iterator[bytes]:
+        connection = Connection(running.host, running.port, seconds)
+        try:
+            headers = {**request.headers(self._version), "Mcp-Session-Id": self._session, **self._credential()}
+            answer = connection.follow("POST", "/mcp", headers, request.body, seconds=seconds)
+            if not isinstance(answer, Answer):
+                yield from request.replies_in(answer)
+            elif reply := request.reply_in(answer.body):
+                yield reply
+            elif answer.status >= 400:
+                raise _refused(answer)
+            elif request.expects_answer:
+                raise WireError("the answer is not a message")
+        finally:
+            connection.close()
+
+    def _ensure(self) -> Running:
         """An agent need not know where this installation keeps its files: its user reads that on standard error."""
         try:
             return process.ensure(self._settings, _say)
@@ -95,40 +164,59 @@ class DaemonGateway:
             hint = "tell the user: `executor doctor` says why"
             raise DaemonUnreachable("Executor can't be started on this machine", hint=hint) from error
 
-    async def _post(self, client: httpx2.AsyncClient, path: str, body: dict[str, Any], headers: dict[str, str]) -> View:
-        try:
-            response = await client.post(path, json=body, headers=headers)
-        except httpx2.TransportError as error:
-            raise DaemonUnreachable(
-                f"the daemon went away: {type(error).__name__}",
-                hint="`executor executions list` shows whether the code was started; it goes on by itself",
-            ) from error
-        answered = response.json()
-        if response.is_error:
-            raise Refused(answered, response.status_code)
-        view: View = answered
-        return view
+    def _wait_for_end(self, running: Running) -> None:
+        """One that refuses connections is on its way out, and holds the data directory until it is gone."""
+        deadline = time.monotonic() + process.STOP_SECONDS
+        while process.find(self._settings) == running and time.monotonic() < deadline:
+            time.sleep(POLL_SECONDS)
+
+    def _refuse(self, request: Request, error: ExecutorError) -> None:
+        if request.is_cancelled or not request.expects_answer:
+            return
+        with suppress(BrokenPipeError):
+            if request.method != CALL:
+                problem = {"code": INTERNAL_ERROR, "message": error.message, "data": {"hint": error.hint}}
+                self._write(response(request.id, error=problem))
+                return
+            from executor.surfaces.mcp.answer import result_of_error
+
+            result = result_of_error(error)
+            if not request.is_modern:
+                result.pop("resultType", None)
+            self._write(response(request.id, result=result))
+
+    def _write(self, message: bytes) -> None:
+        with self._writing:
+            self._output.write(message + b"\n")
+            self._output.flush()
+
+    def _finish(self) -> None:
+        """No more input: what is under way is still answered, as long as somebody reads."""
+        readers = select.poll()
+        readers.register(self._output.fileno(), 0)  # only errors: the reader is gone
+        while self._under_way and not readers.poll(POLL_SECONDS * 1000):
+            pass
 
 
-def main(settings: Settings) -> None:
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
-    asyncio.run(_serve(settings))
+def main(settings: Settings, credential: Credential) -> None:
+    Bridge(settings, credential, sys.stdout.buffer).serve(sys.stdin.buffer)
+    sys.stdout.flush()
+    os._exit(0)  # threads that nobody waits for any more are not joined
 
 
-async def _serve(settings: Settings) -> None:
-    gateway = DaemonGateway(settings)
-    server = build_server(gateway)
+def _refused(answer: Answer) -> Refused:
     try:
-        async with stdio_server() as (incoming, outgoing):
-            await server.run(incoming, outgoing, server.create_initialization_options())
-    finally:
-        await gateway.close()
+        problem = json.loads(answer.body)
+    except ValueError:
+        problem = None
+    return Refused(problem if isinstance(problem, dict) else {}, answer.status)
 
 
-def _segment(text: str) -> str:
-    from urllib.parse import quote
-
-    return quote(text, safe="")
+def _lost(error: Exception) -> DaemonUnreachable:
+    why = "did not answer in time" if isinstance(error, TimeoutError) else "went away"
+    return DaemonUnreachable(
+        f"the daemon {why}", hint="`executor executions list` shows whether the code was started; it goes on by itself"
+    )
 
 
 def _say(text: str) -> None:

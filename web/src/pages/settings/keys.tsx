@@ -1,12 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { whoami } from "@/api/queries";
-import type { Agent, Key } from "@/api/types";
+import { clients, whoami } from "@/api/queries";
+import type { Agent, ClientPage, Key } from "@/api/types";
 import { visible } from "@/text/visible";
 import { Badge } from "@/ui/badge";
 import { Choice, Tick } from "@/ui/field";
 import { Section } from "@/ui/page";
 import { Reserved } from "@/ui/reserved";
+import { Snippets, withToken } from "@/ui/snippets";
 import { Loaded, Skeleton } from "@/ui/states";
 import { Ago } from "@/ui/time";
 import { Maker } from "./maker";
@@ -94,6 +95,7 @@ function PersonalKeys() {
 function Agents() {
   const may = useQuery(whoami).data?.permissions.includes("administer") ?? false;
   const asked = useQuery(agents);
+  const client = useQuery(clients(""));
   return (
     <Section
       title="Agents"
@@ -116,9 +118,24 @@ function Agents() {
           </ul>
         )}
       </Loaded>
-      {may && <Maker what="agent" path="/v1/agents" extra={{}} renew="agents" />}
+      {may && (
+        <Maker
+          what="agent"
+          path="/v1/agents"
+          extra={{}}
+          renew="agents"
+          use={(token) => client.data && <Snippets items={overHttp(client.data, token)} />}
+        />
+      )}
     </Section>
   );
+}
+
+/** A token that was just made is not kept on the daemon's machine, so a client sends it with its requests. */
+function overHttp(page: ClientPage, token: string) {
+  return withToken(page, token)
+    .filter((client) => client.http)
+    .map((client) => ({ ...client, stdio: null }));
 }
 
 type EntryProps = { one: Key | Agent; path?: string; renew: string; children: React.ReactNode };

@@ -8,10 +8,17 @@ import { Trouble } from "@/ui/states";
 import { Once } from "./once";
 
 type Made = { name: string; token: string };
-type Props = { what: string; path: string; extra: object; renew: string; children?: ReactNode };
+type Props = {
+  what: string;
+  path: string;
+  extra: object;
+  renew: string;
+  children?: ReactNode;
+  use?: (token: string) => ReactNode;
+};
 
-/** Makes a key or an agent; its token is in that one answer, and nowhere afterwards. */
-export function Maker({ what, path, extra, renew, children }: Props) {
+/** Makes a key or an agent; its token is in that one answer, and nowhere afterwards. `use` shows what to do with it. */
+export function Maker({ what, path, extra, renew, children, use }: Props) {
   const client = useQueryClient();
   const make = useMutation({
     mutationFn: (name: string) => post<Made>(path, { name, ...extra }),
@@ -25,7 +32,9 @@ export function Maker({ what, path, extra, renew, children }: Props) {
   return (
     <div className="max-w-lg space-y-3">
       {make.data && (
-        <Once title={`The token of ${visible(make.data.name)}`} text={make.data.token} onDone={() => make.reset()} />
+        <Once title={`The token of ${visible(make.data.name)}`} text={make.data.token} onDone={() => make.reset()}>
+          {use?.(make.data.token)}
+        </Once>
       )}
       {make.error ? <Trouble error={make.error} /> : null}
       <form onSubmit={submit} className="space-y-3 border-line border-t pt-4">

@@ -1,122 +1,95 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { type ReactNode, useState } from "react";
-import { write } from "@/api/json";
-import { Command } from "@/ui/copy";
+import { Problem, post } from "@/api/client";
+import { clients, whoami } from "@/api/queries";
+import type { Client } from "@/api/types";
+import { visible } from "@/text/visible";
+import { Button } from "@/ui/button";
 import { Section } from "@/ui/page";
-import { Tabs } from "@/ui/tabs";
+import { Snippets, withToken } from "@/ui/snippets";
+import { Loaded, Trouble } from "@/ui/states";
 
-type Client = { id: string; name: string; where: string; text: string; http?: string };
-
-const STDIO = { command: "executor", args: ["mcp"] };
-const TOKEN = "YOUR_AGENT_TOKEN";
-const json = (value: unknown) => write(value, 2);
-
-function clients(address: string): Client[] {
-  const remote = { url: address, headers: { Authorization: `Bearer ${TOKEN}` } };
-  return [
-    {
-      id: "claude",
-      name: "Claude Code",
-      where: "In a terminal",
-      text: "claude mcp add executor -- executor mcp",
-      http: `claude mcp add --transport http executor ${address} --header "Authorization: Bearer ${TOKEN}"`,
-    },
-    {
-      id: "codex",
-      name: "Codex",
-      where: "In ~/.codex/config.toml",
-      text: '[mcp_servers.executor]\ncommand = "executor"\nargs = ["mcp"]\ntool_timeout_sec = 120',
-      http: `[mcp_servers.executor]\nurl = "${address}"\nbearer_token_env_var = "EXECUTOR_AGENT_TOKEN"\ntool_timeout_sec = 120`,
-    },
-    {
-      id: "cursor",
-      name: "Cursor",
-      where: "In ~/.cursor/mcp.json",
-      text: json({ mcpServers: { executor: STDIO } }),
-      http: json({ mcpServers: { executor: remote } }),
-    },
-    {
-      id: "vscode",
-      name: "VS Code",
-      where: "In .vscode/mcp.json",
-      text: json({ servers: { executor: { type: "stdio", ...STDIO } } }),
-      http: json({ servers: { executor: { type: "http", ...remote } } }),
-    },
-    {
-      id: "gemini",
-      name: "Gemini CLI",
-      where: "In ~/.gemini/settings.json",
-      text: json({ mcpServers: { executor: { ...STDIO, timeout: 120000 } } }),
-      http: json({ mcpServers: { executor: { httpUrl: address, headers: remote.headers, timeout: 120000 } } }),
-    },
-  ];
-}
+type Made = { client: string; name: string; token: string };
 
 export function Agents() {
-  const [client, setClient] = useState("claude");
-  const address = `${window.location.origin}/mcp`;
-  const tabs = clients(address).map((one) => ({ id: one.id, title: one.name, content: <Ways client={one} /> }));
-  const other = { id: "http", title: "HTTP", content: <Http address={address} /> };
+  const may = useQuery(whoami).data?.permissions ?? [];
+  const make = useMutation({ mutationFn: (client: Client) => makeAgent(client.id, may.includes("operate")) });
+  const asked = useQuery(clients(""));
+  const own = useQuery(clients(make.data && may.includes("operate") ? make.data.name : "")).data;
+  const filled = make.data && own ? withToken(own, make.data.token) : [];
+  const isFor = (client: Client) => client.id === make.data?.client;
   return (
     <Section
       title="Connect your agent"
-      about="It sees two tools and pays less than 500 tokens, however much is connected."
+      about="Adds two tools (less than 500 tokens) to your agent's context, however much you connect."
     >
-      <Tabs label="Clients" tabs={[...tabs, other]} value={client} onChange={setClient} />
+      <Loaded asked={asked}>
+        {(page) => (
+          <Snippets items={page.items.map((one) => filled.find((two) => isFor(two) && two.id === one.id) ?? one)}>
+            {(client) =>
+              make.data && isFor(client) ? (
+                <Identity made={make.data} />
+              ) : (
+                <Offer
+                  client={client}
+                  may={may.includes("administer")}
+                  busy={make.isPending}
+                  error={make.error}
+                  onMake={() => make.mutate(client)}
+                />
+              )
+            }
+          </Snippets>
+        )}
+      </Loaded>
     </Section>
   );
 }
 
-function Ways({ client }: { client: Client }) {
+type OfferProps = { client: Client; may: boolean; busy: boolean; error: unknown; onMake: () => void };
+
+function Offer({ client, may, busy, error, onMake }: OfferProps) {
+  if (!may)
+    return (
+      <p className="text-dim text-xs">
+        Put a key of yours where the token belongs:{" "}
+        <Link to="/settings" search={{ tab: "keys" }} className="text-accent underline">
+          Create a key
+        </Link>
+        . It can't approve anything.
+      </p>
+    );
   return (
-    <div className="space-y-3">
-      <Way about={client.where}>
-        <Command text={client.text} label={`Copy for ${client.name}`} />
-      </Way>
-      {client.http && (
-        <details className="text-sm">
-          <summary className="text-dim text-xs">From another machine, or over HTTP</summary>
-          <div className="mt-2 space-y-2">
-            <Command text={client.http} label={`Copy for ${client.name} over HTTP`} />
-            <Token />
-          </div>
-        </details>
-      )}
+    <div className="space-y-2">
+      {error ? <Trouble error={error} /> : null}
+      <Button size="small" busy={busy} onClick={onMake}>
+        Create an agent for {client.name}
+      </Button>
+      <p className="text-dim text-xs">
+        It gets a name and a token of its own, so you see what it did and can write rules for it. Its token can't
+        approve anything.
+      </p>
     </div>
   );
 }
 
-function Http({ address }: { address: string }) {
+function Identity({ made }: { made: Made }) {
   return (
-    <div className="space-y-3">
-      <Way about="Any client that speaks MCP over HTTP">
-        <Command text={address} label="Copy the address" />
-      </Way>
-      <Way about="With the agent's token as bearer">
-        <Command text={`Authorization: Bearer ${TOKEN}`} label="Copy the header" />
-      </Way>
-      <Token />
-    </div>
-  );
-}
-
-function Token() {
-  return (
-    <p className="text-dim text-xs">
-      Each agent gets a token and a name of its own, so that you see who did what.{" "}
-      <Link to="/settings" search={{ tab: "keys" }} className="text-accent underline">
-        Make a token
-      </Link>{" "}
-      or run <code className="font-mono">executor agents create NAME</code>. No token of an agent can approve anything.
+    <p role="status" className="text-sm">
+      The client acts as agent <strong>{visible(made.name)}</strong>. If you connect over HTTP, copy the text now: its
+      token is shown only once.
     </p>
   );
 }
 
-function Way({ about, children }: { about: string; children: ReactNode }) {
-  return (
-    <div>
-      <p className="mb-1.5 text-dim text-xs">{about}</p>
-      {children}
-    </div>
-  );
+/** Named like the client; with a number if there is one already. */
+async function makeAgent(client: string, keepToken: boolean, number = 1): Promise<Made> {
+  const name = number > 1 ? `${client}-${number}` : client;
+  try {
+    return { ...(await post<Made>("/v1/agents", { name, keepToken })), client };
+  } catch (error) {
+    if (error instanceof Problem && error.code === "conflict" && number < 50)
+      return makeAgent(client, keepToken, number + 1);
+    throw error;
+  }
 }

@@ -1,0 +1,44 @@
+"""The protocol revisions, and the answers to the messages a client opens with.
+
+No import costs anything here: `executor mcp` answers from this module when no daemon can answer quickly.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from executor import __version__
+from executor.surfaces.mcp.offer import INSTRUCTIONS, NAME, TOOLS
+
+HANDSHAKE_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+MODERN_VERSION: Final = "2026-07-28"
+META: Final = "io.modelcontextprotocol/"
+IDEMPOTENCY_KEYS: Final = ("executor/idempotencyKey", "idempotencyKey")
+SERVER_INFO: Final = {"name": NAME, "version": __version__}
+CAPABILITIES: Final = {"tools": {"listChanged": False}}
+
+
+def opening_result(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+    """The result that any daemon of this version would give; None for a message that only the daemon can judge."""
+    meta = params.get("_meta")
+    if not isinstance(meta, dict) or f"{META}protocolVersion" not in meta:
+        return _handshake_results(params).get(method)
+    if meta[f"{META}protocolVersion"] != MODERN_VERSION or method not in ("server/discover", "tools/list"):
+        return None
+    envelope = {"resultType": "complete", "_meta": {f"{META}serverInfo": SERVER_INFO}}
+    return {**_RESULTS[method], **envelope, "ttlMs": 0, "cacheScope": "private"}
+
+
+def _handshake_results(params: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    wanted = params.get("protocolVersion")
+    agreed = wanted if wanted in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
+    opened = {"protocolVersion": agreed, "serverInfo": SERVER_INFO, **_ABOUT}
+    known = {"ping": {}, "tools/list": _RESULTS["tools/list"]}
+    return {**known, "initialize": opened} if isinstance(wanted, str) else known
+
+
+_ABOUT = {"capabilities": CAPABILITIES, "instructions": INSTRUCTIONS}
+_RESULTS: dict[str, dict[str, Any]] = {
+    "server/discover": {"supportedVersions": [MODERN_VERSION], **_ABOUT},
+    "tools/list": {"tools": TOOLS},
+}
