@@ -24,7 +24,7 @@ __all__ = ["DeadlineCallback", "Machine", "OutOfMemory", "Trap", "WasmError"]
 
 PRELUDE = Path(__file__).with_name("prelude")
 PARTS = (
-    *("intrinsics", "serialize", "random", "program", "console", "tools", "timers"),
+    *("intrinsics", "serialize", "conversions", "random", "program", "console", "tools", "timers"),
     *("encoding", "clone", "host", "url", "finish"),
 )
 _ITEM = Extern.item.offset

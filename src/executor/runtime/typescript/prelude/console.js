@@ -59,15 +59,7 @@ const addFrame = (frames, line, at) => {
   frames.stack += (frames.stack === "" ? "" : "\n") + slice(line, 0, at) + row + ":" + column + slice(line, after);
 };
 
-const CLASSES = { __proto__: null, Map, Set, Date, RegExp, Promise, WeakMap, WeakSet, ArrayBuffer };
-const mapForEach = method(Map.prototype, "forEach");
-const setForEach = method(Set.prototype, "forEach");
-const mapSize = getter(Map.prototype, "size");
-const setSize = getter(Set.prototype, "size");
-const dateTime = method(Date.prototype, "getTime");
 const dateText = method(Date.prototype, "toISOString");
-const regexpText = method(RegExp.prototype, "toString");
-const boxed = (value) => value instanceof Number || value instanceof String || value instanceof Boolean;
 
 const MOST_ITEMS = 100;
 const DEEPEST = 4;

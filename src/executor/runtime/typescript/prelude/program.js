@@ -70,7 +70,8 @@ const uncaught = (thrown) => {
 };
 
 const carried = (value, most) => {
-  const json = flawOf(value, most) === null ? serialized(value) : "null";
+  const plain = carriable(value, most, false);
+  const json = problem === null ? serialized(plain) : "null";
   return json.length > most ? "null" : json;
 };
 
@@ -88,12 +89,12 @@ const refusals = {
 
 const succeed = (value) => {
   if (end !== null) return;
-  const flaw = flawOf(value, program.output);
-  if (flaw !== null) {
-    end = flaw.what === "large" ? tooLarge() : unserializable(value, flaw);
+  const plain = carriable(value, program.output, false);
+  if (problem !== null) {
+    end = problem.what === "large" ? tooLarge() : unserializable(problem.what, "$" + shortened(problem.path));
     return;
   }
-  const json = serialized(value);
+  const json = serialized(plain);
   end = json.length > program.output ? tooLarge() : "v" + json + "\n";
 };
 
@@ -106,19 +107,13 @@ const tooLarge = () =>
 
 const shortened = (path) => (path.length > 200 ? slice(path, 0, 200) + "…" : path);
 
-const unserializable = (value, flaw) => {
-  const hint =
-    flaw.what === "a tool" ? "call it, like `await tools.namespace.name({...})`"
-    : flaw.what === "a BigInt" ? "convert it with String(value) or Number(value)"
-    : flaw.what === "a function" ? "return its result, or leave it out"
-    : "return plain data: objects, arrays, strings, numbers, booleans, null";
-  return failureText(
+const unserializable = (what, path) =>
+  failureText(
     "unserializable_result",
-    "the result can't be written as JSON: $" + shortened(flaw.path) + " " + (refusals[flaw.what] ?? "is " + flaw.what),
-    hint,
-    '{"path":' + quote("$" + shortened(flaw.path)) + "}",
+    "the result can't be written as JSON: " + path + " " + (refusals[what] ?? "is " + what),
+    replacement(what),
+    '{"path":' + quote(path) + "}",
   );
-};
 
 const boot = (json) => {
   const given = parse(json);

@@ -46,14 +46,15 @@ const argumentText = (path, args) => {
     const got = argument === null ? "null" : isArray(argument) ? "an array" : typeof argument;
     return refused(name + " takes one argument, an object; it got " + got);
   }
-  const flaw = flawOf(argument, program.argumentRoom);
-  if (flaw !== null) {
-    const why = objections[flaw.what] ?? " is " + flaw.what + ", which JSON can't carry";
-    return refused(name + ": the argument at $" + shortened(flaw.path) + why);
+  const plain = carriable(argument, program.argumentRoom, true);
+  if (problem !== null) {
+    const { what } = problem;
+    const why = objections[what] ?? " is " + what + ", which JSON can't carry: " + replacement(what);
+    return refused(name + ": the argument at $" + shortened(problem.path) + why);
   }
-  const json = serialized(argument);
+  const json = serialized(plain);
   if (json.length > program.argumentRoom) return refused(name + ": the arguments are too large");
-  if (json[0] !== "{") return refused(name + " takes one argument, an object; its toJSON() gave something else");
+  if (json[0] !== "{") return refused(name + " takes one argument, an object; this one is written as something else");
   program.argumentRoom -= json.length;
   return json;
 };
