@@ -117,6 +117,7 @@ def _started(program: Program, source: Source, *, attempt: bool) -> bytes:
         "callable": source.callable,
         "end": source.end,
         "stray": source.stray,
+        "inserted": source.inserted,
     }
     head = {"clock": program.clock_ms, "settings": orjson.dumps(settings).decode(), "attempt": attempt}
     return orjson.dumps(head) + b"\n" + source.code

@@ -1,7 +1,7 @@
 // One program: what it proposed, logged and ended with. `flush` gives the host one line an item:
 //   c<seq> "path"⏎{arguments}   t<seq> <milliseconds>   l<level>"text"   v<value>   f{failure}
 const program = {
-  __proto__: null, started: 0, calls: 0, output: 0, logs: 0, offset: 0, endOf: null, stray: null,
+  __proto__: null, started: 0, calls: 0, output: 0, logs: 0, offset: 0, endOf: null, stray: null, inserted: null,
   callable: false, argumentRoom: 0,
 };
 const pending = create(null);
@@ -124,6 +124,7 @@ const boot = (json) => {
   program.offset = given.offset;
   program.endOf = given.end;
   program.stray = given.stray;
+  program.inserted = given.inserted;
   program.callable = given.callable;
   program.argumentRoom = given.output;
   reseed(given.seed);
