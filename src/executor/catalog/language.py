@@ -51,7 +51,7 @@ def has_signs(code: str, language: str) -> bool:
 
 
 def is_python(code: str) -> bool:
-    """Whether the beginning of the code leaves no doubt. Signs of TypeScript come early, so they are looked for first."""
+    """Whether the beginning of the code leaves no doubt. Signs of TypeScript come early: they are looked for first."""
     return not has_signs(code, "typescript") and has_signs(code, "python")
 
 

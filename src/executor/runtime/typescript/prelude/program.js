@@ -66,7 +66,8 @@ const uncaught = (thrown) => {
     return failureText("memory_limit", "the code used more memory than it may", "keep less in memory at once");
   }
   const stack = quote(slice(name + ": " + message + "\n" + frames.stack, 0, MOST.stack));
-  return failureText("code_error", name + ": " + message, "", '{"name":' + quote(name) + "," + at + ',"stack":' + stack + "}");
+  const hint = weakGet(errorHints, thrown) ?? "";
+  return failureText("code_error", name + ": " + message, hint, '{"name":' + quote(name) + "," + at + ',"stack":' + stack + "}");
 };
 
 const carried = (value, most) => {

@@ -28,7 +28,10 @@ const givenCodes = new WeakMap();
 const paths = new WeakMap();
 const toolPath = (value) => weakGet(paths, value);
 
-const refused = (message) => apply(promiseReject, GlobalPromise, [new GlobalTypeError(message)]);
+const refused = (message, hint = "") => {
+  const error = new GlobalTypeError(message);
+  return apply(promiseReject, GlobalPromise, [hint === "" ? error : hinted(error, hint)]);
+};
 const { reject: promiseReject } = GlobalPromise;
 
 const objections = {
@@ -50,7 +53,7 @@ const argumentText = (path, args) => {
   if (problem !== null) {
     const { what } = problem;
     const why = objections[what] ?? " is " + what + ", which JSON can't carry: " + replacement(what);
-    return refused(name + ": the argument at $" + shortened(problem.path) + why);
+    return refused(name + ": the argument at $" + shortened(problem.path) + why, replacement(what));
   }
   const json = serialized(plain);
   if (json.length > program.argumentRoom) return refused(name + ": the arguments are too large");
@@ -108,7 +111,9 @@ const toolAt = (path) => {
 defineProperty(globalThis, "tools", { value: toolAt(""), writable: false, enumerable: true, configurable: false });
 
 const absent = (name, hint) =>
-  expose(name, { [name]() { throw new GlobalTypeError(name + " is not available in the sandbox: " + hint); } }[name]);
+  expose(name, {
+    [name]() { throw hinted(new GlobalTypeError(name + " is not available in the sandbox: " + hint), hint); },
+  }[name]);
 absent("fetch", "call a connected tool through tools.* instead; tools.discover({query}) finds one");
 absent("require", "there are no modules; everything outside is reached through tools.*");
 absent("XMLHttpRequest", "call a connected tool through tools.* instead; tools.discover({query}) finds one");
