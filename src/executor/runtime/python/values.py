@@ -15,12 +15,16 @@ _PLAIN = re.compile(r"[A-Za-z_]\w*")
 _AWAITABLE = re.compile(r"<(?:coroutine external_future\(\d+\)|gather\(\d+\)|coroutine object .{1,200})>")
 _OBJECT = re.compile(r"<module '[\w.]{1,100}'>|<[\w.]{1,100} object(?:; span=.{1,1000}| at 0x[0-9a-f]+)?>")
 _FUNCTION = re.compile(r"<function '.{1,200}' at 0x[0-9a-f]+>")
+_VIEW = re.compile(r"dict_(?:keys|values|items)\(\[.*\]\)", re.DOTALL)
+_RANGE = re.compile(r"range\(-?\d{1,20}, -?\d{1,20}(?:, -?\d{1,20})?\)")
 _FEW, _SCALARS = 8, frozenset({int, float, bool, type(None)})
 _LEAST_INTEGER, _MOST_INTEGER = -(2**63), 2**64 - 1  # what readers of JSON here keep exactly
 
 WAYS: Final = {
     "set": "convert it with sorted(value) or list(value)",
     "frozenset": "convert it with sorted(value) or list(value)",
+    "view of a dict": "convert it with list(value)",
+    "range": "convert it with list(value)",
     "bytes": "convert it with value.decode() or base64.b64encode(value).decode()",
     "datetime": "convert it with value.isoformat()",
     "date": "convert it with value.isoformat()",
@@ -150,6 +154,10 @@ def _text(value: str) -> str:
             raise Flaw("a function")
         if _OBJECT.fullmatch(value):
             raise Flaw("an object of the interpreter")
+    if value.startswith("dict_") and _VIEW.fullmatch(value):
+        raise Flaw("a view of a dict")
+    if value.startswith("range(") and _RANGE.fullmatch(value):
+        raise Flaw("a range")
     return quote(value)
 
 

@@ -41,13 +41,14 @@ const objections = {
   large: " makes the arguments too large",
 };
 
+const example = (name) => "write " + name + "({name: value})";
 const argumentText = (path, args) => {
   const name = "tools." + path;
-  if (args.length > 1) return refused(name + " takes one argument, an object; it got " + args.length);
+  if (args.length > 1) return refused(name + " takes one argument, an object; it got " + args.length, example(name));
   const argument = args[0] === undefined ? {} : args[0];
   if (typeof argument !== "object" || argument === null || isArray(argument)) {
     const got = argument === null ? "null" : isArray(argument) ? "an array" : typeof argument;
-    return refused(name + " takes one argument, an object; it got " + got);
+    return refused(name + " takes one argument, an object; it got " + got, example(name));
   }
   const plain = carriable(argument, program.argumentRoom, true);
   if (problem !== null) {
