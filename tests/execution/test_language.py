@@ -1,4 +1,4 @@
-"""What code is told about tools is told in its own language."""
+"""What code is told about tools is told in its own language; which one that is, the code may show by itself."""
 
 from __future__ import annotations
 
@@ -50,3 +50,37 @@ async def test_signatures_are_told_in_the_language_of_the_code(house: House, lan
     assert all(WRITTEN[language] in signature for signature in told)
     other = "async def " if language == "typescript" else "Promise<"
     assert not any(other in signature for signature in told)
+
+
+@pytest.mark.parametrize(
+    ("code", "language"),
+    [
+        ("import json\njson.dumps([1])", "python"),
+        ('found = await tools.discover(query="ledger wait", limit=1)\nlen(found["items"])', "python"),
+        ("return [x * 2 for x in range(3)]", "python"),
+        ("const list = [1, 2]; list.length", "typescript"),
+        ("return 1 + 1", "typescript"),
+    ],
+)
+async def test_code_without_a_language_runs_in_the_one_it_shows(house: House, code: str, language: str) -> None:
+    outcome = await house.run(code)
+    assert outcome.execution.failure is None
+    assert (outcome.execution.language, outcome.execution.runtime) == (language, language)
+
+
+@pytest.mark.parametrize(
+    ("code", "language", "hint"),
+    [
+        ("def f():\n    return 1\nf()", "typescript", 'this looks like Python: send it with language "python"'),
+        ('await tools.discover(query="x")', "typescript", 'this looks like Python: send it with language "python"'),
+        ("rows = [1]\n[x && 1 for x in rows]", "typescript", 'if this is Python, send it with language "python"'),
+        ("const a = 1; return a", "python", 'this looks like TypeScript: send it with language "typescript"'),
+        ("return [1].map((x) => x)", "python", 'this looks like TypeScript: send it with language "typescript"'),
+    ],
+)
+async def test_code_sent_as_another_language_is_told_which_to_name(
+    house: House, code: str, language: str, hint: str
+) -> None:
+    failure = (await house.run(code, language=language)).execution.failure
+    assert failure is not None
+    assert failure.hint == hint

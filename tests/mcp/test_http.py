@@ -57,7 +57,7 @@ async def test_a_string_result_is_json_and_logs_follow(daemon: Daemon) -> None:
         result = await client.call_tool("execute", {"code": "console.warn('careful'); return 'done'"})
         silent = await client.call_tool("execute", {"code": "const a = 1"})
     assert text_of(result) == '"done"\n\nLogs:\n[warn] careful'
-    assert text_of(silent) == "Completed; the code returned nothing."
+    assert text_of(silent) == "Completed; the code returned nothing. To get a result, end with `return value`."
 
 
 async def test_a_failure_tells_the_code_the_message_and_the_line(daemon: Daemon) -> None:

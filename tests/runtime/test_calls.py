@@ -30,7 +30,7 @@ ECHO = {"a.b.c": lambda arguments: arguments}
         ("tools.a.toString({})", "a.toString", {}),
         ('tools["a.then"]({})', "a.then", {}),
         ("(() => { const f = tools.a.b; return f({}) })()", "a.b", {}),
-        ("tools.a.b({at: new Date(0), u: undefined, n: NaN})", "a.b", {"at": "1970-01-01T00:00:00.000Z", "n": None}),
+        ("tools.a.b({at: new Date(0), u: undefined})", "a.b", {"at": "1970-01-01T00:00:00.000Z"}),
         ('tools.a.b({text: "\\ud800x \\\\ud800"})', "a.b", {"text": "\ufffdx \\ud800"}),
     ],
 )
@@ -180,7 +180,6 @@ async def test_a_tool_error_of_the_host_keeps_its_code_whatever_is_written_over_
 @pytest.mark.parametrize(
     ("result", "path", "what"),
     [
-        ("{ a: { b: 1n } }", "$.a.b", "a BigInt"),
         ("() => 1", "$", "a function"),
         ("{ list: [1, { f() {} }] }", "$.list[1].f", "a function"),
         ('{ "odd key": Symbol("x") }', '$["odd key"]', "a symbol"),
@@ -204,7 +203,7 @@ async def test_a_result_that_json_cannot_carry_names_the_path(
         ("undefined", None),
         ("{ a: undefined, b: [undefined] }", {"b": [None]}),
         ("new Date(0)", "1970-01-01T00:00:00.000Z"),
-        ("[NaN, Infinity, -0]", [None, None, 0]),
+        ("[-0, 0.1, 1e21]", [0, 0.1, 1e21]),
         ('"\\ud800 lone \\udc00"', "\ufffd lone \ufffd"),
         ('{ "\\udfff": 1 }', {"\ufffd": 1}),
         ('"\\\\ud800"', "\\ud800"),

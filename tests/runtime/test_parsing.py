@@ -113,6 +113,7 @@ JAVASCRIPT = [
     "// why\n/* what */ const x = [1].map(y => y * 2)\nreturn x",
     "for (let i = 0; i < 3; i++) {}\nreturn [1].map(x => x)",
     "```js\nreturn 1\n```",
+    "const a = await f({ a: 1 });\nif (a) { return 1 }\nconst b = a ?? { return: 1 };\nreturn b",
 ]
 DOUBTFUL = [
     "return f<T>(x)",
@@ -128,6 +129,12 @@ DOUBTFUL = [
     "(function (tools) { return 1 })",
     "const a: number = 1",
     "interface A { b: string }",
+    "const a = 1; a + 1",
+    "const f = () => { return 1 }; f()",
+    "const a = 1; if (a) return 2; a + 1",
+    "const a = 1; if (f({ a })) return 2; a + 1",
+    "const a = 1; if (a)\n  return 2\nelse\n  return 3",
+    "try { return 1 } catch { 2 }",
 ]
 
 
@@ -146,12 +153,12 @@ def test_what_could_mean_something_else_goes_to_the_parser(code: str) -> None:
     [
         ("const f = (x) => x, T = 0; return f<T>(1)", 1),
         ("class A { v; constructor(v) { this.v = v } } const string = 1; return new A<string>(7).v", 7),
-        ("function f() { return 5 }\n(1)", None),
+        ("function f() { return 5 }\n(1)", 1),
         ("function f() { return 5 }", 5),
         ("1 + 1 // two;", 2),
         ("1 + 1; // two", 2),
         (";;1 + 1;;", 2),
-        ("{ a: 1 }", None),
+        ("{ a: 1 }", {"a": 1}),
         ("class A {}", None),
         ("async (tools) => typeof tools.a", "function"),
         ("let n = 1\nn\n++n\nreturn n", 2),

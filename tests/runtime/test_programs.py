@@ -50,6 +50,45 @@ async def test_every_usual_shape_of_a_program_gives_its_value(runtime: TypeScrip
 
 
 @pytest.mark.parametrize(
+    ("code", "value"),
+    [
+        ("const a = 1; a + 1", 2),
+        ("const a = 1\na + 1 // two", 2),
+        ("const a: number = 1;\n\na + 1;\n// the end", 2),
+        ("async function main() { return 2 }\nmain()", 2),
+        ("const main = async () => { return 2 };\nawait main();", 2),
+        ("main()\nasync function main() { return 2 }\nfunction other() { return 3 }", 2),
+        ("const list = [1, 2];\nlist.map((n) => { return n * 2 })", [2, 4]),
+        ("const o = { a: 1 };\n({ ...o, b: [2] } as any)", {"a": 1, "b": [2]}),
+        ("const a = 1\nif (a > 1) return 'early';\n`${a}`", "1"),
+        ("const a = 3\nif (a > 1) return 'early'\na", "early"),
+        ("console.log('x'); Promise.resolve({ ok: true })", {"ok": True}),
+        ("const a = 1; a, a + 1", 2),
+        ("let a = 1; a = 2", None),
+        ("const a = 1; if (a) { a }", None),
+        ("const a = 1", None),
+    ],
+)
+async def test_a_last_expression_is_the_result(runtime: TypeScriptRuntime, code: str, value: object) -> None:
+    assert await value_of(runtime, code) == value
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "column"),
+    [
+        ("const a = 1; b.c", 1, 14),
+        ("const a: number = 1;\n  b.c", 2, 3),
+        ("const a = 1;\nf();\nfunction f() {\n  b.c }", 4, 3),
+    ],
+)
+async def test_an_error_in_a_last_expression_is_where_the_user_wrote_it(
+    runtime: TypeScriptRuntime, code: str, line: int, column: int
+) -> None:
+    failure = await failure_of(runtime, code)
+    assert (failure.details["line"], failure.details["column"]) == (line, column)
+
+
+@pytest.mark.parametrize(
     "code",
     [
         "async (tools) => await tools.a.b({})",

@@ -330,7 +330,7 @@ async def test_a_worker_that_crashed_says_who_was_running(own: TypeScriptRuntime
     sandboxes = [await own.open() for _ in range(4)]
     one, other = [sandbox for sandbox in sandboxes if sandbox._place.worker is sandboxes[0]._place.worker]
     await other.start(program("return await tools.a.b({})"))
-    running = asyncio.create_task(one.start(program("for (;;);")))
+    running = asyncio.create_task(one.start(program("for (;;); return 1")))
     await asyncio.sleep(0)
     one._place.worker.kill()
     with pytest.raises(SandboxLost) as suspect:
@@ -377,7 +377,7 @@ async def test_a_worker_that_ignores_an_order_to_stop_is_ended(
     sandbox = await own.open()
     worker = sandbox._place.worker
     monkeypatch.setattr(worker.control, "send", lambda data: None)
-    step = asyncio.create_task(sandbox.start(program("for (;;);", cpu_ms=60_000)))
+    step = asyncio.create_task(sandbox.start(program("for (;;); return 1", cpu_ms=60_000)))
     await asyncio.sleep(0)
     await sandbox.close()
     with pytest.raises(SandboxLost):

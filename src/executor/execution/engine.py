@@ -339,7 +339,7 @@ class Engine:
 
     def _begin(self, actor: Actor, submission: Submission) -> tuple[Execution, Run | None, Journal]:
         self._check_code(submission.code)
-        language, runtime = self._dispatch.runtimes.choose(submission.language, submission.runtime)
+        language, runtime = self._dispatch.runtimes.choose(submission.language, submission.runtime, submission.code)
         at = now_ms()
         execution = Execution(
             id=new_id("exec"),

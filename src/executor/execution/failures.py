@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from executor.catalog.language import has_signs, is_python, is_typescript
 from executor.errors import ExecutorError, ToolError
 from executor.model.execution import Call, Failure
 from executor.model.interaction import Interaction
@@ -78,6 +79,20 @@ def cancelled(by: str, lost: Sequence[dict[str, Any]]) -> Failure:
 def with_unknown(failure: Failure, lost: Sequence[dict[str, Any]]) -> Failure:
     """Names the writes that were sent and never answered: someone must look whether they took effect."""
     return replace(failure, details={**failure.details, "unknownOutcomes": list(lost)}) if lost else failure
+
+
+def with_language(failure: Failure, language: str, code: str) -> Failure:
+    """Says so if the code seems to be in another language than it was run as."""
+    if failure.code not in ("syntax_error", "code_error", "type_error"):
+        return failure
+    if language == "python":
+        hint = 'this looks like TypeScript: send it with language "typescript"'
+        return replace(failure, hint=hint) if is_typescript(code) else failure
+    if is_python(code):
+        return replace(failure, hint='this looks like Python: send it with language "python"')
+    if not failure.hint and has_signs(code, "python"):
+        return replace(failure, hint='if this is Python, send it with language "python"')
+    return failure
 
 
 def results_too_large(limit: int) -> ToolError:

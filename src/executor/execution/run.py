@@ -470,6 +470,7 @@ class Run:
     async def _finish(self, status: Status, *, result: str | None = None, failure: Failure | None = None) -> None:
         if failure is not None:
             await self._outwait(STOP_GRACE)
+            failure = failures.with_language(failure, self.execution.language, self.execution.code)
             failure = failures.with_unknown(failure, self._unknown_writes())
         if self._position.open or self._questions.asked:
             self.journal.close_open_calls()

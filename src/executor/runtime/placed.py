@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 from executor.model.execution import Limits
 from executor.runtime.pool import WorkerPool
@@ -49,9 +50,9 @@ class PlacedSandbox(ABC):
     @abstractmethod
     async def _first_step(self, program: Program) -> Step: ...
 
-    def _expect(self, limits: Limits) -> None:
+    def _expect(self, limits: Limits, advise: Callable[[str], str] = lambda message: "") -> None:
         """Of a program with these limits, in the place it has now."""
-        self._reader = Reader(limits)
+        self._reader = Reader(limits, advise)
         self._place.stream.largest = largest_reply(limits)
         self._runtime.watch(self._place, limits.cpu_ms)
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
+from executor.catalog.language import is_python
 from executor.errors import InvalidRequest, UnknownRuntime
 from executor.runtime.sandbox import Runtime, Sandbox
 
@@ -33,8 +34,10 @@ class Runtimes:
             raise UnknownRuntime(f"there is no runtime {runtime[:100]!r}", hint=known)
         return found
 
-    def choose(self, language: str | None, runtime: str | None) -> tuple[str, str]:
-        """Language and runtime of a submission; whichever is not given follows from the other."""
+    def choose(self, language: str | None, runtime: str | None, code: str = "") -> tuple[str, str]:
+        """Language and runtime of a submission; whichever is not given follows from the other, or from the code."""
+        if language is None and self._may_be_python(runtime) and is_python(code):
+            language = "python"
         if runtime is None:
             runtime = language or DEFAULT
         languages = self.named(runtime).languages
@@ -44,6 +47,10 @@ class Runtimes:
             hint = f"it runs {' and '.join(languages)}; leave the runtime out to get the language's own"
             raise InvalidRequest(f"the runtime {runtime} does not run {language[:100]!r}", hint=hint)
         return language, runtime
+
+    def _may_be_python(self, runtime: str | None) -> bool:
+        chosen = self._present.get(runtime or "python")
+        return chosen is not None and "python" in chosen.languages
 
     async def close(self) -> None:
         await asyncio.gather(*(runtime.close() for runtime in self._present.values()))

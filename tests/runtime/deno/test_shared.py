@@ -6,10 +6,18 @@ from types import ModuleType
 
 import pytest
 
-from tests.runtime import test_calls, test_console, test_hostile, test_programs, test_web_api
+from tests.runtime import test_calls, test_console, test_hostile, test_locale, test_programs, test_values, test_web_api
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
-SHARED: tuple[ModuleType, ...] = (test_calls, test_console, test_hostile, test_programs, test_web_api)
+SHARED: tuple[ModuleType, ...] = (
+    test_calls,
+    test_console,
+    test_hostile,
+    test_locale,
+    test_programs,
+    test_values,
+    test_web_api,
+)
 LEFT_OUT = {
     "test_a_syntax_error_tells_the_line_and_column_as_submitted": "V8 points at another word; see test_places",
     "test_columns_of_the_first_line_are_those_of_the_user": "V8 points at `new`; see test_places",

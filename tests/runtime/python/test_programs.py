@@ -39,10 +39,13 @@ TOOLS = {"a.b": echo, "a.b.c": echo, "a.import": echo, "a._hidden": echo, "bad.o
         ("```python\n9\n```", 9),
         ("(1, 2)", [1, 2]),
         ("{1: 'a', None: 'b', True: 'c', 2.5: 'd'}", {"true": "c", "null": "b", "2.5": "d"}),
-        ("[float('nan'), float('inf')]", [None, None]),
-        ("2 ** 70", 2**70),
+        ("[float('nan'), float('inf'), -float('inf')]", ["NaN", "Infinity", "-Infinity"]),
+        ("[1.5] * 9 + [float('nan'), None]", [1.5] * 9 + ["NaN", None]),
+        ("[2 ** 64 - 1, -2 ** 63, 2 ** 53 + 1]", [2**64 - 1, -(2**63), 2**53 + 1]),
+        ("[2 ** 64, 2 ** 70, -2 ** 63 - 1]", [str(2**64), str(2**70), str(-(2**63) - 1)]),
         ("list(range(20)) + [1.5, None, True, 1e300]", [*range(20), 1.5, None, True, 1e300]),
-        ("[2 ** 70] * 9 + [float('nan')]", [2**70] * 9 + [None]),
+        ("[2 ** 70] * 9 + [5, float('nan')]", [str(2**70)] * 9 + [5, "NaN"]),
+        ("{2 ** 70: 2 ** 70}", {str(2**70): str(2**70)}),
         ("'\\u2028\\n\\t\"\\\\'", '\u2028\n\t"\\'),
         ("from dataclasses import dataclass\n@dataclass\nclass A:\n    x: int\nA(3).x", 3),
         ("[x * 2 for x in range(3) if x]", [2, 4]),
@@ -82,6 +85,26 @@ async def test_a_tool_can_be_kept_in_a_name(runtime: PythonRuntime) -> None:
 async def test_arguments_that_make_no_sense_are_a_type_error_at_the_call(runtime: PythonRuntime, call: str) -> None:
     code = f"try:\n    await {call}\nexcept TypeError as error:\n    said = str(error)\nsaid"
     assert "tools" in await value_of(runtime, code)
+
+
+@pytest.mark.parametrize(
+    ("argument", "said", "way"),
+    [
+        ("x=float('nan')", "$.x is NaN", "math.isfinite"),
+        ("x=[1.0] * 9 + [float('inf')]", "$.x[9] is Infinity", "math.isfinite"),
+        ("x={'y': -float('inf')}", "$.x.y is -Infinity", "math.isfinite"),
+        ("x=2 ** 64", "$.x is a whole number beyond 64 bits", "str(value)"),
+        ("x=[-2 ** 63 - 1]", "$.x[0] is a whole number beyond 64 bits", "str(value)"),
+    ],
+)
+async def test_a_call_refuses_a_number_that_would_arrive_as_another(
+    runtime: PythonRuntime, argument: str, said: str, way: str
+) -> None:
+    step = await first_step(runtime, f"await tools.a.b({argument})")
+    assert step.proposals == ()
+    assert step.failure is not None
+    assert said in step.failure.message
+    assert way in step.failure.message
 
 
 async def test_calls_start_when_they_are_written_and_are_awaited_later(runtime: PythonRuntime) -> None:

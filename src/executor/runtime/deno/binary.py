@@ -12,7 +12,7 @@ INSTALL = "install the extra into Executor's environment: `pip install '.[deno]'
 _OWN = Path(__file__).parent
 _SHARED = Path(__file__).parents[1] / "typescript" / "prelude"
 _PARTS = (
-    *("realm/clock", "intrinsics", "serialize", "random", "program", "console", "tools", "timers"),
+    *("realm/clock", "intrinsics", "serialize", "conversions", "random", "program", "console", "tools", "timers"),
     *("realm/dom", "encoding", "clone", "host", "url", "realm/finish"),
 )
 _DENIED = ("read", "write", "net", "env", "run", "ffi", "sys", "import")

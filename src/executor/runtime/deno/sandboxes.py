@@ -11,6 +11,7 @@ from executor.runtime.deno.process import ANSWER, RUN, START, STEP, TYPED, Overr
 from executor.runtime.sandbox import Answer, Program, Step
 from executor.runtime.typescript import frames
 from executor.runtime.typescript.frames import Reply, Source
+from executor.runtime.typescript.hints import advice
 from executor.runtime.typescript.plain import plain
 from executor.runtime.typescript.process import lost
 from executor.runtime.typescript.steps import Reader, Violation, failure_of, largest_reply
@@ -39,7 +40,7 @@ class DenoSandbox:
         if self._closed:  # while it waited
             process.end()
             raise lost("the sandbox is closed", innocent=True)
-        self._reader = Reader(program.limits)
+        self._reader = Reader(program.limits, advice)
         process.limit(program.limits, largest_reply(program.limits))
         code = program.code.encode("utf-8", "replace")
         source = plain(code) if len(code) <= _LARGE_CODE else None
@@ -117,6 +118,7 @@ def _started(program: Program, source: Source, *, attempt: bool) -> bytes:
         "callable": source.callable,
         "end": source.end,
         "stray": source.stray,
+        "inserted": source.inserted,
     }
     head = {"clock": program.clock_ms, "settings": orjson.dumps(settings).decode(), "attempt": attempt}
     return orjson.dumps(head) + b"\n" + source.code

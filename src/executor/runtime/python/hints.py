@@ -157,6 +157,12 @@ HINTS: Final[tuple[Hint, ...]] = (
         "import logging\n",
         "import json\nprint(json.dumps({'a': 1}, indent=2))\n",
     ),
+    Hint(
+        "No module named '(?:zoneinfo|pytz|dateutil)",
+        "time zones are not there: use UTC, or an offset that you know: `timezone(timedelta(hours=2))`",
+        "from zoneinfo import ZoneInfo\n",
+        "from datetime import datetime, timedelta, timezone\ndatetime.now(timezone(timedelta(hours=2))).isoformat()\n",
+    ),
     Hint("No module named", _ANY_MODULE, "import numpy\n", "import json\njson.dumps([1])\n"),
     Hint(
         "cannot import name '(?:OrderedDict|ChainMap)' from 'collections'",
@@ -232,8 +238,114 @@ HINTS: Final[tuple[Hint, ...]] = (
         "tools.discover\n",
     ),
     Hint(
-        "does not yet support",
-        "write it with functions, loops, dicts and lists; docs/python.md lists what there is",
+        "object is not an iterator",
+        "a generator expression is a list here: take its first item with `[x for x in xs if x > 1][0]`, "
+        "with a default `([x for x in xs if x > 1] or [None])[0]`; step through a list with `it = iter(xs)`",
+        "next(x for x in [1, 2] if x > 1)\n",
+        "xs = [1, 2]\n[[x for x in xs if x > 1][0], ([x for x in xs if x > 5] or [None])[0], next(iter([7]))]\n",
+    ),
+    Hint(
+        r"callable replacement is not yet supported in re\.sub",
+        "replace piece by piece: `out, at = [], 0`, then `for m in re.finditer(pattern, text): "
+        "out += [text[at:m.start()], change(m)]; at = m.end()`, then `''.join(out) + text[at:]`",
+        "import re\nre.sub('a', lambda m: 'b', 'a')\n",
+        "import re\ntext = 'a1b2'\nout, at = [], 0\nfor m in re.finditer('[0-9]', text):\n"
+        "    out += [text[at:m.start()], str(int(m.group()) + 1)]; at = m.end()\n''.join(out) + text[at:]\n",
+    ),
+    Hint(
+        "has no attribute 'utcnow'",
+        "write `datetime.now(timezone.utc)` after `from datetime import datetime, timezone`",
+        "from datetime import datetime\ndatetime.utcnow()\n",
+        "from datetime import datetime, timezone\ndatetime.now(timezone.utc).isoformat()\n",
+    ),
+    Hint(
+        "has no attribute '(?:utc)?fromtimestamp'",
+        "write `datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=value)`",
+        "from datetime import datetime\ndatetime.fromtimestamp(0)\n",
+        "from datetime import datetime, timedelta, timezone\n"
+        "(datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=5)).isoformat()\n",
+    ),
+    Hint(
+        "module 'sys' has no attribute|name '(?:exit|quit)' is not defined",
+        "to end early, write `return value`",
+        "import sys\nsys.exit(0)\n",
+        "return 1\n",
+    ),
+    Hint(
+        "JSONDecodeError",
+        "the text is no JSON: look at its beginning with print(text[:200])",
+        "import json\njson.loads('{x')\n",
+        "print('{x'[:200])\n",
+    ),
+    Hint(
+        "'NoneType' object",
+        "the value is None: look at what came back with print(value), and test `if value is not None`",
+        "None['a']\n",
+        "value = None\nvalue['a'] if value is not None else 0\n",
+    ),
+    Hint(
+        "^KeyError",
+        "that key is not there: look at the keys with print(list(value)), or use value.get(key)",
+        "{'a': 1}['b']\n",
+        "{'a': 1}.get('b')\n",
+    ),
+    Hint(
+        "^IndexError",
+        "the list is shorter: test its length with len(value)",
+        "[1][5]\n",
+        "xs = [1]\nxs[5] if len(xs) > 5 else None\n",
+    ),
+    Hint(
+        "can only concatenate|unsupported operand|must be str, not",
+        "convert one of them: str(value), int(value) or float(value); in a text, f'{value}' does it",
+        "'a' + 1\n",
+        "'a' + str(1) + f'{1}'\n",
+    ),
+    Hint(
+        "invalid literal for int|could not convert string to float",
+        "the text is no number: clean it first, such as text.strip().replace(',', '')",
+        "int('1,000')\n",
+        "int(' 1,000 '.strip().replace(',', ''))\n",
+    ),
+    Hint(
+        "unexpected keyword argument",
+        "leave that argument out; json.dumps takes no default: convert values first, such as value.isoformat()",
+        "import json\njson.dumps({}, default=str)\n",
+        "import json\nfrom datetime import date\njson.dumps({'day': date(2026, 1, 2).isoformat()})\n",
+    ),
+    Hint(
+        "takes keyword arguments or one dict",
+        "name each argument: `tools.namespace.name(id=1)`",
+        "await tools.a.b(1)\n",
+        "tools.a.b\n",
+    ),
+    Hint(
+        "which JSON can't carry",
+        "convert the value as the message says, then pass it",
+        "await tools.a.b(x={1})\n",
+        "sorted({1})\n",
+    ),
+    Hint(
+        "Simple statements must be separated",
+        'check the line; TypeScript is sent with language "typescript"',
+        "const x = 1\n",
+        "x = 1\n",
+    ),
+    Hint(
+        "name '\\w+' is not defined",
+        "define it first, or check its spelling; a few built-in functions of Python are not here",
+        "missing + 1\n",
+        "found = 1\nfound + 1\n",
+    ),
+    Hint(
+        "has no attribute",
+        "there is no such method or field here: check the name, and with print(type(value)) what it is",
+        "[1].first()\n",
+        "[1][0]\n",
+    ),
+    Hint(
+        "does not yet support|not yet supported",
+        "write it with functions, loops, dicts and lists",
         "x: int\nawait x\ntype A = int\n",
         "x = 1\n",
     ),

@@ -214,7 +214,7 @@ class Program:
 
     def _argument(self, path: str, argument: Any) -> str:
         try:
-            text = Writer(self._room).text(argument)
+            text = Writer(self._room, strict=True).text(argument)
         except (Flaw, RecursionError) as error:
             flaw = error if isinstance(error, Flaw) else Flaw("nested too deeply")
             what = f"tools.{path}: the argument at ${flaw.path} is {flaw.what}, which JSON can't carry"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from json.encoder import encode_basestring
 from typing import Any, Final
@@ -14,12 +15,16 @@ _PLAIN = re.compile(r"[A-Za-z_]\w*")
 _AWAITABLE = re.compile(r"<(?:coroutine external_future\(\d+\)|gather\(\d+\)|coroutine object .{1,200})>")
 _OBJECT = re.compile(r"<module '[\w.]{1,100}'>|<[\w.]{1,100} object(?:; span=.{1,1000}| at 0x[0-9a-f]+)?>")
 _FUNCTION = re.compile(r"<function '.{1,200}' at 0x[0-9a-f]+>")
+_VIEW = re.compile(r"dict_(?:keys|values|items)\(\[.*\]\)", re.DOTALL)
+_RANGE = re.compile(r"range\(-?\d{1,20}, -?\d{1,20}(?:, -?\d{1,20})?\)")
 _FEW, _SCALARS = 8, frozenset({int, float, bool, type(None)})
-_FLOATS = {float("inf"): "null", float("-inf"): "null"}
+_LEAST_INTEGER, _MOST_INTEGER = -(2**63), 2**64 - 1  # what readers of JSON here keep exactly
 
 WAYS: Final = {
     "set": "convert it with sorted(value) or list(value)",
     "frozenset": "convert it with sorted(value) or list(value)",
+    "view of a dict": "convert it with list(value)",
+    "range": "convert it with list(value)",
     "bytes": "convert it with value.decode() or base64.b64encode(value).decode()",
     "datetime": "convert it with value.isoformat()",
     "date": "convert it with value.isoformat()",
@@ -28,6 +33,10 @@ WAYS: Final = {
     "Decimal": "convert it with str(value) or float(value)",
     "coroutine": "await it, like `await tools.namespace.name(...)` or `await main()`",
     "function": "call it, or leave it out",
+    "NaN": "check it with math.isfinite(value), and leave it out or use None",
+    "Infinity": "check it with math.isfinite(value), and leave it out or use None",
+    "-Infinity": "check it with math.isfinite(value), and leave it out or use None",
+    "whole number beyond 64 bits": "convert it with str(value)",
     "tool": "call it, like `await tools.namespace.name(...)`",
 }
 quote = encode_basestring
@@ -51,10 +60,14 @@ class TooLarge(Exception):
 
 
 class Writer:
-    """`room` is what may still be written, in characters."""
+    """`room` is what may still be written, in characters.
 
-    def __init__(self, room: int) -> None:
+    Numbers that JSON or its readers can't carry become text in a result. `strict`, for a call, refuses them.
+    """
+
+    def __init__(self, room: int, *, strict: bool = False) -> None:
         self._room = room
+        self._strict = strict
         self._parts: list[str] = []
 
     def text(self, value: Any) -> str:
@@ -74,7 +87,7 @@ class Writer:
         elif value is None or kind is bool:
             self._put("null" if value is None else "true" if value else "false")
         elif kind is int or kind is float:
-            self._put(_number(value))
+            self._put(self._number(value))
         elif depth >= DEPTH:
             raise Flaw(f"nested deeper than {DEPTH} levels")
         elif kind is dict:
@@ -111,13 +124,25 @@ class Writer:
         self._put("[]" if separator == "[" else "]")
 
     def _scalars(self, value: Any) -> bool:
-        """Many at once, where the library can; it has no numbers beyond 64 bits."""
+        """Many at once, where the library can: it has no numbers beyond 64 bits, and writes NaN as null."""
         try:
             text = orjson.dumps(value)
         except TypeError:
             return False
+        if text.count(b"null") > value.count(None):
+            return False
         self._put(text.decode())
         return True
+
+    def _number(self, value: float) -> str:
+        text = _digits(value)
+        if not isinstance(value, float):
+            exact, what = _LEAST_INTEGER <= value <= _MOST_INTEGER, "a whole number beyond 64 bits"
+        else:
+            exact, what = math.isfinite(value), text
+        if not exact and self._strict:
+            raise Flaw(what)
+        return text if exact else quote(text)
 
 
 def _text(value: str) -> str:
@@ -129,12 +154,16 @@ def _text(value: str) -> str:
             raise Flaw("a function")
         if _OBJECT.fullmatch(value):
             raise Flaw("an object of the interpreter")
+    if value.startswith("dict_") and _VIEW.fullmatch(value):
+        raise Flaw("a view of a dict")
+    if value.startswith("range(") and _RANGE.fullmatch(value):
+        raise Flaw("a range")
     return quote(value)
 
 
-def _number(value: float) -> str:
+def _digits(value: float) -> str:
     if isinstance(value, float):
-        return "null" if value != value or value in _FLOATS else repr(value)
+        return repr(value) if math.isfinite(value) else {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
     if value.bit_length() > _DIGITS * 3:
         raise Flaw(f"a whole number of more than {_DIGITS} digits")
     return str(value)
@@ -147,7 +176,7 @@ def _key(key: Any) -> str:
     if key is None or isinstance(key, bool):
         return {None: "null", True: "true", False: "false"}[key]
     if isinstance(key, int | float):
-        return _number(key)
+        return _digits(key)
     raise Flaw(f"a dict whose key is {_name(key)}")
 
 

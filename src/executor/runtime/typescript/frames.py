@@ -17,7 +17,7 @@ _START = struct.Struct("<B16sqQIIII?")
 _ANSWER = struct.Struct("<BqIB")
 _REPLY = struct.Struct("<BII")
 _CONTROL = struct.Struct("<BII")
-_SOURCE = struct.Struct("<IBIIII")
+_SOURCE = struct.Struct("<IBIIIIII")
 _LARGEST = 0xFFFFFFFF
 CONTROL_SIZE = _CONTROL.size
 _LONGEST_CALL = 6 * 1000 + 64  # a tool's name at its longest, every character escaped
@@ -28,7 +28,7 @@ class Source(NamedTuple):
     """`offset` is how far the first line is shifted; `callable` says that a function it gives is the program itself.
 
     `end` is the line and column after the last character, `stray` of a bracket that closes nothing: what goes wrong
-    beyond the last line goes wrong there.
+    beyond the last line goes wrong there. `inserted` is where `return(` was put before the last expression, if it was.
     """
 
     code: bytes
@@ -36,6 +36,7 @@ class Source(NamedTuple):
     callable: bool
     end: tuple[int, int] = (0, 0)
     stray: tuple[int, int] = (0, 0)
+    inserted: tuple[int, int] = (0, 0)
 
 
 class Start(NamedTuple):
@@ -108,12 +109,14 @@ def encode_hog(slot: int, number: int) -> bytes:
 
 
 def encode_source(source: Source) -> bytes:
-    return _SOURCE.pack(source.offset, source.callable, *source.end, *source.stray) + source.code
+    places = (*source.end, *source.stray, *source.inserted)
+    return _SOURCE.pack(source.offset, source.callable, *places) + source.code
 
 
 def decode_source(body: bytes) -> Source:
-    offset, callable_, line, column, *stray = _SOURCE.unpack_from(body)
-    return Source(body[_SOURCE.size :], offset, bool(callable_), (line, column), (stray[0], stray[1]))
+    offset, callable_, *places = _SOURCE.unpack_from(body)
+    end, stray, inserted = ((places[at], places[at + 1]) for at in (0, 2, 4))
+    return Source(body[_SOURCE.size :], offset, bool(callable_), end, stray, inserted)
 
 
 def decode_start(body: bytes) -> Start:

@@ -24,8 +24,14 @@ __all__ = ["DeadlineCallback", "Machine", "OutOfMemory", "Trap", "WasmError"]
 
 PRELUDE = Path(__file__).with_name("prelude")
 PARTS = (
-    *("intrinsics", "serialize", "random", "program", "console", "tools", "timers"),
-    *("encoding", "clone", "host", "url", "finish"),
+    *("intrinsics", "serialize", "conversions", "random", "program", "console", "tools", "timers"),
+    *("encoding", "clone", "host", "url"),
+)
+LAST = ("localization", "finish")
+APART = ("locale", "numbers", "dates", "collation")  # evaluated when a program first uses them
+_SHARED = (  # what they take from the other parts
+    *("apply", "codePointAt", "dateNow", "defineMethod", "defineProperty", "floor", "hinted", "Intl", "isArray"),
+    *("isFinite", "max", "min", "number", "quote", "shown", "text", "typedArrayPrototype"),
 )
 _ITEM = Extern.item.offset
 _EXPORTS = (b"memory", b"allocate", b"boot", b"start", b"answer", b"flag")
@@ -38,8 +44,16 @@ class OutOfMemory(Exception):
 
 
 def prelude() -> str:
-    parts = (PRELUDE.joinpath(f"{name}.js").read_text(encoding="utf-8") for name in PARTS)
-    return '(() => {"use strict";\n' + "\n".join(parts) + "\n})()"
+    import json  # only here: workers have no use for it
+
+    names = ", ".join(_SHARED)
+    apart = f'"use strict"; ({names}) => {{\n{_text(APART)}\n}}'
+    given = f"const LOCALIZATION = {{ text: {json.dumps(apart)}, shared: () => [{names}] }};"
+    return f'(() => {{"use strict";\n{_text(PARTS)}\n{given}\n{_text(LAST)}\n}})()'
+
+
+def _text(parts: tuple[str, ...]) -> str:
+    return "\n".join(PRELUDE.joinpath(f"{name}.js").read_text(encoding="utf-8") for name in parts)
 
 
 class Machine:

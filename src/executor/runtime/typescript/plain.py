@@ -1,7 +1,8 @@
 """Code that is JavaScript already needs no types blanked: the engine itself tells, by compiling it.
 
-Only code that means the same in both languages may be tried this way. Of what is JavaScript, TypeScript reads only
-`f<T>(x)` differently: type arguments, where JavaScript compares. Whatever could be either goes to the parser.
+Only code that means the same in both languages, and says itself what it returns, may be tried this way. Of what is
+JavaScript, TypeScript reads only `f<T>(x)` differently: type arguments, where JavaScript compares. Whatever could be
+either goes to the parser.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import re
 from executor.runtime.typescript.frames import Source
 
 OPEN = b'(async function(){"use strict";'
-OPEN_EXPRESSION = OPEN + b"return("
+RETURN = b"return("
+OPEN_EXPRESSION = OPEN + RETURN
 _FENCE = re.compile(rb"\A\s*(```[^\n`]*\n).*?(```)\s*\Z", re.DOTALL)
 _TYPE_ARGUMENTS = re.compile(rb"(?<!=)>")  # closing ones; no type ends with `=`, as the `>` of an arrow does
 _EVIDENT = re.compile(  # types, almost surely: compiling would be tried in vain
@@ -23,6 +25,9 @@ _GLANCE = 2000
 _BEFORE = re.compile(rb"(?:\s+|//[^\n\r\xe2]*|/\*.*?\*/)*", re.DOTALL)
 _STATEMENT = re.compile(rb"(?:const|let|var|if|for|while|do|switch|try|throw|return|class)\b(?!\$)|\{")
 _FUNCTION = re.compile(rb"(?:async|function)\b(?!\$)")
+_RETURNS = re.compile(  # brackets, a `return` that a condition guards, and one that none does
+    rb"[{}]|\b(?:if|else|while|for)\b[^\n;{}]{0,200}\n?[ \t]*\breturn\b|(?<!\))(?<!\) )\breturn\b"
+)
 
 
 def without_fence(submitted: bytes) -> bytes:
@@ -47,8 +52,19 @@ def plain(submitted: bytes) -> Source | None:
     before = _BEFORE.match(code)
     start = before.end() if before is not None else 0
     if _STATEMENT.match(code, start):
-        return Source(OPEN + code + b"\n})", len(OPEN), callable=False)
+        return Source(OPEN + code + b"\n})", len(OPEN), callable=False) if _returns(code) else None
     return None if _needs_shape(code, start) else _expression(code)
+
+
+def _returns(code: bytes) -> bool:
+    """Whether it ends with a `return` that no condition guards. If not, its last expression may be the result."""
+    depth = 0
+    for found in _RETURNS.finditer(code):
+        token = found.group()
+        depth += (token == b"{") - (token == b"}")
+        if depth == 0 and token == b"return":
+            return True
+    return False
 
 
 def _needs_shape(code: bytes, start: int) -> bool:

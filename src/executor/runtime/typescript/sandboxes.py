@@ -8,6 +8,7 @@ from executor.runtime.placed import PlacedSandbox
 from executor.runtime.sandbox import Program, Step
 from executor.runtime.typescript import frames
 from executor.runtime.typescript.frames import Start
+from executor.runtime.typescript.hints import advice
 from executor.runtime.typescript.lane import LARGE_CODE
 from executor.runtime.typescript.plain import plain
 from executor.runtime.typescript.process import Place
@@ -24,7 +25,7 @@ class TypeScriptSandbox(PlacedSandbox):
 
     async def _first_step(self, program: Program) -> Step:
         limits = program.limits
-        self._expect(limits)
+        self._expect(limits, advice)
         bounds = (limits.memory_bytes, limits.cpu_ms, limits.calls, limits.output_bytes, limits.log_bytes)
         code = program.code.encode("utf-8", "replace")
         kind, source = frames.START, plain(code) if len(code) <= LARGE_CODE else None

@@ -247,7 +247,8 @@ def settings(start: Start) -> bytes:
     return (
         f'{{"seed":[{seed}],"calls":{start.calls},"output":{start.output_bytes},"logs":{start.log_bytes},'
         f'"offset":{source.offset},"callable":{callable_},'
-        f'"end":[{source.end[0]},{source.end[1]}],"stray":[{source.stray[0]},{source.stray[1]}]}}'
+        f'"end":[{source.end[0]},{source.end[1]}],"stray":[{source.stray[0]},{source.stray[1]}],'
+        f'"inserted":[{source.inserted[0]},{source.inserted[1]}]}}'
     ).encode()
 
 

@@ -8,7 +8,7 @@ from tree_sitter import Node
 
 from executor.runtime.typescript.blank import Blanked, Refused
 from executor.runtime.typescript.frames import Source
-from executor.runtime.typescript.plain import OPEN, OPEN_EXPRESSION, without_fence
+from executor.runtime.typescript.plain import OPEN, OPEN_EXPRESSION, RETURN, without_fence
 
 __all__ = ["Refused", "Source", "prepare"]
 
@@ -16,6 +16,7 @@ _DEFAULT = b"var __default="  # as long as `export default`, so columns stay tru
 _EXPORT_DEFAULT = re.compile(rb"export\s+default")
 _SKIPPED = ("comment", "empty_statement", "interface_declaration", "type_alias_declaration", "ambient_declaration")
 _FUNCTIONS = ("function_declaration", "generator_function_declaration")
+_ASSIGNMENTS = ("assignment_expression", "augmented_assignment_expression")
 
 
 def prepare(submitted: bytes) -> Source:
@@ -30,12 +31,29 @@ def prepare(submitted: bytes) -> Source:
         return _expression(code, statements[0])
     if len(statements) == 1 and statements[0].type in _FUNCTIONS:
         return _declared(code, statements[0])
-    return _wrapped(code, b"\n})")
+    inserted = _return_last(code, statements)
+    return _wrapped(code, b"\n})")._replace(inserted=inserted)
 
 
 def _wrapped(code: Blanked, tail: bytes, *, head: bytes = OPEN, callable_: bool = False) -> Source:
     end = code.position(len(code.source.rstrip()))
     return Source(head + bytes(code.out) + tail, len(head), callable_, end, code.stray_bracket())
+
+
+def _return_last(code: Blanked, statements: list[Node]) -> tuple[int, int]:
+    """Makes a last expression the result, as in Python; functions below it are there already. Where `return(` was put.
+
+    An assignment is no result, as in Python: what it assigns may be anything.
+    """
+    last = next((node for node in reversed(statements) if node.type not in _FUNCTIONS), None)
+    if last is None or last.type != "expression_statement" or code.tree.root_node.has_error:
+        return 0, 0
+    expression = last.children[0]
+    if expression.type in _ASSIGNMENTS:
+        return 0, 0
+    code.out[expression.end_byte : expression.end_byte] = b")"
+    code.out[expression.start_byte : expression.start_byte] = RETURN
+    return code.position(expression.start_byte)
 
 
 def _expression(code: Blanked, statement: Node) -> Source:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -33,10 +34,14 @@ def largest_reply(limits: Limits) -> int:
 
 
 class Reader:
-    """Reads the replies of one program. Numbers of proposals must go up by one, and no further than the limit."""
+    """Reads the replies of one program. Numbers of proposals must go up by one, and no further than the limit.
 
-    def __init__(self, limits: Limits) -> None:
+    `advise` gives the hint of an error that came without one.
+    """
+
+    def __init__(self, limits: Limits, advise: Callable[[str], str] = lambda message: "") -> None:
         self._limits = limits
+        self._advise = advise
         self._seq = 0
 
     def read(self, reply: Reply) -> Step:
@@ -105,6 +110,8 @@ class Reader:
         code, message, hint, details = (fields[name] for name in ("code", "message", "hint", "details"))
         if not all(isinstance(part, str) for part in (code, message, hint)) or not isinstance(details, dict):
             raise Unreadable("is an error of the wrong shape")
+        if code == "code_error" and not hint:
+            hint = self._advise(message)
         return None, _bounded(code, message, hint, details)
 
 

@@ -27,6 +27,7 @@ read also takes pointer, offset and limit; tools.executor.artifacts.search({id, 
     """value = (await tools.executor.artifacts.read(id="ID"))["value"]
 read also takes pointer, offset and limit; tools.executor.artifacts.search(id=…, query=…) finds places.""",
 )
+END = ("end with `return value`", "end with the value on a line of its own")
 ABOUT = "executor/execution"
 _KEPT = ("id", "mediaType", "size")
 _ASKED = ("id", "kind", "tool", "url")
@@ -85,7 +86,7 @@ def _about(view: View) -> dict[str, Any]:
 
 def _completed(view: View) -> str:
     kept = view.get("artifact")
-    return (_preview(view, kept) if kept else _value(view["result"])) + _logs(view)
+    return (_preview(view, kept) if kept else _value(view["result"], view.get("language"))) + _logs(view)
 
 
 def _preview(view: View, kept: dict[str, Any]) -> str:
@@ -105,10 +106,10 @@ def _preview(view: View, kept: dict[str, Any]) -> str:
     )
 
 
-def _value(value: Any) -> str:
+def _value(value: Any, language: str | None) -> str:
     """JSON on one line, also of a text: nothing in it can pass for a line of ours."""
     if value is None:
-        return "Completed; the code returned nothing."
+        return f"Completed; the code returned nothing. To get a result, {END[language == 'python']}."
     text = one_line(value)
     if len(text) <= RESULT_CHARACTERS:
         return text

@@ -22,7 +22,16 @@ const write = (level, line) => {
   logItems += "l" + LEVELS[level] + quote(shown) + "\n";
 };
 
-// Frames of the submitted code, with columns as the user wrote them: the first line carries a wrapper.
+// Columns as the user wrote them: the first line carries a wrapper, the last expression may have got a `return(`.
+const RETURN = 7;
+const userColumn = (row, column) => {
+  let shown = row === 1 ? max(1, column - program.offset) : column;
+  const from = program.inserted[1];
+  if (row === program.inserted[0] && shown > from) shown = max(from, shown - RETURN);
+  return shown;
+};
+
+// Frames of the submitted code.
 const userFrames = (error) => {
   const frames = { __proto__: null, line: 0, column: 0, stack: "" };
   const stack = typeof error.stack === "string" ? slice(error.stack, 0, 64000) : "";
@@ -50,8 +59,7 @@ const addFrame = (frames, line, at) => {
   const end = digits(line, at);
   const row = number(slice(line, at, end));
   const after = line[end] === ":" ? digits(line, end + 1) : end;
-  let column = after > end ? number(slice(line, end + 1, after)) : 1;
-  if (row === 1) column = max(1, column - program.offset);
+  const column = userColumn(row, after > end ? number(slice(line, end + 1, after)) : 1);
   if (frames.line === 0) {
     frames.line = row;
     frames.column = column;
@@ -59,15 +67,7 @@ const addFrame = (frames, line, at) => {
   frames.stack += (frames.stack === "" ? "" : "\n") + slice(line, 0, at) + row + ":" + column + slice(line, after);
 };
 
-const CLASSES = { __proto__: null, Map, Set, Date, RegExp, Promise, WeakMap, WeakSet, ArrayBuffer };
-const mapForEach = method(Map.prototype, "forEach");
-const setForEach = method(Set.prototype, "forEach");
-const mapSize = getter(Map.prototype, "size");
-const setSize = getter(Set.prototype, "size");
-const dateTime = method(Date.prototype, "getTime");
 const dateText = method(Date.prototype, "toISOString");
-const regexpText = method(RegExp.prototype, "toString");
-const boxed = (value) => value instanceof Number || value instanceof String || value instanceof Boolean;
 
 const MOST_ITEMS = 100;
 const DEEPEST = 4;

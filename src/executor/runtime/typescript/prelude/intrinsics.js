@@ -33,6 +33,13 @@ const toWellFormed = method(String.prototype, "toWellFormed");
 const weakGet = method(WeakMap.prototype, "get");
 const weakSet = method(WeakMap.prototype, "set");
 const isFinite = Number.isFinite;
+const errorHints = new WeakMap();
+// An error that says what to write instead, also to whoever catches it.
+const hinted = (error, hint) => {
+  weakSet(errorHints, error, hint);
+  defineProperty(error, "hint", { __proto__: null, value: hint, writable: true, enumerable: true, configurable: true });
+  return error;
+};
 const { toPrimitive } = Symbol;
 
 const expose = (name, value) =>

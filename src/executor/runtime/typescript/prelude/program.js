@@ -1,7 +1,7 @@
 // One program: what it proposed, logged and ended with. `flush` gives the host one line an item:
 //   c<seq> "path"⏎{arguments}   t<seq> <milliseconds>   l<level>"text"   v<value>   f{failure}
 const program = {
-  __proto__: null, started: 0, calls: 0, output: 0, logs: 0, offset: 0, endOf: null, stray: null,
+  __proto__: null, started: 0, calls: 0, output: 0, logs: 0, offset: 0, endOf: null, stray: null, inserted: null,
   callable: false, argumentRoom: 0,
 };
 const pending = create(null);
@@ -66,11 +66,13 @@ const uncaught = (thrown) => {
     return failureText("memory_limit", "the code used more memory than it may", "keep less in memory at once");
   }
   const stack = quote(slice(name + ": " + message + "\n" + frames.stack, 0, MOST.stack));
-  return failureText("code_error", name + ": " + message, "", '{"name":' + quote(name) + "," + at + ',"stack":' + stack + "}");
+  const hint = weakGet(errorHints, thrown) ?? "";
+  return failureText("code_error", name + ": " + message, hint, '{"name":' + quote(name) + "," + at + ',"stack":' + stack + "}");
 };
 
 const carried = (value, most) => {
-  const json = flawOf(value, most) === null ? serialized(value) : "null";
+  const plain = carriable(value, most, false);
+  const json = problem === null ? serialized(plain) : "null";
   return json.length > most ? "null" : json;
 };
 
@@ -88,12 +90,12 @@ const refusals = {
 
 const succeed = (value) => {
   if (end !== null) return;
-  const flaw = flawOf(value, program.output);
-  if (flaw !== null) {
-    end = flaw.what === "large" ? tooLarge() : unserializable(value, flaw);
+  const plain = carriable(value, program.output, false);
+  if (problem !== null) {
+    end = problem.what === "large" ? tooLarge() : unserializable(problem.what, "$" + shortened(problem.path));
     return;
   }
-  const json = serialized(value);
+  const json = serialized(plain);
   end = json.length > program.output ? tooLarge() : "v" + json + "\n";
 };
 
@@ -106,19 +108,13 @@ const tooLarge = () =>
 
 const shortened = (path) => (path.length > 200 ? slice(path, 0, 200) + "…" : path);
 
-const unserializable = (value, flaw) => {
-  const hint =
-    flaw.what === "a tool" ? "call it, like `await tools.namespace.name({...})`"
-    : flaw.what === "a BigInt" ? "convert it with String(value) or Number(value)"
-    : flaw.what === "a function" ? "return its result, or leave it out"
-    : "return plain data: objects, arrays, strings, numbers, booleans, null";
-  return failureText(
+const unserializable = (what, path) =>
+  failureText(
     "unserializable_result",
-    "the result can't be written as JSON: $" + shortened(flaw.path) + " " + (refusals[flaw.what] ?? "is " + flaw.what),
-    hint,
-    '{"path":' + quote("$" + shortened(flaw.path)) + "}",
+    "the result can't be written as JSON: " + path + " " + (refusals[what] ?? "is " + what),
+    replacement(what),
+    '{"path":' + quote(path) + "}",
   );
-};
 
 const boot = (json) => {
   const given = parse(json);
@@ -129,6 +125,7 @@ const boot = (json) => {
   program.offset = given.offset;
   program.endOf = given.end;
   program.stray = given.stray;
+  program.inserted = given.inserted;
   program.callable = given.callable;
   program.argumentRoom = given.output;
   reseed(given.seed);

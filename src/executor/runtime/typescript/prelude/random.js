@@ -88,5 +88,10 @@ const crypto = {
     }
     return out;
   },
+  createHash() { throw noHashes("crypto.createHash"); },
+  createHmac() { throw noHashes("crypto.createHmac"); },
+  get subtle() { throw noHashes("crypto.subtle"); },
 };
+const noHashes = (name) =>
+  hinted(new GlobalTypeError(name + " is not available in the sandbox"), "hashes are in Python's hashlib: send that part as Python");
 expose("crypto", crypto);

@@ -1,4 +1,5 @@
-// JSON out of the sandbox. A value is walked first, so that what JSON would drop silently is refused with its path.
+// JSON out of the sandbox. A value is walked first: what JSON would lose silently gets a plain form (conversions.js) or is
+// refused with its path.
 const DEPTH = 200;
 
 const quote = (string) => wellFormed(stringify(string));
@@ -31,64 +32,119 @@ const step = (key) => {
   return key === "" ? '[""]' : "." + key;
 };
 
-// The first thing in `value` that JSON can't carry: `{what, path}`, or null. `room` bounds the size before it is built.
+// `value` as JSON can carry it: itself, or a copy of the parts that have to be written in another way. If something in it
+// can't be carried, `problem` is `{what, path}`. `room` bounds the size before it is built. `strict`: for a call, where a
+// stand-in for a number or an item would do harm.
 let above = create(null);
 let size = 0;
 let room = 0;
+let strict = false;
+let problem = null;
 
-const flawOf = (value, most) => {
+const carriable = (value, most, isArgument) => {
   above = create(null);
   size = 0;
   room = most;
-  return flawIn(value, 0);
+  strict = isArgument;
+  problem = null;
+  return plainOf(value, 0, "");
 };
 
-const flaw = (what) => ({ __proto__: null, what, path: "" });
-
-const within = (found, where) => {
-  found.path = where + found.path;
-  return found;
+const flaw = (what) => {
+  problem = { __proto__: null, what, path: "" };
+  return null;
 };
 
-const flawIn = (item, depth) => {
+const within = (where) => {
+  problem.path = where + problem.path;
+  return null;
+};
+
+const sized = (string) => {
+  size += string.length;
+  return size > room ? flaw("large") : string;
+};
+
+const plainOf = (item, depth, name) => {
   size += 2;
   if (size > room) return flaw("large");
   switch (typeof item) {
     case "string":
-      size += item.length;
-      return size > room ? flaw("large") : null;
+      return sized(item);
+    case "number":
+      return isFinite(item) ? item : strict ? flaw(text(item)) : text(item);
     case "function":
       return flaw(toolPath(item) === undefined ? "a function" : "a tool");
     case "symbol":
       return flaw("a symbol");
     case "bigint":
-      return typeof item.toJSON === "function" ? null : flaw("a BigInt");
+      return plainBigInt(item, depth, name);
     case "object":
-      return item === null ? null : flawInObject(item, depth);
+      return item === null ? null : plainObject(item, depth, name);
     default:
-      return null;
+      return item;
   }
 };
 
-const flawInObject = (item, depth) => {
+const plainBigInt = (item, depth, name) => {
+  if (typeof item.toJSON !== "function") return strict ? flaw("a BigInt") : sized(text(item));
+  const given = item.toJSON(text(name));
+  return typeof given === "bigint" ? flaw("a BigInt") : plainOf(given, depth, name);
+};
+
+const plainObject = (found, depth, name) => {
   if (depth >= DEPTH) return flaw("deep");
-  for (let i = depth - 1; i >= 0; i--) if (above[i] === item) return flaw("cyclic");
-  if (typeof item.toJSON === "function") return null;
-  above[depth] = item;
-  if (isArray(item)) {
-    for (let i = 0; i < item.length; i++) {
-      const found = flawIn(item[i], depth + 1);
-      if (found !== null) return within(found, "[" + i + "]");
-    }
-    return null;
+  let item = found;
+  if (typeof found.toJSON === "function") {
+    if (isInvalidDate(found)) return strict ? flaw("an invalid Date") : "Invalid Date";
+    item = found.toJSON(text(name));
+    if (typeof item !== "object" || item === null) return plainOf(item, depth, name);
   }
+  for (let i = depth - 1; i >= 0; i--) if (above[i] === item) return flaw("cyclic");
+  above[depth] = item;
+  if (isArray(item)) return plainItems(item, depth);
+  const prototype = getPrototypeOf(item);
+  return prototype === objectPrototype || prototype === null ? plainFields(item, depth) : converted(item, depth, name);
+};
+
+const itemDescriptor = { __proto__: null, value: null, writable: true, enumerable: true, configurable: true };
+const putItem = (list, at, value) => {
+  itemDescriptor.value = value;
+  defineProperty(list, at, itemDescriptor);
+};
+
+// `list` may be any object with a length.
+const plainItems = (list, depth) => {
+  const { length } = list;
+  let copy = isArray(list) ? null : [];
+  for (let i = 0; i < length; i++) {
+    const given = list[i];
+    const made = strict && given === undefined ? flaw("undefined") : plainOf(given, depth + 1, i);
+    if (problem !== null) return within("[" + i + "]");
+    if (made !== given && copy === null) {
+      copy = [];
+      for (let j = 0; j < i; j++) putItem(copy, j, list[j]);
+    }
+    if (copy !== null) putItem(copy, i, made);
+  }
+  return copy ?? list;
+};
+
+const plainFields = (item, depth) => {
   const names = objectKeys(item);
+  let copy = null;
   for (let i = 0; i < names.length; i++) {
     size += names[i].length + 3;
-    const found = flawIn(item[names[i]], depth + 1);
-    if (found !== null) return within(found, step(names[i]));
+    const given = item[names[i]];
+    const made = plainOf(given, depth + 1, names[i]);
+    if (problem !== null) return within(step(names[i]));
+    if (made !== given && copy === null) {
+      copy = create(null);
+      for (let j = 0; j < i; j++) copy[names[j]] = item[names[j]];
+    }
+    if (copy !== null) copy[names[i]] = made;
   }
-  return null;
+  return copy ?? item;
 };
 
 const serialized = (value) => {

@@ -28,7 +28,10 @@ const givenCodes = new WeakMap();
 const paths = new WeakMap();
 const toolPath = (value) => weakGet(paths, value);
 
-const refused = (message) => apply(promiseReject, GlobalPromise, [new GlobalTypeError(message)]);
+const refused = (message, hint = "") => {
+  const error = new GlobalTypeError(message);
+  return apply(promiseReject, GlobalPromise, [hint === "" ? error : hinted(error, hint)]);
+};
 const { reject: promiseReject } = GlobalPromise;
 
 const objections = {
@@ -38,22 +41,24 @@ const objections = {
   large: " makes the arguments too large",
 };
 
+const example = (name) => "write " + name + "({name: value})";
 const argumentText = (path, args) => {
   const name = "tools." + path;
-  if (args.length > 1) return refused(name + " takes one argument, an object; it got " + args.length);
+  if (args.length > 1) return refused(name + " takes one argument, an object; it got " + args.length, example(name));
   const argument = args[0] === undefined ? {} : args[0];
   if (typeof argument !== "object" || argument === null || isArray(argument)) {
     const got = argument === null ? "null" : isArray(argument) ? "an array" : typeof argument;
-    return refused(name + " takes one argument, an object; it got " + got);
+    return refused(name + " takes one argument, an object; it got " + got, example(name));
   }
-  const flaw = flawOf(argument, program.argumentRoom);
-  if (flaw !== null) {
-    const why = objections[flaw.what] ?? " is " + flaw.what + ", which JSON can't carry";
-    return refused(name + ": the argument at $" + shortened(flaw.path) + why);
+  const plain = carriable(argument, program.argumentRoom, true);
+  if (problem !== null) {
+    const { what } = problem;
+    const why = objections[what] ?? " is " + what + ", which JSON can't carry: " + replacement(what);
+    return refused(name + ": the argument at $" + shortened(problem.path) + why, replacement(what));
   }
-  const json = serialized(argument);
+  const json = serialized(plain);
   if (json.length > program.argumentRoom) return refused(name + ": the arguments are too large");
-  if (json[0] !== "{") return refused(name + " takes one argument, an object; its toJSON() gave something else");
+  if (json[0] !== "{") return refused(name + " takes one argument, an object; this one is written as something else");
   program.argumentRoom -= json.length;
   return json;
 };
@@ -107,7 +112,9 @@ const toolAt = (path) => {
 defineProperty(globalThis, "tools", { value: toolAt(""), writable: false, enumerable: true, configurable: false });
 
 const absent = (name, hint) =>
-  expose(name, { [name]() { throw new GlobalTypeError(name + " is not available in the sandbox: " + hint); } }[name]);
+  expose(name, {
+    [name]() { throw hinted(new GlobalTypeError(name + " is not available in the sandbox: " + hint), hint); },
+  }[name]);
 absent("fetch", "call a connected tool through tools.* instead; tools.discover({query}) finds one");
 absent("require", "there are no modules; everything outside is reached through tools.*");
 absent("XMLHttpRequest", "call a connected tool through tools.* instead; tools.discover({query}) finds one");

@@ -161,6 +161,7 @@ class URLSearchParams {
     this.#changed?.(this.toString());
   }
   get size() { return this.#list.length; }
+  toJSON() { return this.toString(); } // else a result would have nothing of it
   append(name, value) { this.#change([...this.#list, [text(name), text(value)]]); }
   delete(name, value) {
     this.#change(this.#list.filter((pair) => pair[0] !== text(name) || (value !== undefined && pair[1] !== text(value))));

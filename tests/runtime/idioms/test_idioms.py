@@ -1,0 +1,70 @@
+"""Every idiom runs and gives what the language gives, or is refused with a hint. Figures: docs/runtimes.md."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from executor.runtime.python.runtime import PythonRuntime
+from executor.runtime.sandbox import Step
+from executor.runtime.typescript.runtime import TypeScriptRuntime
+from tests.runtime.driving import Failed, drive
+from tests.runtime.idioms import python, typescript
+from tests.runtime.idioms.typescript import HINT
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+LEAST = 90
+DOCUMENT = Path(__file__).parents[3] / "docs" / "runtimes.md"
+
+
+def refuse(_: object) -> None:
+    raise Failed({"code": "gone", "message": "it's gone", "status": 410})
+
+
+TOOLS: dict[str, Any] = {"a.b": lambda given: given, "bad.one": refuse}
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def interpreter() -> AsyncIterator[PythonRuntime]:
+    started = PythonRuntime(workers=1, slots=2)
+    await started.start()
+    yield started
+    await started.close()
+
+
+def check(step: Step, expected: object) -> None:
+    if expected is HINT:
+        assert step.failure is not None, step.value
+        assert step.failure.hint, step.failure
+    else:
+        assert step.failure is None, step.failure
+        assert json.loads(step.value or "null") == expected
+
+
+@pytest.mark.parametrize(("code", "expected"), typescript.IDIOMS.items(), ids=lambda part: str(part)[:60])
+async def test_an_idiom_of_typescript_runs_or_is_refused_with_a_hint(
+    runtime: TypeScriptRuntime, code: str, expected: object
+) -> None:
+    check((await drive(runtime, code, TOOLS))[-1], expected)
+
+
+@pytest.mark.parametrize(("code", "expected"), python.IDIOMS.items(), ids=lambda part: str(part)[:60])
+async def test_an_idiom_of_python_runs_or_is_refused_with_a_hint(
+    interpreter: PythonRuntime, code: str, expected: object
+) -> None:
+    check((await drive(interpreter, code, TOOLS))[-1], expected)
+
+
+@pytest.mark.parametrize(
+    ("language", "idioms"), [("TypeScript", typescript.IDIOMS), ("Python", python.IDIOMS)], ids=["typescript", "python"]
+)
+async def test_there_are_enough_idioms_and_the_figures_are_documented(language: str, idioms: dict[str, object]) -> None:
+    refused = sum(expected is HINT for expected in idioms.values())
+    assert len(idioms) >= LEAST
+    row = f"| {language} | {len(idioms)} | {len(idioms) - refused} | {refused} |"
+    assert row in DOCUMENT.read_text(encoding="utf-8")
