@@ -73,6 +73,7 @@ def test_the_command_checks_a_file(shared: Cli, tmp_path: Path) -> None:
     assert done.code == 1
     assert f"{file}:1:22: error: query: 5 is not of type" in done.out
     assert shared("check", "return await tools.discover({query: 'x'})").code == 0
+    assert shared("check", "found = await tools.discover(query='x')\nlen(found['items'])").code == 0
 
 
 def test_call_says_what_is_wrong_and_where(shared: Cli) -> None:

@@ -153,6 +153,14 @@ async def test_a_large_map_is_bounded(runtime: TypeScriptRuntime) -> None:
     assert (await failure_of(runtime, wide, output_bytes=100_000)).code == "output_limit"
 
 
+async def test_a_call_made_while_a_result_is_read_does_not_disturb_it(runtime: TypeScriptRuntime) -> None:
+    code = """
+    const nosy = { get a() { tools.a.b({ n: 1, bad: NaN }).catch(() => {}); tools.a.b({ n: [1, 2] }); return NaN } };
+    return { first: nosy, rest: [nosy, 0 / 0, new Set([1])] }"""
+    expected = {"first": {"a": "NaN"}, "rest": [{"a": "NaN"}, "NaN", [1]]}
+    assert await value_of(runtime, code) == expected
+
+
 async def test_polluted_prototypes_do_not_reach_a_conversion(runtime: TypeScriptRuntime) -> None:
     code = (
         "const m = new Map([['a', NaN]]);"

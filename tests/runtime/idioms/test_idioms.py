@@ -46,14 +46,14 @@ def check(step: Step, expected: object) -> None:
         assert json.loads(step.value or "null") == expected
 
 
-@pytest.mark.parametrize(("code", "expected"), typescript.IDIOMS.items(), ids=lambda part: str(part)[:60])
+@pytest.mark.parametrize(("code", "expected"), typescript.IDIOMS.items(), ids=list(typescript.IDIOMS))
 async def test_an_idiom_of_typescript_runs_or_is_refused_with_a_hint(
     runtime: TypeScriptRuntime, code: str, expected: object
 ) -> None:
     check((await drive(runtime, code, TOOLS))[-1], expected)
 
 
-@pytest.mark.parametrize(("code", "expected"), python.IDIOMS.items(), ids=lambda part: str(part)[:60])
+@pytest.mark.parametrize(("code", "expected"), python.IDIOMS.items(), ids=list(python.IDIOMS))
 async def test_an_idiom_of_python_runs_or_is_refused_with_a_hint(
     interpreter: PythonRuntime, code: str, expected: object
 ) -> None:

@@ -11,7 +11,7 @@ from executor.surfaces.cli.options import json_option
 @click.argument("code", required=False)
 @click.option("--file", "file", metavar="PATH", help="Read the code from this file.")
 @click.option("--stdin", is_flag=True, help="Read the code from standard input.")
-@click.option("--language", help="typescript or python; by default from the file's name, or typescript.")
+@click.option("--language", help="typescript or python; by default from the file's name, or from the code.")
 @click.option("--runtime", metavar="ID", help="What runs it; by default the runtime named like the language.")
 @click.option("--typecheck", type=click.Choice(["error", "warn", "off"]), help="What a wrong type does to the run.")
 @click.option("--no-open", is_flag=True, help="Do not ask in the terminal when a decision is needed.")

@@ -13,19 +13,19 @@ from executor.surfaces.cli.options import json_option
 @click.argument("code", required=False)
 @click.option("--file", "file", metavar="PATH", help="Read the code from this file.")
 @click.option("--stdin", is_flag=True, help="Read the code from standard input.")
-@click.option("--language", help="typescript or python; by default from the file's name, or typescript.")
+@click.option("--language", help="typescript or python; by default from the file's name, or from the code.")
 @json_option
 def command(code: str | None, file: str | None, stdin: bool, language: str | None, as_json: bool) -> int:
+    from executor.catalog.language import is_python
     from executor.surfaces.cli import exits
     from executor.surfaces.cli.client import connect
     from executor.surfaces.cli.output import emit, emit_json, say
     from executor.surfaces.cli.submission import language_of, read_code
 
     settings = Settings.load()
-    request = {
-        "code": read_code(code, file, stdin, settings.max_code_bytes),
-        "language": language_of(file, language) or "typescript",
-    }
+    text = read_code(code, file, stdin, settings.max_code_bytes)
+    recognised = "python" if is_python(text) else "typescript"
+    request = {"code": text, "language": language_of(file, language) or recognised}
     found: dict[str, Any] = connect(settings).post("/v1/catalog/check", request)
     if as_json:
         emit_json(found)

@@ -71,8 +71,8 @@ const uncaught = (thrown) => {
 };
 
 const carried = (value, most) => {
-  const plain = carriable(value, most, false);
-  const json = problem === null ? serialized(plain) : "null";
+  const form = carriable(value, most, false);
+  const json = form.problem === null ? serialized(form.plain) : "null";
   return json.length > most ? "null" : json;
 };
 
@@ -90,12 +90,13 @@ const refusals = {
 
 const succeed = (value) => {
   if (end !== null) return;
-  const plain = carriable(value, program.output, false);
-  if (problem !== null) {
-    end = problem.what === "large" ? tooLarge() : unserializable(problem.what, "$" + shortened(problem.path));
+  const form = carriable(value, program.output, false);
+  if (form.problem !== null) {
+    const { what, path } = form.problem;
+    end = what === "large" ? tooLarge() : unserializable(what, "$" + shortened(path));
     return;
   }
-  const json = serialized(plain);
+  const json = serialized(form.plain);
   end = json.length > program.output ? tooLarge() : "v" + json + "\n";
 };
 

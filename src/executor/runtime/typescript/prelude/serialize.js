@@ -32,9 +32,10 @@ const step = (key) => {
   return key === "" ? '[""]' : "." + key;
 };
 
-// `value` as JSON can carry it: itself, or a copy of the parts that have to be written in another way. If something in it
-// can't be carried, `problem` is `{what, path}`. `room` bounds the size before it is built. `strict`: for a call, where a
-// stand-in for a number or an item would do harm.
+// `plain` is `value` as JSON can carry it: itself, or a copy of the parts that have to be written in another way. If
+// something in it can't be carried, `problem` is `{what, path}`. `room` bounds the size before it is built. `strict`: for a
+// call, where a stand-in for a number or an item would do harm. A getter or toJSON that the walk meets may make a call of
+// its own, which is walked meanwhile.
 let above = create(null);
 let size = 0;
 let room = 0;
@@ -42,12 +43,22 @@ let strict = false;
 let problem = null;
 
 const carriable = (value, most, isArgument) => {
+  const outer = { __proto__: null, above, size, room, strict, problem };
   above = create(null);
   size = 0;
   room = most;
   strict = isArgument;
   problem = null;
-  return plainOf(value, 0, "");
+  try {
+    const plain = plainOf(value, 0, "");
+    return { __proto__: null, plain, problem };
+  } finally {
+    above = outer.above;
+    size = outer.size;
+    room = outer.room;
+    strict = outer.strict;
+    problem = outer.problem;
+  }
 };
 
 const flaw = (what) => {

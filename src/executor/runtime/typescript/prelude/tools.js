@@ -50,13 +50,13 @@ const argumentText = (path, args) => {
     const got = argument === null ? "null" : isArray(argument) ? "an array" : typeof argument;
     return refused(name + " takes one argument, an object; it got " + got, example(name));
   }
-  const plain = carriable(argument, program.argumentRoom, true);
-  if (problem !== null) {
-    const { what } = problem;
+  const form = carriable(argument, program.argumentRoom, true);
+  if (form.problem !== null) {
+    const { what, path: place } = form.problem;
     const why = objections[what] ?? " is " + what + ", which JSON can't carry: " + replacement(what);
-    return refused(name + ": the argument at $" + shortened(problem.path) + why, replacement(what));
+    return refused(name + ": the argument at $" + shortened(place) + why, replacement(what));
   }
-  const json = serialized(plain);
+  const json = serialized(form.plain);
   if (json.length > program.argumentRoom) return refused(name + ": the arguments are too large");
   if (json[0] !== "{") return refused(name + " takes one argument, an object; this one is written as something else");
   program.argumentRoom -= json.length;
