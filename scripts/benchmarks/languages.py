@@ -8,7 +8,7 @@ from benchmarks import processes
 from benchmarks.measures import CALLS, EXPECTED, Rows, milliseconds
 from benchmarks.series import Series
 from benchmarks.subject import Subject
-from benchmarks.wire import Mcp, WireError
+from benchmarks.wire import Mcp, WireError, value_of
 
 ROUNDS = 5
 READ = "tools.things.things.getThing"
@@ -47,6 +47,6 @@ def _round(subject: Subject, client: Mcp, language: str, code: str, expected: An
 
 
 def execute(client: Mcp, language: str, code: str, expected: Any) -> None:
-    outcome = client.call("execute", {"code": code, "language": language}).get("structuredContent") or {}
-    if outcome.get("status") != "completed" or outcome.get("result") != expected:
-        raise WireError(f"{language}: `{code[:80]}` gave {str(outcome)[:1000]}")
+    answer = client.call("execute", {"code": code, "language": language})
+    if value_of(answer) != expected:
+        raise WireError(f"{language}: `{code[:80]}` gave {str(answer)[:1000]}")

@@ -1,13 +1,11 @@
 """What a result of 5 MB costs: the tokens that reach a model, and the time until the answer is there.
 
-The client is the official one. A client may put the text of an answer before its model, or the structured content, or
-both; the tokens are those of both.
+The client is the official one, and the tokens are those of the text, which is all that a model gets.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Any
 
 from benchmarks import processes
@@ -34,7 +32,7 @@ async def _measure(subject: Subject, amount: int) -> Rows:
     rows = [{"id": i, "name": f"customer {i}", "note": "lorem ipsum " * 10} for i in range(ITEMS)]
     async with connected(subject, subject.home) as client:
         told = await execute(client, f"return {ROWS}")
-        kept = (told.structured_content or {})["artifact"]
+        kept = told.meta["executor/execution"]["artifact"]
         answers = {
             "tokens of the answer to a result of 5 MB": told,
             "tokens of the answer, a page of 20 rows of it": await execute(client, PAGE.format(kept["id"])),
@@ -52,14 +50,13 @@ async def _measure(subject: Subject, amount: int) -> Rows:
 
 async def execute(client: Any, code: str) -> Any:
     answer = await client.call_tool("execute", {"code": code})
-    if (answer.structured_content or {}).get("status") != "completed":
+    if answer.is_error:
         raise WireError(f"`{code[:80]}` gave {str(answer)[:1000]}")
     return answer
 
 
 def seen(answer: Any) -> float:
-    text = "".join(block.text for block in answer.content)
-    return count(text + json.dumps(answer.structured_content, ensure_ascii=False))
+    return count("".join(block.text for block in answer.content))
 
 
 async def times(subject: Subject, client: Any, code: str, amount: int) -> Series:

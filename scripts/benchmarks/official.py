@@ -19,7 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 from benchmarks import processes
 from benchmarks.series import Series
 from benchmarks.subject import Subject
-from benchmarks.wire import WireError
+from benchmarks.wire import WireError, value_of
 
 
 @asynccontextmanager
@@ -32,9 +32,9 @@ async def connected(subject: Subject, home: Path) -> AsyncIterator[Client]:
 
 
 async def execute(client: Client) -> None:
-    outcome = (await client.call_tool("execute", {"code": "return 1+1"})).structured_content or {}
-    if outcome.get("result") != 2:
-        raise WireError(f"`return 1+1` gave {outcome}")
+    answer = (await client.call_tool("execute", {"code": "return 1+1"})).model_dump(by_alias=True)
+    if value_of(answer) != 2:
+        raise WireError(f"`return 1+1` gave {answer}")
 
 
 async def sequence(subject: Subject, amount: int) -> Series:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks import processes
 from benchmarks.subject import READY_SECONDS, Subject
-from benchmarks.wire import Http, Mcp, WireError
+from benchmarks.wire import Http, Mcp, WireError, value_of
 
 
 class Ours(Subject):
@@ -50,17 +50,18 @@ class Ours(Subject):
         self.operator.json("POST", "/v1/sources", {"location": document_url, "namespace": "things"})
 
     def park(self, client: Mcp) -> str:
-        outcome = client.call("execute", {"code": self.write}).get("structuredContent") or {}
+        answer = client.call("execute", {"code": self.write})
+        outcome = answer["_meta"]["executor/execution"]
         if outcome.get("status") != "paused":
-            raise WireError(f"{self.name}: expected a paused execution, got {str(outcome)[:500]}")
+            raise WireError(f"{self.name}: expected a paused execution, got {str(answer)[:500]}")
         return f"{outcome['executionId']} {outcome['interactions'][0]['id']}"
 
     def approve(self, client: Mcp, parked: str) -> None:
         execution, interaction = parked.split()
         self.operator.json("POST", f"/v1/interactions/{interaction}/approve", {})
-        outcome = client.call("resume", {"executionId": execution}).get("structuredContent") or {}
-        if outcome.get("result") != 1:
-            raise WireError(f"{self.name}: the approved write gave {str(outcome)[:500]}")
+        answer = client.call("resume", {"executionId": execution})
+        if value_of(answer) != 1:
+            raise WireError(f"{self.name}: the approved write gave {str(answer)[:500]}")
 
 
 def bearer(token_file: Path) -> dict[str, str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import processes
-from benchmarks.wire import Http, Mcp, WireError
+from benchmarks.wire import Http, Mcp, WireError, value_of
 
 READY_SECONDS = 60.0
 
@@ -84,8 +84,7 @@ class Subject(ABC):
 
     def execute(self, client: Mcp, code: str, expected: Any) -> None:
         answer = client.call("execute", {"code": code})
-        outcome = answer.get("structuredContent") or {}
-        if outcome.get("status") != "completed" or outcome.get("result") != expected:
+        if value_of(answer) != expected:
             raise WireError(f"{self.name}: `{code[:80]}` gave {str(answer)[:1000]}")
 
     def spawn(self, home: Path) -> subprocess.Popen[bytes]:

@@ -91,3 +91,13 @@ def decode(response: http.client.HTTPResponse, content: bytes) -> dict[str, Any]
 
 def text(result: Mapping[str, Any]) -> str:
     return "".join(part.get("text", "") for part in result.get("content", ()))
+
+
+def value_of(result: Mapping[str, Any]) -> Any:
+    """What the code returned: the peer has it as data, Executor as JSON on the first line of the text."""
+    if outcome := result.get("structuredContent"):
+        return outcome.get("result") if outcome.get("status") == "completed" else None
+    try:
+        return json.loads(text(result).partition("\n")[0])
+    except ValueError as error:
+        raise WireError(f"expected a value, got {text(result)[:500]}") from error

@@ -11,6 +11,7 @@ from executor.settings import Settings
 from tests.api import identities
 from tests.api.identities import Caller, made, nobody, operator
 from tests.api.serving import Daemon, running_daemon
+from tests.support.tool_results import about, value_of
 
 HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
 CALL = {
@@ -42,11 +43,11 @@ def test_an_agent_without_a_credential_gets_a_workspace_of_its_own(daemon: Daemo
 
 def test_it_speaks_mcp_at_its_own_address_and_sees_nothing_of_others(daemon: Daemon) -> None:
     one, other = identities.anonymous(daemon), identities.anonymous(daemon)
-    answer = one.post("/mcp/anonymous", CALL, **HEADERS).json["result"]["structuredContent"]
-    assert answer["result"] == 42
-    assert one.get(f"/v1/executions/{answer['executionId']}").status == 200
-    assert other.get(f"/v1/executions/{answer['executionId']}").status == 404
-    assert operator(daemon).get(f"/v1/executions/{answer['executionId']}").status == 404
+    answer = one.post("/mcp/anonymous", CALL, **HEADERS).json["result"]
+    assert value_of(answer) == 42
+    assert one.get(f"/v1/executions/{about(answer)['executionId']}").status == 200
+    assert other.get(f"/v1/executions/{about(answer)['executionId']}").status == 404
+    assert operator(daemon).get(f"/v1/executions/{about(answer)['executionId']}").status == 404
     assert one.get("/v1/tools").json["items"] == []
 
 

@@ -22,6 +22,7 @@ from executor.identity.tokens import Tokens
 from executor.settings import Settings
 from executor.surfaces.front import Front
 from tests.api.serving import wait_for
+from tests.support.tool_results import value_of
 
 EXECUTE = {
     "jsonrpc": "2.0",
@@ -106,7 +107,7 @@ async def test_a_request_waits_for_the_part_it_needs(served: Served) -> None:
     async with opened(served.settings) as executor:
         await served.front.load(executor)
         status, answer = await calling
-        assert (status, answer["result"]["structuredContent"]["result"]) == (200, 2)
+        assert (status, value_of(answer["result"])) == (200, 2)
         status, answer = await looking
         assert (status, answer["workspace"]["id"]) == (200, executor.tenancy.workspace.id)
 

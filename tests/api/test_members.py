@@ -9,6 +9,7 @@ import pytest
 from tests.api import identities
 from tests.api.identities import fragment, made, nobody, operator
 from tests.api.serving import Daemon, running_daemon
+from tests.support.tool_results import about
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +132,7 @@ def test_the_operators_token_over_mcp_stays_in_the_workspace_it_names(daemon: Da
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
     headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
     answer = operator(daemon, place["id"]).post("/mcp", message, **headers).json
-    execution_id = answer["result"]["structuredContent"]["executionId"]
+    execution_id = about(answer["result"])["executionId"]
     assert operator(daemon, place["id"]).get(f"/v1/executions/{execution_id}").status == 200
     assert operator(daemon).get(f"/v1/executions/{execution_id}").status == 404
 

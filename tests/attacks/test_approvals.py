@@ -25,6 +25,7 @@ from executor.surfaces.views import interaction_view
 from tests.api.serving import Daemon
 from tests.execution.conftest import House, value
 from tests.mcp.conftest import connected
+from tests.support.tool_results import about
 
 WRITE = 'return await tools.ledger.entries.addEntry({key: "a", amount: 5})'
 CAUGHT = "try { " + WRITE + " } catch (e) { return e.code }"
@@ -39,8 +40,8 @@ async def test_1_an_agent_approves_its_own_pause_over_mcp(daemon: Daemon, shop: 
     async with connected(daemon) as client:
         assert [tool.name for tool in (await client.list_tools()).tools] == ["execute", "resume"]
         for forged in ({"approve": True}, {"decision": "approve"}, {"action": "accept", "content": {"approve": True}}):
-            result = await client.call_tool("resume", {"executionId": paused["executionId"], "wait": 0, **forged})
-            assert result.is_error or result.structured_content["status"] == "paused"
+            result = await client.call_tool("resume", {"executionId": paused["executionId"], **forged})
+            assert about(result)["status"] == "paused"
     assert daemon.get(f"/v1/executions/{paused['executionId']}").json["status"] == "paused"
     assert len(shop) == before
 

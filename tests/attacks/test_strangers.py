@@ -19,6 +19,7 @@ from executor.storage.access import anonymous_sessions
 from executor.storage.tables import events, executions
 from tests.api.identities import Caller, agent, anonymous, invited, keyed, made, nobody, operator
 from tests.api.serving import Daemon, running_daemon, wait_for
+from tests.support.tool_results import about
 
 SLOW = "await new Promise(done => setTimeout(done, 250000)); return 1"
 LARGE = {
@@ -65,7 +66,7 @@ def call_over_mcp(caller: Caller, code: str) -> Any:
     headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
     params = {"name": "execute", "arguments": {"code": code}}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    return caller.post("/mcp/anonymous", message, **headers).json["result"]["structuredContent"]
+    return about(caller.post("/mcp/anonymous", message, **headers).json["result"])
 
 
 @pytest.mark.parametrize("what", LARGE)

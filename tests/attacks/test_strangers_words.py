@@ -12,6 +12,7 @@ from tests.api.serving import Daemon
 from tests.mcp.conftest import connected, text_of
 from tests.sources.upstream import Got, as_json, serving
 from tests.support.bank import HOSTILE, bank, cli, document
+from tests.support.tool_results import about
 
 
 @pytest.fixture(scope="module")
@@ -68,12 +69,12 @@ async def test_78_no_agent_is_given_a_command_that_decides(daemon: Daemon, paid:
         asked = await client.call_tool("execute", {"code": PAY})
         unknown = await client.call_tool("resume", {"executionId": "exec_0"})
         refused = await client.call_tool("execute", {"code": "return await tools.nothing.here({})"})
-    [interaction] = asked.structured_content["interactions"]
+    [interaction] = about(asked)["interactions"]
     answers = [str(one.model_dump()) for one in (asked, unknown, refused)]
     assert interaction["url"] in answers[0]
     for act in ("approve", "deny"):
         answers.append(daemon.post(f"/v1/interactions/{interaction['id']}/{act}", {}, role="agent").body.decode())
-    for path in (f"executions/{asked.structured_content['executionId']}", "policies", "secrets", "nothing"):
+    for path in (f"executions/{about(asked)['executionId']}", "policies", "secrets", "nothing"):
         answers.append(daemon.get(f"/v1/{path}", role="agent").body.decode())
     for text in answers:
         assert not re.search(r"executor (approvals (approve|give)|policies (add|change)|login)", text), text

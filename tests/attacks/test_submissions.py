@@ -19,6 +19,7 @@ from executor.surfaces.cli.client import Client
 from tests.api.identities import Caller, agent, anonymous, operator
 from tests.api.serving import Answer, Daemon, running_daemon, wait_for
 from tests.support import daemon as processes
+from tests.support.tool_results import about
 
 LIMIT = 60.0
 SAME = ("executionId", "status", "result", "createdAt")
@@ -48,7 +49,7 @@ def submit_over_mcp(caller: Caller, code: str, meta: dict[str, Any], version: st
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     answered = caller.post("/mcp", message, **headers)
     assert answered.status == 200, answered.body
-    return answered.json["result"]["structuredContent"]
+    return about(answered.json["result"])
 
 
 def started(daemon: Daemon) -> int:
@@ -75,7 +76,7 @@ def test_a_key_holds_over_mcp_and_over_http(daemon: Daemon, name: str, version: 
     assert submit_over_mcp(caller, "return 5", {name: "k1"}, version)["executionId"] == first["executionId"]
     assert submit(caller, "return 5", "k1").json["executionId"] == first["executionId"]
     reused = submit_over_mcp(caller, "return 6", {name: "k1"}, version)
-    assert (reused["error"]["code"], reused["error"]["executionId"]) == ("idempotency_key_reused", first["executionId"])
+    assert (reused["error"]["code"], reused["executionId"]) == ("idempotency_key_reused", first["executionId"])
     wrong = submit_over_mcp(caller, "return 5", {name: 7}, version)
     assert wrong["error"]["code"] == "invalid_request"
 

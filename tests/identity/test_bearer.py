@@ -18,6 +18,7 @@ from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull,
 from tests.api.identities import operator
 from tests.api.serving import Answer, Daemon, running_daemon
 from tests.support.issuing import SCOPE, Issuing, issuing
+from tests.support.tool_results import about, text_of, value_of
 
 METADATA = "/.well-known/oauth-protected-resource"
 HANDSHAKE = {"mcp-protocol-version": "2025-11-25", "Accept": "application/json, text/event-stream"}
@@ -91,7 +92,7 @@ async def test_the_official_client_finds_the_server_logs_in_and_executes(daemon:
         Client(streamable_http_client(f"{daemon.url}/mcp", http_client=http)) as client,
     ):
         result = await client.call_tool("execute", {"code": "return 6 * 7"})
-    assert result.structured_content["result"] == 42
+    assert text_of(result) == "42"
     assert kept.tokens is not None and kept.tokens.access_token.count(".") == 2
     assert kept.tokens.scope == SCOPE
     assert authority.ledger.asked["registration"] == 1
@@ -140,10 +141,12 @@ def test_older_clients_find_the_metadata_of_the_server_here(daemon: Daemon, auth
 
 
 def test_each_subject_is_an_agent_of_its_own_that_sees_only_what_it_did(daemon: Daemon, authority: Issuing) -> None:
-    made = ask(daemon, authority.token(sub="bea", name="Bea")).json["result"]["structuredContent"]
-    again = ask(daemon, authority.token(sub="bea", name="Somebody else"), "resume", executionId=made["executionId"])
-    other = ask(daemon, authority.token(sub="cal"), "resume", executionId=made["executionId"])
-    assert again.json["result"]["structuredContent"]["result"] == 2
+    made = ask(daemon, authority.token(sub="bea", name="Bea")).json["result"]
+    again = ask(
+        daemon, authority.token(sub="bea", name="Somebody else"), "resume", executionId=about(made)["executionId"]
+    )
+    other = ask(daemon, authority.token(sub="cal"), "resume", executionId=about(made)["executionId"])
+    assert value_of(again.json["result"]) == 2
     assert other.json["result"]["isError"] and "not_found" in json.dumps(other.json)
     named = [one["name"] for one in operator(daemon).get("/v1/agents").json["items"]]
     host = urlsplit(authority.issuer).netloc

@@ -17,8 +17,9 @@ from executor.daemon import process
 from executor.settings import Settings
 from tests.api.serving import Daemon
 from tests.support.shop import daemon, shop
+from tests.support.tool_results import about, text_of, value_of
 
-__all__ = ["daemon", "shop"]
+__all__ = ["about", "daemon", "shop", "text_of", "value_of"]
 
 
 @asynccontextmanager
@@ -29,10 +30,6 @@ async def connected(daemon: Daemon, *, mode: str = "auto", role: str = "agent") 
         transport = streamable_http_client(f"{daemon.url}/mcp", http_client=http)
         async with Client(transport, mode=mode) as client:
             yield client
-
-
-def text_of(result: Any) -> str:
-    return "".join(block.text for block in result.content)
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,8 @@ import pytest
 from mcp import MCPError
 
 from executor.surfaces.mcp import gateway
-from tests.api.serving import Daemon, wait_for
-from tests.mcp.conftest import connected, text_of
+from tests.api.serving import Daemon
+from tests.mcp.conftest import about, connected, text_of, value_of
 
 MODES = ["auto", "legacy", "2026-07-28"]
 WRITE = 'return await tools.shop.things.createThing({name: "lamp"})'
@@ -21,9 +21,8 @@ async def test_a_client_of_any_revision_executes_code(daemon: Daemon, mode: str)
         result = await client.call_tool("execute", {"code": "return {sum: 1 + 1, nothing: null}"})
     assert not result.is_error
     assert json.loads(text_of(result)) == {"sum": 2, "nothing": None}
-    assert result.structured_content["status"] == "completed"
-    assert result.structured_content["result"] == {"sum": 2, "nothing": None}
-    assert result.structured_content["executionId"].startswith("exec_")
+    assert about(result)["status"] == "completed"
+    assert about(result)["executionId"].startswith("exec_")
 
 
 async def test_the_newest_revision_is_negotiated_and_the_older_one_on_request(daemon: Daemon) -> None:
@@ -42,15 +41,15 @@ async def test_two_tools_are_offered_and_they_lead_to_discovery(daemon: Daemon, 
     assert "tools.discover({query:" in (execute.description or "")
     assert "app + verb + object" in (execute.description or "")
     assert execute.input_schema["required"] == ["code"]
-    assert resume.input_schema["required"] == ["executionId"]
+    assert list(resume.input_schema["properties"]) == ["executionId"]
 
 
 async def test_an_agent_finds_a_tool_and_calls_it(daemon: Daemon, shop: list[Any]) -> None:
     async with connected(daemon) as client:
         found = await client.call_tool("execute", {"code": 'return await tools.discover({query: "shop list things"})'})
-        assert found.structured_content["result"]["bestPath"] == "shop.things.listThings"
+        assert value_of(found)["bestPath"] == "shop.things.listThings"
         listed = await client.call_tool("execute", {"code": "return await tools.shop.things.listThings()"})
-    assert listed.structured_content["result"] == shop
+    assert value_of(listed) == shop
 
 
 async def test_a_string_result_is_json_and_logs_follow(daemon: Daemon) -> None:
@@ -69,7 +68,7 @@ async def test_a_failure_tells_the_code_the_message_and_the_line(daemon: Daemon)
     assert "code_error" in text_of(thrown)
     assert "boom" in text_of(thrown)
     assert "line 2" in text_of(thrown)
-    assert thrown.structured_content["error"]["line"] == 2
+    assert about(thrown)["error"] == {"code": "code_error"}
     assert syntax.is_error
     assert text_of(syntax).startswith("syntax_error")
 
@@ -82,10 +81,11 @@ async def test_a_failure_tells_the_code_the_message_and_the_line(daemon: Daemon)
         ("execute", {"code": "return 1", "language": "cobol"}, "unknown_runtime"),
         ("execute", {}, "invalid_request"),
         ("execute", {"code": 1}, "invalid_request"),
-        ("execute", {"code": "return 1", "approve": "true"}, "invalid_request"),
-        ("resume", {}, "invalid_request"),
+        ("resume", {"executionId": 1}, "invalid_request"),
         ("resume", {"executionId": "exec_guessed"}, "not_found"),
-        ("resume", {"executionId": "exec_guessed", "action": "accept"}, "invalid_request"),
+        ("execute", {"code": None}, "invalid_request"),
+        ("execute", {"code": ["return 1"]}, "invalid_request"),
+        ("resume", {"executionId": "exec_guessed", "action": "accept"}, "not_found"),
     ],
 )
 async def test_what_can_not_be_done_is_an_error_the_model_can_read(
@@ -94,7 +94,7 @@ async def test_what_can_not_be_done_is_an_error_the_model_can_read(
     async with connected(daemon) as client:
         result = await client.call_tool(name, arguments)
     assert result.is_error
-    assert result.structured_content["error"]["code"] == code
+    assert about(result)["error"]["code"] == code
     assert text_of(result).startswith(f"{code}: ")
 
 
@@ -111,7 +111,7 @@ async def test_a_pause_tells_what_is_asked_and_resume_returns_the_outcome_every_
     before = len(shop)
     async with connected(daemon, mode=mode) as client:
         paused = await client.call_tool("execute", {"code": WRITE})
-        view = paused.structured_content
+        view = about(paused)
         asked = view["interactions"][0]
         assert not paused.is_error
         assert view["status"] == "paused"
@@ -123,16 +123,16 @@ async def test_a_pause_tells_what_is_asked_and_resume_returns_the_outcome_every_
         first = await waiting
     async with connected(daemon, mode=mode) as client:
         second = await client.call_tool("resume", {"executionId": view["executionId"]})
-    assert first.structured_content["status"] == "completed"
-    assert first.structured_content["result"]["name"] == "lamp"
-    assert second.structured_content == first.structured_content
+    assert about(first)["status"] == "completed"
+    assert value_of(first)["name"] == "lamp"
+    assert about(second) == about(first)
     assert second.content == first.content
     assert len(shop) == before + 1
 
 
 async def test_a_denial_is_a_failure_with_the_reason(daemon: Daemon, shop: list[Any]) -> None:
     async with connected(daemon) as client:
-        view = (await client.call_tool("execute", {"code": WRITE})).structured_content
+        view = about(await client.call_tool("execute", {"code": WRITE}))
         path = f"/v1/interactions/{view['interactions'][0]['id']}/deny"
         await asyncio.to_thread(daemon.post, path, {"reason": "too many lamps"})
         result = await client.call_tool("resume", {"executionId": view["executionId"]})
@@ -145,7 +145,7 @@ async def test_a_denial_is_a_failure_with_the_reason(daemon: Daemon, shop: list[
 async def test_whoever_uses_mcp_acts_as_the_agent(daemon: Daemon, shop: list[Any], role: str) -> None:
     """Even the operator's token decides nothing there: the execution belongs to the agent and stays paused."""
     async with connected(daemon, role=role) as client:
-        view = (await client.call_tool("execute", {"code": WRITE})).structured_content
+        view = about(await client.call_tool("execute", {"code": WRITE}))
     execution = daemon.run(daemon.executor.engine.outcome(daemon.executor.tenancy.agent, view["executionId"])).execution
     assert execution.actor_id == daemon.executor.tenancy.agent.id
     assert execution.status == "paused"
@@ -154,11 +154,11 @@ async def test_whoever_uses_mcp_acts_as_the_agent(daemon: Daemon, shop: list[Any
 async def test_a_second_question_ends_the_wait_for_the_first(daemon: Daemon, shop: list[Any]) -> None:
     code = f"{WRITE.replace('return ', '')};\n{WRITE}"
     async with connected(daemon) as client:
-        view = (await client.call_tool("execute", {"code": code})).structured_content
+        view = about(await client.call_tool("execute", {"code": code}))
         asked = view["interactions"][0]["id"]
         waiting = asyncio.create_task(client.call_tool("resume", {"executionId": view["executionId"]}))
         await asyncio.to_thread(daemon.post, f"/v1/interactions/{asked}/approve")
-        again = (await waiting).structured_content
+        again = about(await waiting)
     assert again["status"] == "paused"
     assert again["interactions"][0]["id"] != asked
 
@@ -171,28 +171,11 @@ async def test_code_that_takes_longer_than_a_client_waits_is_answered_with_its_i
         code = "await new Promise(r => setTimeout(r, 5000)); return 'late'"
         early = await client.call_tool("execute", {"code": code})
         monkeypatch.undo()
-        late = await client.call_tool("resume", {"executionId": early.structured_content["executionId"]})
-    assert early.structured_content["status"] == "running"
+        late = await client.call_tool("resume", {"executionId": about(early)["executionId"]})
+    assert about(early)["status"] == "running"
     assert not early.is_error
-    assert f'resume with {{"executionId": "{early.structured_content["executionId"]}"}}' in text_of(early)
+    assert f'resume with {{"executionId": "{about(early)["executionId"]}"}}' in text_of(early)
     assert text_of(late) == '"late"'
-
-
-async def test_a_client_that_hangs_up_does_not_end_its_execution(daemon: Daemon, shop: list[Any]) -> None:
-    code = "await new Promise(r => setTimeout(r, 5000)); return await tools.shop.things.listThings()"
-
-    def newest() -> str:
-        found = daemon.get("/v1/executions?limit=1").json["items"]
-        return str(found[0]["executionId"]) if found else ""
-
-    before = newest()
-    async with connected(daemon) as client:
-        asked = asyncio.create_task(client.call_tool("execute", {"code": code}))
-        execution_id = await asyncio.to_thread(wait_for, lambda: found if (found := newest()) != before else "")
-        asked.cancel()
-        await asyncio.gather(asked, return_exceptions=True)
-    outcome = daemon.get(f"/v1/executions/{execution_id}?wait=30").json
-    assert outcome["status"] == "completed"
 
 
 async def test_clients_with_equal_request_ids_get_their_own_answers(daemon: Daemon) -> None:
@@ -202,7 +185,7 @@ async def test_clients_with_equal_request_ids_get_their_own_answers(daemon: Daem
         async with connected(daemon, mode=mode) as client:
             delay = (20 - number) * 10
             code = f"await new Promise(r => setTimeout(r, {delay})); return {number}"
-            return (await client.call_tool("execute", {"code": code})).structured_content["result"]
+            return value_of(await client.call_tool("execute", {"code": code}))
 
     results = await asyncio.gather(*(one(number, MODES[number % 2]) for number in range(20)))
     assert results == list(range(20))
@@ -213,4 +196,4 @@ async def test_one_client_may_run_many_executions_at_once(daemon: Daemon) -> Non
         results = await asyncio.gather(
             *(client.call_tool("execute", {"code": f"return {number}"}) for number in range(12))
         )
-    assert [result.structured_content["result"] for result in results] == list(range(12))
+    assert [value_of(result) for result in results] == list(range(12))

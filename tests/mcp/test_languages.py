@@ -9,6 +9,7 @@ import pytest
 from executor.surfaces.mcp import exchange
 from tests.api.serving import Daemon
 from tests.mcp.test_wire import ACCEPT
+from tests.support.tool_results import value_of
 
 PYTHON = {"code": "[n * 2 for n in range(3)]", "language": "python"}
 
@@ -26,7 +27,7 @@ def test_python_runs_on_both_roads_alike(daemon: Daemon, is_plain: bool) -> None
     lower = {name.lower(): value for name, value in headers.items()}
     assert exchange.is_plain(sent, lower) is is_plain
     outcome = daemon.post("/mcp", sent, role="agent", headers=headers).json["result"]
-    assert outcome["structuredContent"]["result"] == [0, 2, 4]
+    assert value_of(outcome) == [0, 2, 4]
     assert outcome["isError"] is False
 
 

@@ -16,7 +16,7 @@ from mcp import Client, StdioServerParameters
 from executor.daemon import process
 from executor.settings import Settings
 from tests.api.serving import running_upstream
-from tests.mcp.conftest import operator, text_of
+from tests.mcp.conftest import about, operator, text_of, value_of
 
 
 @asynccontextmanager
@@ -31,7 +31,6 @@ async def test_the_daemon_is_started_and_code_runs(environment: dict[str, str]) 
         assert [tool.name for tool in (await client.list_tools()).tools] == ["execute", "resume"]
         result = await client.call_tool("execute", {"code": "return 6 * 7"})
     assert text_of(result) == "42"
-    assert result.structured_content["result"] == 42
 
 
 async def test_a_pause_is_settled_elsewhere_and_resumed_here(environment: dict[str, str]) -> None:
@@ -43,15 +42,15 @@ async def test_a_pause_is_settled_elsewhere_and_resumed_here(environment: dict[s
             paused = await client.call_tool(
                 "execute", {"code": 'return await tools.shop.things.createThing({name: "lamp"})'}
             )
-            asked = paused.structured_content["interactions"][0]["id"]
-            execution = {"executionId": paused.structured_content["executionId"]}
+            asked = about(paused)["interactions"][0]["id"]
+            execution = {"executionId": about(paused)["executionId"]}
             waiting = asyncio.create_task(client.call_tool("resume", execution))
             settled = await asyncio.to_thread(operator, environment, "approvals", "approve", asked)
             first = await waiting
             second = await client.call_tool("resume", execution)
     assert settled["status"] == "approved"
-    assert first.structured_content["result"]["name"] == "lamp"
-    assert second.structured_content == first.structured_content
+    assert value_of(first)["name"] == "lamp"
+    assert second.content == first.content
     assert [one for one in made if "name" in one] == [{"name": "lamp"}]
 
 
@@ -59,8 +58,8 @@ async def test_errors_of_the_daemon_are_passed_on(environment: dict[str, str]) -
     async with connected(environment) as client:
         empty = await client.call_tool("execute", {"code": ""})
         unknown = await client.call_tool("resume", {"executionId": "../../v1/status"})
-    assert empty.structured_content["error"]["code"] == "empty_code"
-    assert unknown.structured_content["error"]["code"] == "not_found"
+    assert about(empty)["error"]["code"] == "empty_code"
+    assert about(unknown)["error"]["code"] == "not_found"
 
 
 async def test_a_daemon_that_went_away_is_started_again(environment: dict[str, str]) -> None:
@@ -68,10 +67,10 @@ async def test_a_daemon_that_went_away_is_started_again(environment: dict[str, s
         before = await client.call_tool("execute", {"code": "return 1"})
         stopped = await asyncio.to_thread(process.stop, Settings.load(environment))
         after = await client.call_tool("execute", {"code": "return 2"})
-        old = await client.call_tool("resume", {"executionId": before.structured_content["executionId"]})
+        old = await client.call_tool("resume", {"executionId": about(before)["executionId"]})
     assert stopped
-    assert after.structured_content["result"] == 2
-    assert old.structured_content["result"] == 1
+    assert value_of(after) == 2
+    assert value_of(old) == 1
 
 
 def test_nothing_but_the_protocol_is_written_to_standard_output(environment: dict[str, str], tmp_path: Path) -> None:
@@ -109,12 +108,12 @@ async def test_the_bridge_holds_only_the_agents_token(environment: dict[str, str
             result = await client.call_tool("execute", {"code": "return 3"})
     finally:
         (data / "hidden.token").rename(data / "operator.token")
-    assert result.structured_content["result"] == 3
+    assert value_of(result) == 3
 
 
 async def test_a_large_result_is_a_preview_here_too(environment: dict[str, str]) -> None:
     async with connected(environment) as client:
         result = await client.call_tool("execute", {"code": "return Array.from({length: 90000}, (_, i) => i)"})
-        again = await client.call_tool("resume", {"executionId": result.structured_content["executionId"]})
+        again = await client.call_tool("resume", {"executionId": about(result)["executionId"]})
     assert "of 90000 items" in text_of(result) and len(text_of(result)) < 8_000
-    assert again.structured_content == result.structured_content
+    assert again.content == result.content

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from executor.surfaces.mcp import exchange, handshake
+from executor.surfaces.mcp.answer import ABOUT
 from tests.api.serving import Daemon, running_daemon
-from tests.mcp.conftest import connected
+from tests.mcp.conftest import connected, text_of, value_of
 
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 
@@ -27,7 +28,7 @@ def test_without_a_session_a_single_post_is_answered_as_json(daemon: Daemon) -> 
     assert answer.headers["content-type"].startswith("application/json")
     assert "mcp-session-id" not in answer.headers
     assert answer.json["id"] == 7
-    assert answer.json["result"]["structuredContent"]["result"] == 1
+    assert value_of(answer.json["result"]) == 1
 
 
 def test_an_old_session_id_is_no_obstacle_after_a_restart(daemon: Daemon) -> None:
@@ -49,6 +50,21 @@ def test_json_that_could_be_read_in_two_ways_is_refused(daemon: Daemon, body: by
     answer = daemon.post("/mcp", body, headers=ACCEPT)
     assert answer.status == 400
     assert answer.json["error"]["code"] == -32700
+
+
+def test_a_batch_is_refused_in_plain_words(daemon: Daemon) -> None:
+    answer = daemon.post("/mcp", [call(1), call(2)], headers=ACCEPT)
+    assert (answer.status, answer.json["id"], answer.json["error"]["code"]) == (400, None, -32600)
+    assert answer.json["error"]["message"] == "batches of messages are not supported"
+
+
+def test_every_handshake_begins_a_session_that_is_needed_for_nothing(daemon: Daemon) -> None:
+    headers = {**ACCEPT, "MCP-Protocol-Version": "2025-11-25"}
+    greetings = [daemon.post("/mcp", request("initialize", HANDSHAKE), headers=headers) for _ in range(2)]
+    first, second = (greeting.headers["mcp-session-id"] for greeting in greetings)
+    assert first != second and len(first) == 32
+    for session in ({}, {"Mcp-Session-Id": first}, {"Mcp-Session-Id": "never given"}):
+        assert daemon.post("/mcp", call(), headers={**headers, **session}).json["result"]["isError"] is False
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
@@ -322,7 +338,7 @@ async def test_the_official_client_stays_on_the_short_road(
     with running_daemon(tmp_path) as daemon:
         async with connected(daemon, mode=mode) as client:
             assert len((await client.list_tools()).tools) == 2
-            assert (await client.call_tool("execute", {"code": "return 1"})).structured_content["result"] == 1
+            assert text_of(await client.call_tool("execute", {"code": "return 1"})) == "1"
 
 
 def test_the_revisions_are_those_of_the_sdk() -> None:
@@ -333,7 +349,7 @@ def test_the_revisions_are_those_of_the_sdk() -> None:
 
 
 def without_ids(reply: Any) -> Any:
-    reply.get("result", {}).get("structuredContent", {}).pop("executionId", None)
+    reply.get("result", {}).get("_meta", {}).get(ABOUT, {}).pop("executionId", None)
     for block in reply.get("result", {}).get("content", ()):
         block["text"] = block["text"].partition("executionId: ")[0]
     return reply

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Literal
@@ -18,6 +19,7 @@ from executor.errors import (
     CodeTooLarge,
     Conflict,
     EmptyCode,
+    Fenced,
     Forbidden,
     InteractionExpired,
     InvalidRequest,
@@ -164,7 +166,8 @@ class Engine:
             await wait_until(run.done, seconds)
             if run.outcome is not None:
                 return run.outcome
-            await journal.durable()
+            with suppress(Fenced):  # cancelled: its row is there all the same
+                await journal.durable()
             return await self.outcome(actor, execution.id)
 
         return Submitted(execution.id, outcome)
@@ -207,7 +210,12 @@ class Engine:
 
         return await self._database.read(job)
 
-    async def cancel(self, actor: Actor, execution_id: str) -> Execution:
+    async def cancel(self, actor: Actor, execution_id: str, *, grace: float = 0.0) -> Execution:
+        """End it. Writes that were sent have `grace` seconds to be answered; nothing else is sent meanwhile."""
+        run = self._dispatch.runs.get(execution_id)
+        if grace and run is not None and may_see(actor, run.execution):
+            await settle_writes(run, grace)
+
         def job(c: Connection) -> Execution:
             execution = seen(actor, executions.get(c, actor.workspace_id, execution_id), execution_id)
             lost = close_in(c, actor.workspace_id, execution_id, by=actor)
@@ -364,6 +372,15 @@ class Engine:
                 f"the code has {size} bytes, more than the {self._max_code_bytes} allowed",
                 hint="pass data through tools instead of writing it into the code",
             )
+
+
+async def settle_writes(run: Run, seconds: float) -> None:
+    """What it sent is answered or had its time, it sends nothing more, and its row is there."""
+    if run.has_unanswered_writes:
+        run.stop(seconds)
+        await wait_until(run.done, seconds)
+    with suppress(Fenced):
+        await run.journal.durable()
 
 
 async def wait_until(event: asyncio.Event, seconds: float) -> None:

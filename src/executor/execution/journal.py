@@ -225,10 +225,10 @@ class Journal:
         return written
 
     async def durable(self) -> None:
-        """Until everything so far is committed; whoever asks, also while the run itself waits."""
+        """Until everything so far is committed; whoever asks, also while the run itself waits or is cancelled."""
         self.flush()
         for future in list(self._pending):
-            await future
+            await asyncio.shield(future)
         self._pending = [future for future in self._pending if not future.done()]
 
     def _hold(self, job: Job, happened: Happened) -> None:

@@ -80,6 +80,7 @@ class Run:
         self._unsettled: list[tuple[Call, CredentialMissing | AnswerLost]] = []
         self._decided = False
         self._stopping = False
+        self._grace = STOP_GRACE
         self._yielding = False
         self._answers = Answers(execution.clock_ms, execution.limits.result_bytes)
         self._end: Step | None = None
@@ -91,12 +92,17 @@ class Run:
         self._decided = True
         self._sends.news.set()
 
-    def stop(self) -> None:
-        """The daemon is going down: leave the work to its next start, as soon as what was sent is answered."""
-        self._stopping = True
+    def stop(self, grace: float = STOP_GRACE) -> None:
+        """Send nothing more, and leave the work to the daemon's next start, as soon as what was sent is answered or has
+        had its time."""
+        self._stopping, self._grace = True, grace
         self._sends.news.set()
         if self._placeless and self.task is not None:
             self.task.cancel()
+
+    @property
+    def has_unanswered_writes(self) -> bool:
+        return bool(self._sends.unanswered_writes())
 
     @property
     def is_still(self) -> bool:
@@ -435,7 +441,7 @@ class Run:
 
     async def _leave(self) -> None:
         """Going down: record the answers that come soon, and leave the rest to the next start."""
-        await self._outwait(STOP_GRACE)
+        await self._outwait(self._grace)
         await self._ask_about_unsettled()
         await self.journal.requeue(self.wall_ms)
         self._tell("queued")

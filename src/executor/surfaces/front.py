@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MCP_PATHS = ("/mcp", "/mcp/anonymous")
+WITH_SLASH = {f"{path}/": path for path in MCP_PATHS}  # as some clients write them
 
 
 class Front:
@@ -74,6 +75,8 @@ class Front:
             await self._mcp.result().close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if path := WITH_SLASH.get(scope.get("path", "")):
+            scope = {**scope, "path": path}
         await self._refusals(scope, receive, self.deliveries.sending(scope, send))
 
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:

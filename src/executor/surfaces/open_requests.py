@@ -42,6 +42,7 @@ class OpenRequest:
         self.needs: tuple[str, ...] = ()
         self.ends_itself = False
         self.refusal: ExecutorError | None = None
+        self.on_leave: Callable[[], None] | None = None
         self.ended = asyncio.Event()
         self.doubt: asyncio.Task[None] | None = None
         self._review = review
@@ -83,6 +84,8 @@ class OpenRequest:
 
     def leave(self) -> None:
         """Nobody reads the answer any more."""
+        if self.refusal is None and self.on_leave is not None:
+            self.on_leave()
         self.end(Busy("the client went away", hint="connect again"))
 
     def renew(self, actor: Actor) -> None:

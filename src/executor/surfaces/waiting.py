@@ -18,7 +18,7 @@ from executor.surfaces.shares import STREAMS, WAITS, Full, Shares
 if TYPE_CHECKING:
     from executor.daemon.executor import Executor
     from executor.execution.outcome import Outcome
-    from executor.execution.submissions import Submission
+    from executor.execution.submissions import Submission, Submitted
     from executor.model.tenancy import Actor
 
 T = TypeVar("T")
@@ -98,10 +98,14 @@ async def run(
     answered with less than its id. Also whether an earlier request had submitted it already."""
     held.check()
     submitted = await executor.engine.begin(actor, submission)
+    return await outcome_of(held, submitted, seconds), submitted.is_known
+
+
+async def outcome_of(held: Held, submitted: Submitted, seconds: float) -> Outcome:
     try:
-        return await held.hold(submitted.outcome(seconds)), submitted.is_known
+        return await held.hold(submitted.outcome(seconds))
     except (Stopping, Full):
-        return await submitted.outcome(0), submitted.is_known
+        return await submitted.outcome(0)
 
 
 async def wait(

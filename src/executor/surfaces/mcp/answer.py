@@ -1,4 +1,8 @@
-"""An execution view as a tool result: text that is short and says what to do next, and the same as data."""
+"""An execution view as a tool result: one text, short, that says what to do next.
+
+There is no `structuredContent`: several clients show a model only that where there is any, and never the text. What a
+program needs of an execution is in `_meta`, which no model sees.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,6 @@ LOG_CHARACTERS = 8_000
 DETAIL_CHARACTERS = 2_000
 ARGUMENT_CHARACTERS = 600
 REQUEST_CHARACTERS = 600
-_SHOWN = ("executionId", "status", "result", "error", "interactions")
 WARNING_CHARACTERS = 1_500
 READ = (
     """const {value} = await tools.executor.artifacts.read({id: "ID"})
@@ -24,8 +27,9 @@ read also takes pointer, offset and limit; tools.executor.artifacts.search({id, 
     """value = (await tools.executor.artifacts.read(id="ID"))["value"]
 read also takes pointer, offset and limit; tools.executor.artifacts.search(id=…, query=…) finds places.""",
 )
-_KEPT = ("id", "mediaType", "size", "cut")
-_ASKED = ("id", "kind", "tool", "effect", "host", "request", "sentWith", "reason", "arguments", "url", "expiresAt")
+ABOUT = "executor/execution"
+_KEPT = ("id", "mediaType", "size")
+_ASKED = ("id", "kind", "tool", "url")
 _TURNS = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _STANDARD = frozenset({"code", "message", "hint", "line", "column", "name", "stack"})
 
@@ -34,43 +38,49 @@ def result_of(view: View) -> dict[str, Any]:
     text = {"completed": _completed, "paused": _paused, "failed": _failed, "cancelled": _failed}.get(
         view["status"], _running
     )(view)
-    return _result(text, _structured(view), is_error=view["status"] in ("failed", "cancelled"))
+    return _result(text, _about(view), is_error=view["status"] in ("failed", "cancelled"))
 
 
 def result_of_error(error: ExecutorError) -> dict[str, Any]:
     """The execution could not even be made or found."""
     problem = {"code": error.code, "message": error.message, "hint": error.hint, **error.details}
-    return _result(_error_text(problem), {"error": problem}, is_error=True)
+    about = {key: value for key, value in error.details.items() if key == "executionId"}
+    return _result(_error_text(problem), {**about, "error": {"code": error.code}}, is_error=True)
 
 
-def _result(text: str, structured: dict[str, Any], *, is_error: bool) -> dict[str, Any]:
+def result_of_list(summaries: list[View]) -> dict[str, Any]:
+    """Unfinished ones first; those that ended lately may be what a lost answer was about."""
+    unfinished = [_line(one) for one in summaries if not one["finishedAt"]]
+    ended = [_line(one) for one in summaries if one["finishedAt"]]
+    lines = ["Your unfinished executions, newest first:" if unfinished else "You have no unfinished executions."]
+    lines += unfinished
+    if ended:
+        lines += ["Recently ended:", *ended]
+    if summaries:
+        lines.append("Call resume with one of these ids for its outcome instead of sending its code again.")
+    about = [{"executionId": one["executionId"], "status": one["status"]} for one in summaries]
+    return _result("\n".join(lines), {"executions": about}, is_error=False)
+
+
+def _line(summary: View) -> str:
+    code = one_line(summary["preview"])
+    return f"- {summary['executionId']} {summary['status']}, submitted {summary['createdAt']}: {code}"
+
+
+def _result(text: str, about: dict[str, Any], *, is_error: bool) -> dict[str, Any]:
     content = [{"type": "text", "text": text}]
-    return {"content": content, "structuredContent": structured, "isError": is_error, "resultType": "complete"}
+    return {"content": content, "isError": is_error, "_meta": {ABOUT: about}, "resultType": "complete"}
 
 
-def _structured(view: View) -> dict[str, Any]:
-    shown = {key: view[key] for key in _SHOWN}
-    if view.get("diagnostics"):
-        shown["diagnostics"] = view["diagnostics"]
-    shown["interactions"] = [{key: asked.get(key) for key in _ASKED} for asked in view["interactions"]]
-    shown["logs"] = _first_logs(view)
+def _about(view: View) -> dict[str, Any]:
+    about = {"executionId": view["executionId"], "status": view["status"]}
+    if view["error"]:
+        about["error"] = {"code": error_code(view["error"]["code"])}
+    if view["interactions"]:
+        about["interactions"] = [{key: asked[key] for key in _ASKED} for asked in view["interactions"]]
     if view.get("artifact"):
-        shown["artifact"] = {key: view["artifact"][key] for key in _KEPT}
-    return shown
-
-
-def _first_logs(view: View) -> list[dict[str, Any]]:
-    """As many lines as the text has room for; whoever wants all of them finds them with the execution."""
-    room, shown = LOG_CHARACTERS, list[dict[str, Any]]()
-    for number, line in enumerate(view["logs"]):
-        room -= len(line["text"])
-        if room < 0:
-            cut = {**line, "text": shorten(line["text"], max(0, room + len(line["text"])))}
-            more = len(view["logs"]) - number - 1
-            note = [{**line, "text": f"… {more} more lines: `executor executions logs {view['executionId']}`"}]
-            return [*shown, cut, *(note if more else [])]
-        shown.append(line)
-    return shown
+        about["artifact"] = {key: view["artifact"][key] for key in _KEPT}
+    return about
 
 
 def _completed(view: View) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from executor.errors import ExecutorError, InvalidRequest
 from executor.execution.submissions import checked_key
-from executor.surfaces.mcp.answer import result_of, result_of_error
+from executor.surfaces.mcp.answer import result_of, result_of_error, result_of_list
 from executor.surfaces.mcp.handshake import IDEMPOTENCY_KEYS
 from executor.surfaces.mcp.offer import TOOLS
 from executor.surfaces.views import View
@@ -26,6 +26,10 @@ class Gateway(Protocol):
 
     async def resume(self, execution_id: str) -> View: ...
 
+    async def latest(self) -> list[View]:
+        """Of this agent: what is unfinished, and what ended lately, each newest first."""
+        ...
+
 
 async def call(
     gateway: Gateway, name: str, arguments: dict[str, Any], meta: Mapping[str, Any] = MappingProxyType({})
@@ -39,7 +43,9 @@ async def call(
         if name == "execute":
             key = _key(meta)
             return result_of(await gateway.execute(checked["code"], checked.get("language") or None, key))
-        return result_of(await gateway.resume(checked["executionId"]))
+        if execution_id := checked.get("executionId"):
+            return result_of(await gateway.resume(execution_id))
+        return result_of_list(await gateway.latest())
     except ExecutorError as error:
         return result_of_error(error)
     except Exception as error:  # the edge: answered with an opaque id, logged with everything
@@ -57,13 +63,13 @@ def _key(meta: Mapping[str, Any]) -> str:
 
 
 def _checked(arguments: dict[str, Any], schema: dict[str, Any]) -> dict[str, str]:
-    expected = ", ".join(schema["properties"])
-    for key, value in arguments.items():
-        if key not in schema["properties"]:
-            raise InvalidRequest(f"unknown argument {key[:100]!r}", hint=f"the arguments are {expected}")
+    """Those of the schema alone: clients add arguments of their own, and send null for what they leave out."""
+    expected = f"the arguments are {', '.join(schema['properties'])}"
+    given = {key: arguments[key] for key in schema["properties"] if arguments.get(key) is not None}
+    for key, value in given.items():
         if not isinstance(value, str):
-            raise InvalidRequest(f"`{key}` must be a string", hint=f"the arguments are {expected}")
-    for key in schema["required"]:
-        if key not in arguments:
-            raise InvalidRequest(f"`{key}` is missing", hint=f"the arguments are {expected}")
-    return arguments
+            raise InvalidRequest(f"`{key}` must be a string", hint=expected)
+    for key in schema.get("required", ()):
+        if key not in given:
+            raise InvalidRequest(f"`{key}` is missing", hint=expected)
+    return given

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
@@ -22,6 +23,8 @@ from executor.surfaces.api.problems import MethodNotAllowed
 from executor.surfaces.body import StrictRequest
 from executor.surfaces.mcp.exchange import answer, is_plain
 from executor.surfaces.mcp.gateway import ASKING, EngineGateway
+from executor.surfaces.mcp.open_calls import CANCELLED, OpenCalls, call_key
+from executor.surfaces.mcp.progress import ProgressStream, progress_token
 from executor.surfaces.open_requests import declare_needs
 from executor.surfaces.waiting import Held
 
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from executor.daemon.executor import Executor
 
 logger = logging.getLogger(__name__)
+PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 MAX_BODY = 4 * 1024 * 1024
 Serve = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -40,12 +44,14 @@ class McpEndpoint:
 
     def __init__(self, executor: Executor, held: Held) -> None:
         self._gateway = EngineGateway(executor, held)
+        self._calls = OpenCalls(held)
         self._stopping = asyncio.Event()
         self._serve: asyncio.Future[Serve] = asyncio.get_running_loop().create_future()
         self._life: asyncio.Task[None] | None = None
 
     async def close(self) -> None:
         self._stopping.set()
+        await self._calls.close()
         if self._life is not None:
             await self._life
 
@@ -62,14 +68,46 @@ class McpEndpoint:
         try:
             message = await request.json()
         except InvalidRequest as error:
-            await _unreadable(error)(scope, receive, send)
-            return
+            await _refusal(PARSE_ERROR, error)(scope, receive, send)
+        else:
+            await self._take(request, message, send)
+
+    async def _take(self, request: Request, message: Any, send: Send) -> None:
+        method = message.get("method") if isinstance(message, dict) else None
+        if method == CANCELLED and self._cancel(request, message):
+            await Response(status_code=202, media_type="application/json")(request.scope, request.receive, send)
+        elif method == "tools/call":
+            await self._call(request, message, send)
+        elif isinstance(message, list):
+            batch = InvalidRequest("batches of messages are not supported", hint="send each message by itself")
+            await _refusal(INVALID_REQUEST, batch)(request.scope, request.receive, send)
+        else:
+            await self._answer(request, message, send)
+
+    async def _call(self, request: Request, message: dict[str, Any], send: Send) -> None:
+        with self._calls.opened(call_key(request.scope[ACTOR], request.headers, message.get("id"))):
+            token = progress_token(message, request.headers)
+            if token is None:
+                await self._answer(request, message, send)
+            else:
+                await ProgressStream(send, message, token).answer(partial(self._answer, request, message))
+
+    def _cancel(self, request: Request, message: dict[str, Any]) -> bool:
+        """False if the notification names no request."""
+        params = message.get("params")
+        if "id" in message or not isinstance(params, dict) or type(params.get("requestId")) not in (str, int):
+            return False
+        key = call_key(request.scope[ACTOR], request.headers, params["requestId"])
+        self._calls.cancel(key, params.get("reason"))
+        return True
+
+    async def _answer(self, request: Request, message: Any, send: Send) -> None:
         if is_plain(message, request.headers):
             response = await answer(self._gateway, message)
-            await response(scope, receive, send)
+            await response(request.scope, request.receive, send)
         else:
             serve = await self._sdk()
-            await serve(scope, await _again(request, receive), send)
+            await serve(request.scope, await _again(request, request.receive), send)
 
     async def _sdk(self) -> Serve:
         if self._life is None:
@@ -117,9 +155,9 @@ async def _again(request: Request, receive: Receive) -> Receive:
     return replay
 
 
-def _unreadable(error: InvalidRequest) -> Response:
+def _refusal(code: int, error: InvalidRequest) -> Response:
     import orjson
 
-    problem: dict[str, Any] = {"code": -32700, "message": error.message, "data": {"hint": error.hint}}
+    problem: dict[str, Any] = {"code": code, "message": error.message, "data": {"hint": error.hint}}
     content = orjson.dumps({"jsonrpc": "2.0", "id": None, "error": problem})
     return Response(content, status_code=400, media_type="application/json")

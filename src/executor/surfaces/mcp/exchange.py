@@ -7,6 +7,7 @@ it. Whatever is not exactly one of them is left to the SDK, and the tests hold b
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
@@ -51,11 +52,18 @@ async def answer(gateway: Gateway, message: dict[str, Any]) -> Response:
         return Response(status_code=202, media_type="application/json")
     result = await _ANSWERS[method](gateway, params)
     if f"{_META}protocolVersion" in params.get("_meta", ()):
-        result = {**result, "resultType": "complete", "_meta": {f"{_META}serverInfo": _ABOUT}}
+        meta = {**result.get("_meta", {}), f"{_META}serverInfo": _ABOUT}
+        result = {**result, "resultType": "complete", "_meta": meta}
         if method != "tools/call":
             result |= {"ttlMs": 0, "cacheScope": "private"}
     reply = {"jsonrpc": "2.0", "id": message["id"], "result": result}
-    return Response(orjson.dumps(reply), media_type="application/json")
+    return Response(orjson.dumps(reply), headers=_headers(method), media_type="application/json")
+
+
+def _headers(method: str) -> dict[str, str]:
+    """A client repeats the session with every request, so that a cancellation can't mean another client's. It is kept
+    nowhere, and a request without one, or with that of an earlier life, is as good."""
+    return {"Mcp-Session-Id": secrets.token_hex(16)} if method == "initialize" else {}
 
 
 def _is_of_handshake(method: str, params: Params, version: str | None) -> bool:

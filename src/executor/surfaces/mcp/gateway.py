@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable
 from contextvars import ContextVar
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import orjson
+from sqlalchemy.engine import Connection
 
 from executor.execution.submissions import Submission
+from executor.model.ids import now_ms
 from executor.model.tenancy import AGENT, OWNER, Actor
-from executor.surfaces.views import View, execution_view
-from executor.surfaces.waiting import Held, resume, run
+from executor.storage import history
+from executor.storage.history import Wanted
+from executor.surfaces.mcp.open_calls import CURRENT_CALL
+from executor.surfaces.views import View, execution_summary, execution_view
+from executor.surfaces.waiting import Held, outcome_of, resume
 
 if TYPE_CHECKING:
     from executor.daemon.executor import Executor
     from executor.execution.outcome import Outcome
+    from executor.model.execution import Execution
 
 # Whom the request under way acts as. The SDK's own tasks start from the request's and inherit it.
 ASKING: ContextVar[Actor] = ContextVar("asking")
 WAIT_SECONDS = 50.0  # many clients give a call up after 60
+CANCEL_GRACE = 30.0  # for the answers to writes that were sent
+RECENT_SECONDS = 600
+MOST_LISTED = 10
+RETRY_SECONDS = 5.0  # after a connection broke, for a client that can name its submission to send it again
 
 
 class EngineGateway:
@@ -28,13 +41,41 @@ class EngineGateway:
         self._held = held
 
     async def execute(self, code: str, language: str | None, key: str = "") -> View:
-        submission = Submission(code, language, key=key)
-        outcome, _ = await run(self._executor, self._held, self._actor, submission, WAIT_SECONDS)
-        return self._view(outcome)
+        actor = self._actor
+        self._held.check()
+        submitted = await self._executor.engine.begin(actor, Submission(code, language, key=key))
+        self._follow(actor, submitted.execution_id, RETRY_SECONDS if key else 0.0)
+        return await self._answer(actor, submitted.execution_id, outcome_of(self._held, submitted, WAIT_SECONDS))
 
     async def resume(self, execution_id: str) -> View:
-        waited = resume(self._executor, self._held, self._actor, execution_id, WAIT_SECONDS, whole=False)
-        return self._view(await waited)
+        actor = self._actor
+        self._follow(actor, execution_id, None)
+        waited = resume(self._executor, self._held, actor, execution_id, WAIT_SECONDS, whole=False)
+        return await self._answer(actor, execution_id, waited)
+
+    async def latest(self) -> list[View]:
+        actor = self._actor
+        unfinished = Wanted(actor_id=actor.id, statuses=("queued", "running", "paused"))
+        recent = Wanted(actor_id=actor.id, since=now_ms() - RECENT_SECONDS * 1000)
+
+        def job(c: Connection) -> list[Execution]:
+            live = history.page(c, actor.workspace_id, unfinished, limit=MOST_LISTED)
+            newest = history.page(c, actor.workspace_id, recent, limit=MOST_LISTED)
+            return [*live, *(one for one in newest if one.is_final)]
+
+        return [execution_summary(one) for one in await self._executor.database.read(job)]
+
+    def _follow(self, actor: Actor, execution_id: str, patience: float | None) -> None:
+        """A wait that is closed leaves an execution as it was before; only its submission began it."""
+        cancel = partial(self._executor.engine.cancel, actor, execution_id, grace=CANCEL_GRACE)
+        CURRENT_CALL.get().follow(execution_id, cancel, patience)
+
+    async def _answer(self, actor: Actor, execution_id: str, waited: Awaitable[Outcome]) -> View:
+        outcome = await waited
+        if cancelling := CURRENT_CALL.get().cancelling:
+            await asyncio.shield(cancelling)
+            outcome = await self._executor.engine.outcome(actor, execution_id, whole=False)
+        return self._view(outcome)
 
     @property
     def _actor(self) -> Actor:

@@ -24,9 +24,11 @@ Writes may pause for approval: tell the user, then call resume."""
 
 RESUME: Final = (
     "Wait for a paused or still running execution and get its outcome. "
-    "It can't approve: only a human can, elsewhere. Safe to repeat."
+    "It can't approve: only a human can, elsewhere. Safe to repeat. Without an id: lists your unfinished executions."
 )
 
+# With this, Claude Code shows a model the tools from the first turn on, instead of their names alone.
+_LOADED: Final = {"anthropic/alwaysLoad": True}
 TOOLS: Final[list[dict[str, Any]]] = [
     {
         "name": "execute",
@@ -39,6 +41,9 @@ TOOLS: Final[list[dict[str, Any]]] = [
             },
             "required": ["code"],
         },
+        # Without both, Codex refuses the call where nobody can be asked. See docs/decisions/hints-of-execute.md.
+        "annotations": {"destructiveHint": False, "openWorldHint": False},
+        "_meta": _LOADED,
     },
     {
         "name": "resume",
@@ -46,8 +51,8 @@ TOOLS: Final[list[dict[str, Any]]] = [
         "inputSchema": {
             "type": "object",
             "properties": {"executionId": {"type": "string"}},
-            "required": ["executionId"],
         },
         "annotations": {"readOnlyHint": True},
+        "_meta": _LOADED,
     },
 ]
