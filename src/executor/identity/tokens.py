@@ -103,7 +103,7 @@ def read_agent_token(data_dir: Path, name: str) -> str:
     if token is None:
         raise NotFound(
             f"no token is kept for an agent {name!r} in {data_dir}",
-            hint=f"`executor connect --agent {name}` makes the agent and keeps its token",
+            hint=f"`executor connect CLIENT --agent {name}` makes the agent and keeps its token",
         )
     return token
 
