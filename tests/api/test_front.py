@@ -144,7 +144,7 @@ async def ask(endpoint, actor, body):
 async def main():
     executor = await Executor.open(Settings.load({{"EXECUTOR_DATA_DIR": {str(tmp_path / "data")!r}}}))
     answer = await ask(McpEndpoint(executor, Held()), executor.tenancy.agent, {json.dumps(EXECUTE).encode()!r})
-    assert b'"result":2' in answer, answer
+    assert b'"text":"2"' in answer, answer
     await executor.close()
 
 asyncio.run(main())

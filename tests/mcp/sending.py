@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
+from executor.surfaces.mcp.open_calls import OpenCalls
 from tests.api.serving import Daemon, wait_for
 from tests.mcp.test_wire import ACCEPT
 
@@ -77,3 +78,13 @@ def execution_with(daemon: Daemon, mark: str, status: str = "running") -> str:
 
 def status_of(daemon: Daemon, execution_id: str) -> str:
     return str(daemon.get(f"/v1/executions/{execution_id}").json["status"])
+
+
+def open_calls(daemon: Daemon) -> OpenCalls:
+    return daemon.front._mcp.result()._calls
+
+
+def is_left_alone(daemon: Daemon, execution_id: str) -> bool:
+    """A call waits for it, and no cancellation of it has begun. That begins before its notification is answered."""
+    waiting = [call for calls in open_calls(daemon)._calls.values() for call in calls]
+    return [call.cancelling for call in waiting if call._execution_id == execution_id] == [None]

@@ -12,11 +12,12 @@ from uuid import uuid4
 
 import pytest
 
+from executor.execution.submissions import Submission
 from executor.surfaces.mcp import gateway
 from tests.api.identities import agent
 from tests.api.serving import Daemon, Upstream, running_daemon, wait_for
 from tests.mcp.conftest import about, connected, text_of
-from tests.mcp.sending import SESSION, SentCall, cancel, execution_with, status_of
+from tests.mcp.sending import SESSION, SentCall, cancel, execution_with, is_left_alone, open_calls, status_of
 
 LONG = {
     "typescript": "await new Promise(r => setTimeout(r, 55000)); return '{}'",
@@ -82,7 +83,7 @@ def test_nobody_else_cancels_a_call(daemon: Daemon, mark: str) -> None:
     assert cancel(daemon, "7") == 202
     assert cancel(daemon, 8) == 202
     assert cancel(daemon, role="nonsense") == 401
-    assert status_of(daemon, execution_id) == "running"
+    assert is_left_alone(daemon, execution_id)
     cancel(daemon)
     assert about(call.answer())["executionId"] == execution_id
 
@@ -91,7 +92,7 @@ def test_of_two_calls_that_can_not_be_told_apart_neither_is_cancelled(daemon: Da
     """Clients that say no session and share a token count from the same number."""
     calls = [execute(daemon, f"{mark}{letter}", headers={"Mcp-Session-Id": "shared"}) for letter in "ab"]
     assert cancel(daemon, session="shared") == 202
-    assert [status_of(daemon, execution_id) for _, execution_id in calls] == ["running", "running"]
+    assert all(is_left_alone(daemon, execution_id) for _, execution_id in calls)
     calls[0][0].close()
     wait_until_cancelled(daemon, calls[0][1])
     wait_for(lambda: cancel(daemon, session="shared") and status_of(daemon, calls[1][1]) == "cancelled")
@@ -105,6 +106,7 @@ def test_of_two_calls_that_can_not_be_told_apart_neither_is_cancelled(daemon: Da
 def test_a_client_that_reached_its_time_limit_finds_the_execution_again(daemon: Daemon, mark: str, reason: str) -> None:
     call, execution_id = execute(daemon, mark)
     assert cancel(daemon, reason=reason) == 202
+    assert is_left_alone(daemon, execution_id)
     listed = SentCall(daemon, "resume", {}, number=8).answer()
     assert {"executionId": execution_id, "status": "running"} in about(listed)["executions"]
     cancel(daemon, reason="now really")
@@ -116,6 +118,32 @@ def test_a_notification_that_names_no_request_changes_nothing(daemon: Daemon, pa
     message = {"jsonrpc": "2.0", "method": "notifications/cancelled", **({} if params is None else {"params": params})}
     headers = {"Accept": "application/json, text/event-stream", **SESSION}
     assert daemon.post("/mcp", message, role="agent", headers=headers).status in (202, 400)
+
+
+def test_an_execution_can_be_cancelled_before_its_first_write(daemon: Daemon) -> None:
+    """Code runs while its row is still on its way: a cancellation must not miss it."""
+    engine, actor = daemon.executor.engine, daemon.executor.tenancy.agent
+
+    async def submit_and_cancel() -> str:
+        submitted = await engine.begin(actor, Submission(LONG["typescript"].format("early")))
+        return (await engine.cancel(actor, submitted.execution_id, grace=30.0)).status
+
+    assert daemon.run(submit_and_cancel()) == "cancelled"
+
+
+def test_whoever_waits_for_the_journal_outlasts_a_run_that_is_cancelled(daemon: Daemon) -> None:
+    engine, actor = daemon.executor.engine, daemon.executor.tenancy.agent
+
+    async def wait_twice() -> str:
+        submitted = await engine.begin(actor, Submission(LONG["typescript"].format("twice")))
+        journal = engine._dispatch.runs[submitted.execution_id].journal
+        first, second = (asyncio.create_task(journal.durable()) for _ in range(2))
+        await asyncio.sleep(0)
+        first.cancel()
+        await second
+        return (await engine.cancel(actor, submitted.execution_id)).status
+
+    assert daemon.run(wait_twice()) == "cancelled"
 
 
 # -- closed requests --------------------------------------------------------------------------------------------------
@@ -136,8 +164,11 @@ def test_a_submission_that_has_a_key_may_be_sent_again_after_its_connection_brok
     meta = {"executor/idempotencyKey": mark}
     call, execution_id = execute(daemon, mark, meta=meta)
     call.close()
+    wait_for(lambda: execution_id in open_calls(daemon)._timers)
     again, found = execute(daemon, mark, meta=meta)
     assert found == execution_id
+    wait_for(lambda: open_calls(daemon)._followed[execution_id])
+    assert execution_id not in open_calls(daemon)._timers
     wait_for(lambda: cancel(daemon) and status_of(daemon, execution_id) == "cancelled")
     assert about(again.answer())["status"] == "cancelled"
 
@@ -152,15 +183,15 @@ def test_a_submission_that_has_a_key_and_is_not_sent_again_is_stopped(
 
 
 def test_closing_one_of_two_waits_stops_nothing(daemon: Daemon, mark: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gateway, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(gateway, "RETRY_SECONDS", 3600.0)
     meta = {"idempotencyKey": mark}
     first, execution_id = execute(daemon, mark, meta=meta, number=1)
     second = SentCall(daemon, "resume", {"executionId": execution_id}, number=2)
-    calls = daemon.front._mcp.result()._calls
+    calls = open_calls(daemon)
     wait_for(lambda: calls._followed[execution_id] == 2)
     first.close()
     wait_for(lambda: calls._followed[execution_id] == 1)
-    assert status_of(daemon, execution_id) == "running"
+    assert execution_id not in calls._timers
     cancel(daemon, 2)
     assert about(second.answer())["status"] == "cancelled"
 
@@ -169,7 +200,7 @@ def test_closing_a_wait_leaves_the_question_to_be_decided(daemon: Daemon, shop: 
     """It began nothing: an agent may end its turn and come back, and some clients close after a few seconds."""
     paused = SentCall(daemon, "execute", {"code": WRITE.format(mark)}).answer()
     execution = {"executionId": about(paused)["executionId"]}
-    calls = daemon.front._mcp.result()._calls
+    calls = open_calls(daemon)
     waiting = SentCall(daemon, "resume", execution)
     wait_for(lambda: calls._followed[execution["executionId"]])
     waiting.close()

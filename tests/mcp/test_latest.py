@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import pytest
 
+from executor.surfaces.mcp import gateway
 from tests.api.identities import agent, anonymous
 from tests.api.serving import Daemon
 from tests.mcp.conftest import about, connected, text_of
@@ -43,6 +44,14 @@ def test_an_agent_finds_what_is_unfinished_and_what_just_ended(daemon: Daemon, s
     assert f"- {done['executionId']} completed, submitted " in ended
     assert "instead of sending its code again" in ended
     assert text_of(listed(daemon, token, executionId=done["executionId"])) == "1"
+
+
+def test_what_ended_long_ago_is_not_listed(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = agent(daemon, f"back again {uuid4().hex}").token or ""
+    SentCall(daemon, "execute", {"code": "return 1"}, role=token).answer()
+    assert "completed" in text_of(listed(daemon, token))
+    monkeypatch.setattr(gateway, "RECENT_SECONDS", -60)
+    assert text_of(listed(daemon, token)) == "You have no unfinished executions."
 
 
 def test_nobody_finds_what_another_agent_does(daemon: Daemon) -> None:

@@ -13,7 +13,7 @@ from executor.surfaces.mcp import gateway, progress
 from tests.api.identities import agent
 from tests.api.serving import Daemon
 from tests.mcp.conftest import about, connected, text_of
-from tests.mcp.sending import SentCall, cancel, execution_with
+from tests.mcp.sending import SentCall, cancel, execution_with, status_of
 from tests.mcp.test_wire import modern_request
 
 ROADS: dict[str, dict[str, Any]] = {"plain": {}, "sdk": {"unknown": 1}}
@@ -116,11 +116,14 @@ def test_a_call_that_reports_is_cancelled_like_any_other(daemon: Daemon) -> None
 @pytest.mark.usefixtures("often")
 def test_a_credential_that_ends_breaks_the_stream_off(daemon: Daemon) -> None:
     caller = agent(daemon, "revoked while it reports")
-    code = {"code": "await new Promise(r => setTimeout(r, 55000)); return 'late'"}
+    code = {"code": f"await new Promise(r => setTimeout(r, 55000)); return '{(mark := uuid4().hex)}'"}
     call = SentCall(daemon, "execute", code, role=caller.token or "", meta={"progressToken": 1})
+    execution_id = execution_with(daemon, mark)
     named = next(one for one in daemon.get("/v1/agents").json["items"] if one["name"] == caller.name)
     with pytest.raises((IncompleteRead, OSError)) as broken, call.response() as response:
         assert response.readline() == b"event: message\n"
         assert daemon.request("DELETE", f"/v1/agents/{named['id']}").status in (200, 204)
         response.read()
     assert b'"result"' not in getattr(broken.value, "partial", b"")
+    assert status_of(daemon, execution_id) == "running"  # what it submitted before goes on
+    assert daemon.post(f"/v1/executions/{execution_id}/cancel").status == 200
