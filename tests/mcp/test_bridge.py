@@ -296,6 +296,29 @@ def test_a_cancelled_request_is_not_answered(running: dict[str, str]) -> None:
         assert [answer["id"] for answer in client.rest()] == [8]
 
 
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [
+        ("typescript", "await new Promise(done => setTimeout(done, 55000)); return 1"),
+        ("python", "import asyncio\nawait asyncio.sleep(55)\nreturn 1"),
+    ],
+)
+def test_a_call_reports_progress_and_ends_when_it_is_cancelled(
+    running: dict[str, str], language: str, code: str
+) -> None:
+    arguments = {"code": code, "language": language}
+    with bridge(running) as client, bridge(running) as other:
+        client.send(message("tools/call", 2, name="execute", arguments=arguments, _meta={"progressToken": "p"}))
+        assert client.receive()["params"]["progressToken"] == "p"
+        other.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}})
+        assert newest(running)["status"] == "running"
+        client.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}})
+        wait_for(lambda: newest(running)["status"] == "cancelled")
+        client.send(message("ping", 3))
+        rest = client.rest()
+    assert [one["id"] for one in rest if "id" in one] == [3]
+
+
 class Recorder(BaseHTTPRequestHandler):
     """A daemon that reports progress on a call until the call is cancelled."""
 
