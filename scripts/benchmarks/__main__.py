@@ -20,6 +20,7 @@ from benchmarks import (
     growth,
     languages,
     large,
+    listeners,
     mcp_sources,
     overhead,
     processes,
@@ -40,9 +41,9 @@ CHECKING = "checking"
 LARGE = "large"
 SEARCH = "search"
 WEB = "web"
-BACKLOG, GROWTH = "backlog", "growth"
+BACKLOG, GROWTH, LISTENERS = "backlog", "growth", "listeners"
 # These are not taken of a subject alone.
-APART = (DIRECT, OVERHEAD, MCP, INDEX, DESCRIBE, LANGUAGES, LARGE, CHECKING, SEARCH, WEB, BACKLOG, GROWTH)
+APART = (DIRECT, OVERHEAD, MCP, INDEX, DESCRIBE, LANGUAGES, LARGE, CHECKING, SEARCH, WEB, BACKLOG, GROWTH, LISTENERS)
 
 
 def arguments() -> argparse.Namespace:
@@ -50,7 +51,9 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/bench", description="Measures this checkout's speed and memory.")
     parser.add_argument("--peer", action="store_true", help=f"also measure the npm package {PACKAGE}, in the same run")
     parser.add_argument("--quick", action="store_true", help="fewer operations")
-    parser.add_argument("--full", action="store_true", help="also park 10,000 executions, and grow to 1,000,000")
+    parser.add_argument(
+        "--full", action="store_true", help="also park 10,000 executions, queue 20,000, and grow to 1,000,000"
+    )
     parser.add_argument("--only", action="append", choices=names, help="measure only this; may be repeated")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     return parser.parse_args()
@@ -101,11 +104,16 @@ def run(options: argparse.Namespace, folder: Path) -> report.Results:
     with ExitStack() as stack:
         address = stack.enter_context(processes.listening([sys.executable, "-m", "benchmarks.upstream"]))
         if BACKLOG in wanted:
-            collect(results, Ours.name, backlog.measure(folder / "backlog", address, quick=options.quick, say=say))
+            sizes = (
+                backlog.QUICK if options.quick else backlog.SIZES if options.full or options.only else backlog.SIZES[:2]
+            )
+            collect(results, Ours.name, backlog.measure(folder / "backlog", address, sizes, say=say))
         if GROWTH in wanted:
             grown = growth.measure(folder / "growth", address, quick=options.quick, full=options.full, say=say)
             collect(results, Ours.name, grown)
-        if set(wanted) <= {INDEX, DESCRIBE, CHECKING, SEARCH, WEB, BACKLOG, GROWTH}:
+        if LISTENERS in wanted:
+            collect(results, Ours.name, listeners.measure(folder / "listeners", quick=options.quick, say=say))
+        if set(wanted) <= {INDEX, DESCRIBE, CHECKING, SEARCH, WEB, BACKLOG, GROWTH, LISTENERS}:
             return results
         subjects = prepared(folder, with_peer=options.peer)
         for subject in subjects:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import statistics
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -60,9 +60,9 @@ def taken(operation: Callable[[], object]) -> float:
     return (time.perf_counter() - begin) * 1000
 
 
-def measure(folder: Path, address: str, *, quick: bool, say: Callable[[str], None]) -> Rows:
+def measure(folder: Path, address: str, sizes: Sequence[int], *, say: Callable[[str], None]) -> Rows:
     rows: Rows = {}
-    for size in QUICK if quick else SIZES:
+    for size in sizes:
         for kind in ("timer", "human"):
             say(f"backlog: {size:,} executions that wait for a {kind}")
             subject = Ours(folder / f"{kind}-{size}")

@@ -11,6 +11,9 @@ from typing import Any
 import psutil
 import pytest
 
+from executor.execution import dispatch
+from tests.api.identities import agent
+from tests.api.serving import running_daemon
 from tests.support.busy import Busy, write_modules
 from tests.support.daemon import Daemon
 
@@ -134,17 +137,17 @@ def test_queued_executions_survive_a_stop_and_a_kill_and_end_once(daemon: Daemon
 def test_an_actor_can_have_only_so_many_and_others_are_served_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from executor.errors import Busy as BusyError
-    from executor.execution import dispatch
-    from executor.execution.dispatch import LocalDispatch
-
+    """Defence: `LocalDispatch._check_room`, before anything is written."""
     monkeypatch.setattr(dispatch, "LIVE_RUNS", 3)
-    local = LocalDispatch.__new__(LocalDispatch)
-    local.runs, local._per_actor = {}, dispatch.Counter({"greedy": 3})
-    local.backlog = dispatch.Backlog(lambda waiting: None)
-    with pytest.raises(BusyError, match="3 executions of this actor"):
-        local._check_room("greedy")
-    local._check_room("modest")
+    with running_daemon(tmp_path, typecheck="off") as daemon:
+        greedy, modest = agent(daemon, "greedy"), agent(daemon, "modest")
+        waiting = {"code": SLEEP["typescript"] % 600_000, "wait": 0}
+        assert [greedy.post("/v1/executions", waiting).status for _ in range(3)] == [201] * 3
+        refused = greedy.post("/v1/executions", waiting)
+        assert (refused.status, refused.json["code"]) == (503, "busy")
+        assert "3 executions of this actor" in refused.json["detail"]
+        assert modest.post("/v1/executions", {"code": "return 1"}).json["result"] == 1
+        assert len(daemon.get("/v1/executions").json["items"]) == 4
 
 
 # -- connections -----------------------------------------------------------------------------------------------------

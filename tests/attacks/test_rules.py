@@ -12,9 +12,9 @@ import pytest
 
 from tests.api.serving import Answer, Daemon, running_daemon
 from tests.sources.graphql.service import SDL, Service
-from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving
+from tests.sources.upstream import Upstream, serving
+from tests.support.notes import DONE, Notes
 
-DONE = {"200": {"description": "done", "content": {"application/json": {"schema": {"type": "object"}}}}}
 LANGUAGES = ("typescript", "python")
 FUNCTIONS = """
 from executor.sources.python import tool
@@ -45,34 +45,6 @@ server.run("stdio")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     with running_daemon(tmp_path_factory.mktemp("rules"), typecheck="off") as made:
         yield made
-
-
-class Notes:
-    """An API of notes whose document can be changed. `sent` are the targets of its writes."""
-
-    def __init__(self, url: str, title: str = "Notes") -> None:
-        self.url, self.title = url, title
-        self.sent: list[str] = []
-        self.fields = {"text": {"type": "string"}}
-        self.path, self.server, self.more = "/notes", url, dict[str, Any]()
-
-    def document(self) -> dict[str, Any]:
-        schema = {"type": "object", "properties": self.fields}
-        body = {"content": {"application/json": {"schema": schema}}}
-        add = {"tags": ["n"], "operationId": "add", "requestBody": body, "responses": DONE}
-        return {
-            "openapi": "3.1.0",
-            "info": {"title": self.title, "version": "1"},
-            "servers": [{"url": self.server}],
-            "paths": {self.path: {"post": add}, **self.more},
-        }
-
-    def __call__(self, got: Got, handler: Handler) -> Reply:
-        if got.target.endswith("openapi.json"):
-            return as_json(self.document())
-        if got.method != "GET":
-            self.sent.append(f"{got.method} {got.target}")
-        return as_json({"at": got.target})
 
 
 @pytest.fixture

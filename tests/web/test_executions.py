@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from executor.storage import scan
 from tests.api.serving import Daemon, wait_for
 from tests.web.conftest import Open
 
@@ -293,3 +294,19 @@ def test_on_a_phone_nothing_is_cut_off(visit: Open, many: str, paused: Any) -> N
     page.goto(f"/executions/{paused['executionId']}")
     timeline(page).get_by_role("button", name="waits for a human").tap()
     expect(page.get_by_role("region", name="Call 1")).to_contain_text("lamp")
+
+
+def test_a_search_that_ended_at_its_bound_says_so_and_goes_on(
+    visit: Open, daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemon.execute("return 'a needle in the history'", wait=60)
+    for _ in range(3):
+        daemon.execute("return 'hay'", wait=60)
+    monkeypatch.setattr(scan, "SCANNED", 2)
+    monkeypatch.setattr(scan, "BLOCK", 2)
+    page = visit("/executions?text=needle")
+    page.get_by_role("link", name="None so far: search older ones").click()
+    expect(page.get_by_role("link", name="a needle in the history")).to_be_visible()
+    page.get_by_role("link", name="Search older ones").click()
+    expect(page.get_by_role("link", name="Newest")).to_be_visible()
+    expect(page.get_by_role("link", name="a needle in the history")).to_have_count(0)

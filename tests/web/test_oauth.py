@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.api.serving import Daemon
+from tests.sources.upstream import as_json, serving
 from tests.support.loopback import Authority, Service, listening
 from tests.web.conftest import Open, check_request
 
@@ -100,3 +101,48 @@ def test_a_call_that_needs_a_login_can_be_denied_instead(visit: Open, daemon: Da
     ended = daemon.get(f"/v1/executions/{view['executionId']}?wait=20").json
     assert ended["status"] == "failed"
     assert "not with this account" in ended["error"]["message"]
+
+
+def test_a_login_that_is_spread_over_two_servers_needs_a_word_for_each_by_name(
+    visit: Open, daemon: Daemon, provider: Authority, allowed: None
+) -> None:
+    with serving() as other:
+        flows = {
+            "authorizationCode": {
+                "scopes": {"read": "all"},
+                "authorizationUrl": f"{provider.origin}/authorize",
+                "tokenUrl": f"{other.url}/token",
+            }
+        }
+        document = {
+            "openapi": "3.1.0",
+            "info": {"title": "Spread", "version": "1"},
+            "servers": [{"url": other.url}],
+            "security": [{"login": ["read"]}],
+            "components": {"securitySchemes": {"login": {"type": "oauth2", "flows": flows}}},
+            "paths": {"/me": {"get": {"operationId": "me", "tags": ["use"], "responses": {"200": {}}}}},
+        }
+        other.otherwise = as_json({"error": "nothing"}, 404)
+        other.routes["/openapi.json"] = as_json(document)
+        added = daemon.post("/v1/sources", {"location": f"{other.url}/openapi.json", "namespace": "spread"})
+        assert added.status == 201, added.body
+        try:
+            [question] = daemon.execute("return await tools.spread.use.me({})")["interactions"]
+            page = visit(f"/connect/{question['id']}")
+            page.get_by_role("button", name="With a client of your own").click()
+            page.get_by_label("Client id").fill("known-app")
+            page.get_by_label("Client secret").fill("a-secret-of-the-app")
+            page.get_by_role("button", name="Sign in at the service").click()
+            page.get_by_label(f"I know {provider.origin}").check()
+            page.get_by_role("button", name="Sign in at the service").click()
+            login, token = (page.get_by_role("checkbox", name=one) for one in (provider.origin, other.url))
+            expect(token).not_to_be_checked()
+            login.check()
+            page.get_by_role("button", name="Sign in at the service").click()
+            expect(page.get_by_role("alert")).to_contain_text(other.url)
+            assert provider.ledger.asked["/authorize"] == 0
+            token.check()
+            page.get_by_role("button", name="Sign in at the service").click()
+            page.wait_for_url(f"{provider.origin}/authorize?**")
+        finally:
+            daemon.request("DELETE", "/v1/sources/spread")

@@ -7,12 +7,13 @@ one of them has got its sandbox, so the cost of a long queue falls on nobody, an
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from executor.execution.checks import Ruling
 from executor.model.execution import Execution
+from executor.model.fairness import Counts
 
 STANDBY = 64
 
@@ -46,7 +47,7 @@ class Backlog:
 
     def __init__(self, take_up: Callable[[Waiting], None]) -> None:
         self._take_up = take_up
-        self._standby: Counter[Lane] = Counter()
+        self._standby: Counts[Lane] = Counts()
         self._lanes: dict[Lane, deque[Waiting]] = {}
         self._waiting: dict[str, Waiting] = {}
         self._closed = False
@@ -67,12 +68,10 @@ class Backlog:
         self._feed(waiting.lane)
 
     def entered(self, lane: Lane) -> None:
-        self._standby[lane] += 1
+        self._standby.add(lane)
 
     def left(self, lane: Lane) -> None:
-        self._standby[lane] -= 1
-        if not self._standby[lane]:
-            del self._standby[lane]
+        self._standby.remove(lane)
         self._feed(lane)
 
     def forget(self, waiting: Waiting) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,7 +19,7 @@ from executor.execution.journal import INLINE_BYTES, Journal
 from executor.execution.places import Places
 from executor.execution.run import Run
 from executor.model.execution import Execution, Failure
-from executor.model.fairness import CURRENT, Party
+from executor.model.fairness import CURRENT, Counts, Party
 from executor.model.ids import new_id
 from executor.runtime.runtimes import Runtimes
 from executor.storage import events, executions
@@ -49,7 +48,7 @@ class LocalDispatch:
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
         self.runs: dict[str, Run] = {}
-        self._per_actor: Counter[str] = Counter()
+        self._per_actor: Counts[str] = Counts()
         self.backlog = Backlog(self._begin_take_up)
         self._places = Places(self.backlog)
 
@@ -124,7 +123,7 @@ class LocalDispatch:
         )
         run.idle_runs = self._places.pool(runtime).idle
         self.runs[execution.id] = run
-        self._per_actor[execution.actor_id] += 1
+        self._per_actor.add(execution.actor_id)
         run.task = self.spawn(self._supervise(run))
         return run
 
@@ -146,7 +145,7 @@ class LocalDispatch:
         finally:
             if self.runs.get(execution.id) is run:
                 del self.runs[execution.id]
-            self._one_less(execution.actor_id)
+            self._per_actor.remove(execution.actor_id)
             run.done.set()
 
     async def _give_up(self, execution: Execution, failure: Failure, journal: Journal | None = None) -> None:
@@ -177,17 +176,12 @@ class LocalDispatch:
 
     def _queue(self, waiting: Waiting) -> None:
         if not self._closing:
-            self._per_actor[waiting.lane[0]] += 1
+            self._per_actor.add(waiting.lane[0])
             self.backlog.put(waiting)
 
     def _leave_queue(self, waiting: Waiting) -> None:
-        self._one_less(waiting.lane[0])
+        self._per_actor.remove(waiting.lane[0])
         self.backlog.forget(waiting)
-
-    def _one_less(self, actor_id: str) -> None:
-        self._per_actor[actor_id] -= 1
-        if not self._per_actor[actor_id]:
-            del self._per_actor[actor_id]
 
     def _begin_take_up(self, waiting: Waiting) -> None:
         self.spawn(self._take_up(waiting))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from executor.errors import ToolError
 from executor.model.event import ENDINGS, Announcement
 from executor.model.execution import Execution
+from executor.model.fairness import Counts
 from executor.storage import interactions
 from executor.storage.database import Database
 from executor.storage.notify import Feed
@@ -42,7 +43,7 @@ class Flood:
         self._counting: dict[str, asyncio.Task[None]] = {}
         self._actors: dict[str, str] = {}  # of the executions that have asked and not ended
         self._here: Counter[str] = Counter()  # open questions of each of them
-        self._coming: Counter[str] = Counter()
+        self._coming: Counts[str] = Counts()
         self._unheeded = 0
         feed.listen(self._hear)
 
@@ -54,13 +55,11 @@ class Flood:
         present = self._open[execution.actor_id] + self._coming[execution.actor_id]
         if present >= self._limits.actor:
             return too_many(f"this actor's executions already wait for {present} decisions")
-        self._coming[execution.actor_id] += 1
+        self._coming.add(execution.actor_id)
         return None
 
     def arrived(self, actor_id: str, count: int) -> None:
-        self._coming[actor_id] -= count
-        if self._coming[actor_id] <= 0:
-            del self._coming[actor_id]
+        self._coming.remove(actor_id, count)
 
     async def expect(self, execution: Execution) -> None:
         """Before a question of an execution is asked: from now on its events are counted."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
+K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,23 @@ CURRENT: ContextVar[Party] = ContextVar("executor_party", default=Party())  # no
 
 def anyone(_: str) -> bool:
     return True
+
+
+class Counts(dict[K, int]):
+    """How many of each there are. Nothing is kept of those of which there are none."""
+
+    def __missing__(self, key: K) -> int:
+        return 0
+
+    def add(self, key: K, amount: int = 1) -> None:
+        self[key] += amount
+
+    def remove(self, key: K, amount: int = 1) -> None:
+        left = self[key] - amount
+        if left > 0:
+            self[key] = left
+        else:
+            self.pop(key, None)
 
 
 class FairQueue(Generic[T]):

@@ -7,7 +7,6 @@ actor may hold only a part of what there is, and those who wait take turns.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from executor.errors import SourceUnreachable
-from executor.model.fairness import CURRENT, FairQueue, Party
+from executor.model.fairness import CURRENT, Counts, FairQueue, Party
 
 QUEUE_SECONDS = 300.0
 IDLE_HOSTS = 256
@@ -58,8 +57,8 @@ class Slots:
         self._shares = shares
         self._largest = largest
         self._held = 0
-        self._actors: Counter[str] = Counter()
-        self._executions: Counter[str] = Counter()
+        self._actors: Counts[str] = Counts()
+        self._executions: Counts[str] = Counts()
         self._queue: FairQueue[Waiter] = FairQueue()
 
     @property
@@ -76,9 +75,17 @@ class Slots:
         finally:
             self.release(party)
 
+    def take(self, party: Party, amount: int = 1) -> bool:
+        """Without waiting; False if that is not possible now."""
+        if not (self._has_free and self._actor_may(party.actor_id) and self._may(party.execution_id)):
+            return False
+        self._held += amount
+        self._actors.add(party.actor_id, amount)
+        self._executions.add(party.execution_id, amount)
+        return True
+
     async def acquire(self, party: Party, what: str, clock: Clock | None, seconds: float, amount: int = 1) -> None:
-        if self._has_free and self._actor_may(party.actor_id) and self._may(party.execution_id):
-            self._take(party, amount)
+        if self.take(party, amount):
             return
         if clock is not None:
             clock.pause()
@@ -88,25 +95,26 @@ class Slots:
 
     def release(self, party: Party, amount: int = 1) -> None:
         self._held -= amount
-        for counter, key in ((self._actors, party.actor_id), (self._executions, party.execution_id)):
-            counter[key] -= amount
-            if not counter[key]:
-                del counter[key]
-        self._serve()
+        self._actors.remove(party.actor_id, amount)
+        self._executions.remove(party.execution_id, amount)
+        if self._queue:
+            self._serve()
 
     async def _wait(self, party: Party, what: str, seconds: float, amount: int) -> None:
-        waiter: Waiter = party, amount, asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        turn: asyncio.Future[None] = loop.create_future()
+        waiter: Waiter = party, amount, turn
         self._queue.push(party, waiter)
+        giving_up = loop.call_later(seconds, give_up, turn, what, seconds)
         try:
-            async with asyncio.timeout(seconds):
-                await waiter[2]
-        except BaseException as error:
+            await turn
+        except BaseException:
             self._queue.discard(party, waiter)
-            if waiter[2].done() and not waiter[2].cancelled():
+            if not turn.cancelled() and turn.exception() is None:  # it came while the wait was cancelled
                 self.release(party, amount)
-            if isinstance(error, TimeoutError):
-                raise busy(what, seconds) from error
             raise
+        finally:
+            giving_up.cancel()
 
     def _serve(self) -> None:
         while self._queue and self._has_free:
@@ -114,14 +122,8 @@ class Slots:
             if waiter is None:
                 return
             party, amount, turn = waiter
-            if not turn.done():
-                self._take(party, amount)
+            if not turn.done() and self.take(party, amount):
                 turn.set_result(None)
-
-    def _take(self, party: Party, amount: int) -> None:
-        self._held += amount
-        self._actors[party.actor_id] += amount
-        self._executions[party.execution_id] += amount
 
     @property
     def _has_free(self) -> bool:
@@ -199,11 +201,19 @@ class HostSlots:
     def hold(self, origin: str, clock: Clock | None = None, seconds: float = QUEUE_SECONDS) -> HostSlot:
         return HostSlot(self, origin, clock, seconds)
 
+    def take(self, party: Party, origin: str) -> bool:
+        """Without waiting; False if that is not possible now."""
+        slots = self._slots_of(origin)
+        if not slots.take(party):
+            return False
+        if not self._all.take(party):
+            slots.release(party)
+            return False
+        return True
+
     async def acquire(self, party: Party, origin: str, clock: Clock | None, seconds: float) -> None:
-        """The host's first: whoever waits for a host that hangs holds nothing that others need."""
-        slots = self._hosts.get(origin)
-        if slots is None:
-            slots = self._hosts[origin] = Slots(self._host)
+        """The host's first: a call that waits for a host that hangs holds nothing that others need."""
+        slots = self._slots_of(origin)
         try:
             await slots.acquire(party, origin, clock, seconds)
             try:
@@ -219,6 +229,12 @@ class HostSlots:
         self._all.release(party)
         self._hosts[origin].release(party)
         self._forget(origin)
+
+    def _slots_of(self, origin: str) -> Slots:
+        slots = self._hosts.get(origin)
+        if slots is None:
+            slots = self._hosts[origin] = Slots(self._host)
+        return slots
 
     def _forget(self, origin: str) -> None:
         """An idle host is kept while there are few: making its slots again would cost every call."""
@@ -236,10 +252,17 @@ class HostSlot:
         self._party = CURRENT.get()
 
     async def __aenter__(self) -> None:
+        if self._slots.take(self._party, self._origin):
+            return
         await self._slots.acquire(self._party, self._origin, self._clock, self._seconds)
 
     async def __aexit__(self, *_: object) -> None:
         self._slots.release(self._party, self._origin)
+
+
+def give_up(turn: asyncio.Future[None], what: str, seconds: float) -> None:
+    if not turn.done():
+        turn.set_exception(busy(what, seconds))
 
 
 def busy(what: str, seconds: float) -> SourceUnreachable:

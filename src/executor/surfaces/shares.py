@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from executor.errors import Busy
+from executor.model.fairness import Counts
 
 if TYPE_CHECKING:
     from executor.model.tenancy import Actor
@@ -41,7 +41,7 @@ class Shares:
         self.bounds = bounds
         self.count = 0
         self._strangers = 0
-        self._of: Counter[str] = Counter()
+        self._of: Counts[str] = Counts()
 
     @contextmanager
     def taken(self, actor: Actor) -> Iterator[None]:
@@ -49,15 +49,13 @@ class Shares:
         self._check(actor, is_stranger=is_stranger)
         self.count += 1
         self._strangers += is_stranger
-        self._of[actor.id] += 1
+        self._of.add(actor.id)
         try:
             yield
         finally:
             self.count -= 1
             self._strangers -= is_stranger
-            self._of[actor.id] -= 1
-            if not self._of[actor.id]:
-                del self._of[actor.id]
+            self._of.remove(actor.id)
 
     def _check(self, actor: Actor, *, is_stranger: bool) -> None:
         """The operator's own token has no bound but that of all: whoever holds it owns the machine."""
