@@ -81,7 +81,8 @@ const plainOf = (item, depth, name) => {
   if (size > room) return flaw("large");
   switch (typeof item) {
     case "string":
-      return sized(item);
+      size += item.length; // not `sized`: most values are strings, and a call costs
+      return size > room ? flaw("large") : item;
     case "number":
       return isFinite(item) ? item : strict ? flaw(text(item)) : text(item);
     case "function":
