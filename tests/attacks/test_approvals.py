@@ -21,6 +21,7 @@ from executor.model.ids import now_ms
 from executor.model.tenancy import MEMBER
 from executor.sources.kind import SourceRequest
 from executor.storage import calls, events, interactions, policies, tables, tenancy
+from executor.surfaces.mcp import gateway
 from executor.surfaces.views import interaction_view
 from tests.api.serving import Daemon
 from tests.execution.conftest import House, value
@@ -34,8 +35,11 @@ CAUGHT = "try { " + WRITE + " } catch (e) { return e.code }"
 # -- 1 the agent approves its own pause -------------------------------------------------------------------------------
 
 
-async def test_1_an_agent_approves_its_own_pause_over_mcp(daemon: Daemon, shop: list[Any], paused: Any) -> None:
+async def test_1_an_agent_approves_its_own_pause_over_mcp(
+    daemon: Daemon, shop: list[Any], paused: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Defence: `surfaces/mcp/offer.py` offers nothing that decides, and `resume` only waits."""
+    monkeypatch.setattr(gateway, "WAIT_SECONDS", 0.05)
     before = len(shop)
     async with connected(daemon) as client:
         assert [tool.name for tool in (await client.list_tools()).tools] == ["execute", "resume"]

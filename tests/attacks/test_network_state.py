@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
+from executor.surfaces.mcp import gateway
 from tests.api.serving import Daemon
 
 STATE = {"executionId": "exec_1", "decision": "approve", "approved": True}
 
 
-def test_57_a_forged_or_replayed_request_state_decides_nothing(daemon: Daemon, shop: list[Any], paused: Any) -> None:
-    """Defence: `resume` reads an id and a time alone (surfaces/mcp/calls.py); the rest is in the database."""
+def test_57_a_forged_or_replayed_request_state_decides_nothing(
+    daemon: Daemon, shop: list[Any], paused: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Defence: `resume` reads an id alone (surfaces/mcp/calls.py); the rest is in the database."""
+    monkeypatch.setattr(gateway, "WAIT_SECONDS", 0.05)
     before = len(shop)
     answer = {"approve": {"action": "accept", "content": {"approve": True}}}
     for state in (json.dumps(STATE), "ey.ey.", paused["interactions"][0]["id"]):
