@@ -225,7 +225,7 @@ class Journal:
         return written
 
     async def durable(self) -> None:
-        """Until everything so far is committed; whoever asks, also while the run itself waits or is cancelled."""
+        """Wait until everything so far is committed, even while the run itself waits or is cancelled."""
         self.flush()
         for future in list(self._pending):
             await asyncio.shield(future)

@@ -79,13 +79,13 @@ class McpEndpoint:
         elif method == "tools/call":
             await self._call(request, message, send)
         elif isinstance(message, list):
-            batch = InvalidRequest("batches of messages are not supported", hint="send each message by itself")
+            batch = InvalidRequest("batches of messages are not supported", hint="send one message in each request")
             await _refusal(INVALID_REQUEST, batch)(request.scope, request.receive, send)
         else:
             await self._answer(request, message, send)
 
     async def _call(self, request: Request, message: dict[str, Any], send: Send) -> None:
-        with self._calls.opened(call_key(request.scope[ACTOR], request.headers, message.get("id"))):
+        with self._calls.track(call_key(request.scope[ACTOR], request.headers, message.get("id"))):
             token = progress_token(message, request.headers)
             if token is None:
                 await self._answer(request, message, send)

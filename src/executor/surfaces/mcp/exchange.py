@@ -8,22 +8,25 @@ it. Whatever is not exactly one of them is left to the SDK, and the tests hold b
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import orjson
 from starlette.responses import Response
 
 from executor.surfaces.mcp.calls import SCHEMAS, Gateway, call
-from executor.surfaces.mcp.handshake import CAPABILITIES as _ABILITIES
-from executor.surfaces.mcp.handshake import HANDSHAKE_VERSIONS, IDEMPOTENCY_KEYS, MODERN_VERSION
-from executor.surfaces.mcp.handshake import META as _META
-from executor.surfaces.mcp.handshake import SERVER_INFO as _ABOUT
-from executor.surfaces.mcp.offer import INSTRUCTIONS, TOOLS
+from executor.surfaces.mcp.handshake import (
+    HANDSHAKE_VERSIONS,
+    IDEMPOTENCY_KEYS,
+    META,
+    MODERN_VERSION,
+    as_modern,
+    opening_result,
+)
 
 INITIALIZED: Final = "notifications/initialized"
 _MEMBERS = frozenset({"jsonrpc", "id", "method", "params"})
-_ENVELOPE = frozenset({f"{_META}protocolVersion", f"{_META}clientInfo", f"{_META}clientCapabilities"})
+_ENVELOPE = frozenset({f"{META}protocolVersion", f"{META}clientInfo", f"{META}clientCapabilities"})
 _OWN_META = frozenset({"progressToken", *IDEMPOTENCY_KEYS})
 
 Params = dict[str, Any]
@@ -50,12 +53,7 @@ async def answer(gateway: Gateway, message: dict[str, Any]) -> Response:
     method, params = message["method"], message.get("params", {})
     if method == INITIALIZED:
         return Response(status_code=202, media_type="application/json")
-    result = await _ANSWERS[method](gateway, params)
-    if f"{_META}protocolVersion" in params.get("_meta", ()):
-        meta = {**result.get("_meta", {}), f"{_META}serverInfo": _ABOUT}
-        result = {**result, "resultType": "complete", "_meta": meta}
-        if method != "tools/call":
-            result |= {"ttlMs": 0, "cacheScope": "private"}
+    result = await _call(gateway, params) if method == "tools/call" else opening_result(method, params)
     reply = {"jsonrpc": "2.0", "id": message["id"], "result": result}
     return Response(orjson.dumps(reply), headers=_headers(method), media_type="application/json")
 
@@ -81,8 +79,8 @@ def _is_modern(method: str, params: Params, headers: Mapping[str, str]) -> bool:
     if headers.get("mcp-method") != method or not _is_meta(params.get("_meta"), _ENVELOPE):
         return False
     meta = params["_meta"]
-    if meta[f"{_META}protocolVersion"] != MODERN_VERSION or not _is_client(
-        meta[f"{_META}clientInfo"], meta[f"{_META}clientCapabilities"]
+    if meta[f"{META}protocolVersion"] != MODERN_VERSION or not _is_client(
+        meta[f"{META}clientInfo"], meta[f"{META}clientCapabilities"]
     ):
         return False
     if method == "tools/call":
@@ -91,7 +89,7 @@ def _is_modern(method: str, params: Params, headers: Mapping[str, str]) -> bool:
 
 
 def _is_meta(meta: Any, expected: frozenset[str]) -> bool:
-    """What is expected, and at most a token for progress that is never reported and a name for the submission."""
+    """What is expected, and at most a token for progress and a name for the submission."""
     if not isinstance(meta, dict) or meta.keys() - _OWN_META != expected:
         return False
     return "progressToken" not in meta or type(meta["progressToken"]) in (str, int)
@@ -124,33 +122,8 @@ def _is_call(params: Params) -> bool:
     )
 
 
-async def _initialize(gateway: Gateway, params: Params) -> Params:
-    agreed = {"protocolVersion": params["protocolVersion"], "serverInfo": _ABOUT}
-    return {**agreed, "capabilities": _ABILITIES, "instructions": INSTRUCTIONS}
-
-
-async def _discover(gateway: Gateway, params: Params) -> Params:
-    return {"supportedVersions": [MODERN_VERSION], "capabilities": _ABILITIES, "instructions": INSTRUCTIONS}
-
-
 async def _call(gateway: Gateway, params: Params) -> Params:
-    result = await call(gateway, params["name"], params["arguments"], params.get("_meta", {}))
+    meta = params.get("_meta", {})
+    result = await call(gateway, params["name"], params["arguments"], meta)
     del result["resultType"]  # only of the modern revision
-    return result
-
-
-async def _list(gateway: Gateway, params: Params) -> Params:
-    return {"tools": TOOLS}
-
-
-async def _ping(gateway: Gateway, params: Params) -> Params:
-    return {}
-
-
-_ANSWERS: dict[str, Callable[[Gateway, Params], Awaitable[Params]]] = {
-    "initialize": _initialize,
-    "server/discover": _discover,
-    "tools/call": _call,
-    "tools/list": _list,
-    "ping": _ping,
-}
+    return as_modern(result) if f"{META}protocolVersion" in meta else result

@@ -25,8 +25,13 @@ def opening_result(method: str, params: dict[str, Any]) -> dict[str, Any] | None
         return _handshake_results(params).get(method)
     if meta[f"{META}protocolVersion"] != MODERN_VERSION or method not in ("server/discover", "tools/list"):
         return None
-    envelope = {"resultType": "complete", "_meta": {f"{META}serverInfo": SERVER_INFO}}
-    return {**_RESULTS[method], **envelope, "ttlMs": 0, "cacheScope": "private"}
+    return {**as_modern(_RESULTS[method]), "ttlMs": 0, "cacheScope": "private"}
+
+
+def as_modern(result: dict[str, Any]) -> dict[str, Any]:
+    """With what every result of the modern revision carries."""
+    meta = {**result.get("_meta", {}), f"{META}serverInfo": SERVER_INFO}
+    return {**result, "resultType": "complete", "_meta": meta}
 
 
 def _handshake_results(params: dict[str, Any]) -> dict[str, dict[str, Any]]:

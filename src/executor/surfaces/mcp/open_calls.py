@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 from executor.errors import Conflict, NotFound
+from executor.model.fairness import Counts
 from executor.surfaces.open_requests import CURRENT as CURRENT_REQUEST
 
 if TYPE_CHECKING:
@@ -78,12 +78,12 @@ class OpenCalls:
     def __init__(self, held: Held) -> None:
         self._held = held
         self._calls: dict[Key, list[OpenCall]] = {}
-        self._followed: Counter[str] = Counter()
+        self._followed: Counts[str] = Counts()
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     @contextmanager
-    def opened(self, key: Key) -> Iterator[None]:
+    def track(self, key: Key) -> Iterator[None]:
         call = OpenCall(self)
         CURRENT_CALL.set(call)
         self._calls.setdefault(key, []).append(call)
@@ -111,14 +111,12 @@ class OpenCalls:
 
     def keep(self, execution_id: str) -> None:
         """A call waits for it."""
-        self._followed[execution_id] += 1
+        self._followed.add(execution_id)
         if timer := self._timers.pop(execution_id, None):
             timer.cancel()
 
     def release(self, execution_id: str) -> None:
-        self._followed[execution_id] -= 1
-        if not self._followed[execution_id]:
-            del self._followed[execution_id]
+        self._followed.remove(execution_id)
 
     def cancel_later(self, execution_id: str, cancel: Cancel, seconds: float) -> None:
         """Unless somebody waits for it, or asks for it until then; and unless the daemon itself closes its requests."""

@@ -149,7 +149,7 @@ class Bridge:
             elif reply := request.reply_in(answer.body):
                 yield reply
             elif answer.status >= 400:
-                raise _refused(answer)
+                raise _refusal_in(answer)
             elif request.expects_answer:
                 raise WireError("the answer is not a message")
         finally:
@@ -204,7 +204,7 @@ def main(settings: Settings, credential: Credential) -> None:
     os._exit(0)  # threads that nobody waits for any more are not joined
 
 
-def _refused(answer: Answer) -> Refused:
+def _refusal_in(answer: Answer) -> Refused:
     try:
         problem = json.loads(answer.body)
     except ValueError:
