@@ -143,7 +143,8 @@ def _paused(view: View) -> str:
     return (
         f"Paused: a human must decide before this goes on.\n{asked}\n"
         "You can't approve this. Show the user what is asked and the link, "
-        f"then call resume with {_arguments(view)}; it waits for the decision.{_logs(view)}"
+        f"then call resume with {_arguments(view)}: it waits. Or end your turn and resume later. "
+        f"Don't send the code again: it would ask again.{_logs(view)}"
     )
 
 
@@ -161,7 +162,7 @@ def _question(interaction: dict[str, Any]) -> str:
 
 
 def _running(view: View) -> str:
-    return f"Still {view['status']}. Call resume with {_arguments(view)} to wait for the outcome."
+    return f"Still {view['status']}. Call resume with {_arguments(view)} for the outcome; don't send the code again."
 
 
 def _arguments(view: View) -> str:

@@ -26,6 +26,10 @@ class Gateway(Protocol):
 
     async def resume(self, execution_id: str) -> View: ...
 
+    async def instructions(self) -> str:
+        """They name what is connected, as far as this agent may see it."""
+        ...
+
     async def latest(self) -> list[View]:
         """Of this agent: what is unfinished, and what ended lately, each newest first."""
         ...

@@ -20,6 +20,7 @@ from executor.surfaces.mcp.handshake import (
     IDEMPOTENCY_KEYS,
     META,
     MODERN_VERSION,
+    OPENINGS,
     as_modern,
     opening_result,
 )
@@ -53,7 +54,12 @@ async def answer(gateway: Gateway, message: dict[str, Any]) -> Response:
     method, params = message["method"], message.get("params", {})
     if method == INITIALIZED:
         return Response(status_code=202, media_type="application/json")
-    result = await _call(gateway, params) if method == "tools/call" else opening_result(method, params)
+    if method == "tools/call":
+        result: Params | None = await _call(gateway, params)
+    elif method in OPENINGS:
+        result = opening_result(method, params, await gateway.instructions())
+    else:
+        result = opening_result(method, params)
     reply = {"jsonrpc": "2.0", "id": message["id"], "result": result}
     return Response(orjson.dumps(reply), headers=_headers(method), media_type="application/json")
 

@@ -17,6 +17,7 @@ from executor.model.ids import now_ms
 from executor.model.tenancy import AGENT, OWNER, Actor
 from executor.storage import history
 from executor.storage.history import Wanted
+from executor.surfaces.mcp.offer import MAX_NAMES, instructions
 from executor.surfaces.mcp.open_calls import CURRENT_CALL
 from executor.surfaces.views import View, execution_summary, execution_view
 from executor.surfaces.waiting import Held, outcome_of, resume
@@ -52,6 +53,11 @@ class EngineGateway:
         self._follow(actor, execution_id, None)
         waited = resume(self._executor, self._held, actor, execution_id, WAIT_SECONDS, whole=False)
         return await self._answer(actor, execution_id, waited)
+
+    async def instructions(self) -> str:
+        actor = self._actor
+        veil = await self._executor.rules.veil(actor.workspace_id, actor.id)
+        return instructions(await self._executor.catalog.namespaces(actor.workspace_id, MAX_NAMES + 1, veil=veil))
 
     async def latest(self) -> list[View]:
         actor = self._actor
