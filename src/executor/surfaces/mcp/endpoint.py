@@ -104,7 +104,7 @@ class McpEndpoint:
 
     async def _answer(self, request: Request, message: Any, send: Send) -> None:
         if is_plain(message, request.headers):
-            response = await answer(self._gateway, message)
+            response = await answer(self._gateway, message, request.headers.get("mcp-protocol-version"))
             await response(request.scope, request.receive, send)
         else:
             serve = await self._sdk()

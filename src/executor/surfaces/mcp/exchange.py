@@ -49,13 +49,13 @@ def is_plain(message: Any, headers: Mapping[str, str]) -> bool:
     return is_whole and _is_of_handshake(method, params, headers.get("mcp-protocol-version"))
 
 
-async def answer(gateway: Gateway, message: dict[str, Any]) -> Response:
-    """To a message that `is_plain`."""
+async def answer(gateway: Gateway, message: dict[str, Any], version: str | None) -> Response:
+    """To a message that `is_plain`; `version` is the revision its header names."""
     method, params = message["method"], message.get("params", {})
     if method == INITIALIZED:
         return Response(status_code=202, media_type="application/json")
     if method == "tools/call":
-        result: Params | None = await _call(gateway, params)
+        result: Params | None = await _call(gateway, params, version)
     elif method in OPENINGS:
         result = opening_result(method, params, await gateway.instructions())
     else:
@@ -128,8 +128,8 @@ def _is_call(params: Params) -> bool:
     )
 
 
-async def _call(gateway: Gateway, params: Params) -> Params:
+async def _call(gateway: Gateway, params: Params, version: str | None) -> Params:
     meta = params.get("_meta", {})
-    result = await call(gateway, params["name"], params["arguments"], meta)
+    result = await call(gateway, params["name"], params["arguments"], meta, version)
     del result["resultType"]  # only of the modern revision
     return as_modern(result) if f"{META}protocolVersion" in meta else result

@@ -43,7 +43,7 @@ def build_server(gateway: Gateway) -> Server[dict[str, Any]]:
         if params.name not in SCHEMAS:
             known = "there are execute and resume"
             raise MCPError(types.INVALID_PARAMS, f"unknown tool {params.name[:100]!r}; {known}")
-        return await call(gateway, params.name, params.arguments or {}, params.meta or {})
+        return await call(gateway, params.name, params.arguments or {}, params.meta or {}, ctx.protocol_version)
 
     server = NamingServer(
         NAME,
