@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import logging
 import secrets
+import time
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Protocol
 
 from executor.errors import ExecutorError, InvalidRequest
 from executor.execution.submissions import checked_key
 from executor.surfaces.mcp.answer import result_of, result_of_error, result_of_list
-from executor.surfaces.mcp.handshake import IDEMPOTENCY_KEYS
+from executor.surfaces.mcp.elicitation import DIALOG, Link, required_input
+from executor.surfaces.mcp.handshake import HANDSHAKE_VERSIONS, IDEMPOTENCY_KEYS
 from executor.surfaces.mcp.offer import TOOLS
 from executor.surfaces.views import View
 
@@ -26,26 +29,46 @@ class Gateway(Protocol):
 
     async def resume(self, execution_id: str) -> View: ...
 
+    async def look(self, execution_id: str) -> View:
+        """As it is now."""
+        ...
+
+    async def wait_for_pause(self, execution_id: str) -> View:
+        """Until it pauses or ends."""
+        ...
+
+    async def wait(self, execution_id: str, spent: float) -> View:
+        """Also through a pause. `spent` are the seconds for which the call has waited already."""
+        ...
+
+    async def instructions(self) -> str:
+        """They name what is connected, as far as this agent may see it."""
+        ...
+
     async def latest(self) -> list[View]:
         """Of this agent: what is unfinished, and what ended lately, each newest first."""
         ...
 
 
 async def call(
-    gateway: Gateway, name: str, arguments: dict[str, Any], meta: Mapping[str, Any] = MappingProxyType({})
+    gateway: Gateway,
+    name: str,
+    arguments: dict[str, Any],
+    meta: Mapping[str, Any] = MappingProxyType({}),
+    version: str | None = None,
 ) -> dict[str, Any]:
     """What goes wrong on purpose is a tool result the model can act on; the rest is an id that the log explains.
 
-    `meta` may name the submission by one of IDEMPOTENCY_KEYS.
+    `meta` may name the submission by one of IDEMPOTENCY_KEYS; `version` is the revision that the client speaks.
     """
     try:
         checked = _checked(arguments, SCHEMAS[name])
-        if name == "execute":
-            key = _key(meta)
-            return result_of(await gateway.execute(checked["code"], checked.get("language") or None, key))
-        if execution_id := checked.get("executionId"):
-            return result_of(await gateway.resume(execution_id))
-        return result_of_list(await gateway.latest())
+        if name == "resume" and not checked.get("executionId"):
+            return result_of_list(await gateway.latest())
+        view, link = await _outcome(gateway, name, checked, meta)
+        if link is not None:
+            return required_input(link, view["executionId"])
+        return result_of(view, has_sounds=version != HANDSHAKE_VERSIONS[0])
     except ExecutorError as error:
         return result_of_error(error)
     except Exception as error:  # the edge: answered with an opaque id, logged with everything
@@ -53,6 +76,28 @@ async def call(
         logger.error("unexpected error %s", incident, exc_info=error)
         hint = "the daemon's log has the details under this id"
         return result_of_error(ExecutorError(f"something went wrong here (incident {incident})", hint=hint))
+
+
+async def _outcome(
+    gateway: Gateway, name: str, checked: dict[str, str], meta: Mapping[str, Any]
+) -> tuple[View, Link | None]:
+    """With a link, if the client is to show it before it asks again."""
+    started, dialog = time.monotonic(), DIALOG.get()
+    execute = partial(gateway.execute, checked.get("code", ""), checked.get("language") or None)
+    if dialog is None:
+        return await (gateway.resume(checked["executionId"]) if name == "resume" else execute(_key(meta))), None
+    if dialog.retried:
+        execution_id = checked["executionId"] if name == "resume" else dialog.retried
+        return await (gateway.resume if dialog.is_accepted else gateway.look)(execution_id), None
+    first = gateway.wait_for_pause(checked["executionId"]) if name == "resume" else execute(_key(meta))
+    view = await first
+    link = dialog.links.take(view)
+    if link is not None and dialog.stream is None:
+        return view, link
+    wait = partial(gateway.wait, view["executionId"], time.monotonic() - started)
+    if link is not None:
+        return await dialog.show(link, view, wait), None
+    return (await wait() if name == "resume" and view["status"] == "paused" else view), None
 
 
 def _key(meta: Mapping[str, Any]) -> str:

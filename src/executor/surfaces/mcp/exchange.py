@@ -7,7 +7,6 @@ it. Whatever is not exactly one of them is left to the SDK, and the tests hold b
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -20,13 +19,16 @@ from executor.surfaces.mcp.handshake import (
     IDEMPOTENCY_KEYS,
     META,
     MODERN_VERSION,
+    OPENINGS,
     as_modern,
     opening_result,
 )
+from executor.surfaces.mcp.session import new_session
 
 INITIALIZED: Final = "notifications/initialized"
 _MEMBERS = frozenset({"jsonrpc", "id", "method", "params"})
 _ENVELOPE = frozenset({f"{META}protocolVersion", f"{META}clientInfo", f"{META}clientCapabilities"})
+_RETRY = frozenset({"requestState", "inputResponses"})
 _OWN_META = frozenset({"progressToken", *IDEMPOTENCY_KEYS})
 
 Params = dict[str, Any]
@@ -48,20 +50,25 @@ def is_plain(message: Any, headers: Mapping[str, str]) -> bool:
     return is_whole and _is_of_handshake(method, params, headers.get("mcp-protocol-version"))
 
 
-async def answer(gateway: Gateway, message: dict[str, Any]) -> Response:
-    """To a message that `is_plain`."""
+async def answer(gateway: Gateway, message: dict[str, Any], version: str | None) -> Response:
+    """To a message that `is_plain`; `version` is the revision its header names."""
     method, params = message["method"], message.get("params", {})
     if method == INITIALIZED:
         return Response(status_code=202, media_type="application/json")
-    result = await _call(gateway, params) if method == "tools/call" else opening_result(method, params)
+    if method == "tools/call":
+        result: Params | None = await _call(gateway, params, version)
+    elif method in OPENINGS:
+        result = opening_result(method, params, await gateway.instructions())
+    else:
+        result = opening_result(method, params)
     reply = {"jsonrpc": "2.0", "id": message["id"], "result": result}
-    return Response(orjson.dumps(reply), headers=_headers(method), media_type="application/json")
+    return Response(orjson.dumps(reply), headers=_headers(method, params), media_type="application/json")
 
 
-def _headers(method: str) -> dict[str, str]:
+def _headers(method: str, params: Params) -> dict[str, str]:
     """A client repeats the session with every request, so that a cancellation can't mean another client's. It is kept
     nowhere, and a request without one, or with that of an earlier life, is as good."""
-    return {"Mcp-Session-Id": secrets.token_hex(16)} if method == "initialize" else {}
+    return {"Mcp-Session-Id": new_session(params["capabilities"])} if method == "initialize" else {}
 
 
 def _is_of_handshake(method: str, params: Params, version: str | None) -> bool:
@@ -84,8 +91,14 @@ def _is_modern(method: str, params: Params, headers: Mapping[str, str]) -> bool:
     ):
         return False
     if method == "tools/call":
-        return _is_call(params) and headers.get("mcp-name") == params["name"]
+        return _is_call(_without_retry(params)) and headers.get("mcp-name") == params["name"]
     return method in ("server/discover", "tools/list") and params.keys() == {"_meta"}
+
+
+def _without_retry(params: Params) -> Params:
+    """A client repeats a call with what it was asked for."""
+    is_whole = isinstance(params.get("requestState", ""), str) and isinstance(params.get("inputResponses", {}), dict)
+    return {key: value for key, value in params.items() if not is_whole or key not in _RETRY}
 
 
 def _is_meta(meta: Any, expected: frozenset[str]) -> bool:
@@ -122,8 +135,10 @@ def _is_call(params: Params) -> bool:
     )
 
 
-async def _call(gateway: Gateway, params: Params) -> Params:
+async def _call(gateway: Gateway, params: Params, version: str | None) -> Params:
     meta = params.get("_meta", {})
-    result = await call(gateway, params["name"], params["arguments"], meta)
+    result = await call(gateway, params["name"], params["arguments"], meta, version)
+    if f"{META}protocolVersion" in meta:
+        return as_modern(result)
     del result["resultType"]  # only of the modern revision
-    return as_modern(result) if f"{META}protocolVersion" in meta else result
+    return result
