@@ -6,12 +6,15 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from executor.demo.server import DemoServer
 
 SECONDS = 120
 
@@ -92,6 +95,17 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli]:
     assert started.code == 0, started.err
     yield cli
     cli("down")
+
+
+@pytest.fixture(scope="session")
+def shop(shared: Cli) -> Iterator[DemoServer]:
+    """The shared daemon with a connected source `shop`."""
+    with DemoServer() as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        added = shared("sources", "add", f"{server.url}/openapi.json", "--namespace", "shop", "--json")
+        assert added.code == 0, added.err
+        yield server
+        server.shutdown()
 
 
 @pytest.fixture

@@ -185,11 +185,8 @@ def test_every_text_on_the_page_is_one_that_is_printed() -> None:
 
 
 def test_every_command_on_the_page_runs(shared: Cli) -> None:
-    """Except those that need the id of what they decide."""
-    blocks = re.findall(r"^```(?:sh)?\n(executor .*?)\n```$", PAGE, re.DOTALL | re.MULTILINE)
-    named = re.findall(r"`(executor [^`]+)`", PAGE)
-    commands = dict.fromkeys([line for block in blocks for line in block.splitlines()] + named)
-    literal = [one for one in commands if "…" not in one and not re.search(r"\b[A-Z]{2,}", one)]
+    """Except those that need an id, a name or a question; the tests below run them."""
+    literal = [one for one in commands_on_the_page() if "…" not in one and not re.search(r"\b[A-Z]{2,}", one)]
     assert len(literal) >= len(CLIENTS)
     for one in literal:
         words = shlex.split(one)[1:]
@@ -197,3 +194,47 @@ def test_every_command_on_the_page_runs(shared: Cli) -> None:
             words.append("--help")
         done = shared(*words)
         assert done.code == 0, (one, done.err)
+
+
+def commands_on_the_page() -> list[str]:
+    blocks = re.findall(r"^```(?:sh)?\n(executor .*?)\n```$", PAGE, re.DOTALL | re.MULTILINE)
+    named = re.findall(r"`(executor [^`]+)`", PAGE)
+    return list(dict.fromkeys([line for block in blocks for line in block.splitlines()] + named))
+
+
+def test_every_command_that_takes_a_name_runs_with_one(shared: Cli) -> None:
+    named = [one for one in commands_on_the_page() if re.search(r"\bNAME\b", one)]
+    assert len(named) >= 2
+    for at, one in enumerate(named):
+        done = shared(*shlex.split(one.replace("NAME", f"named-{at}"))[1:])
+        assert done.code == 0, (one, done.err)
+        [made] = [agent for agent in shared("agents", "list", "--json").json["items"] if agent["name"] == f"named-{at}"]
+        assert shared("agents", "revoke", made["id"]).code == 0
+
+
+def test_the_code_on_the_page_runs_pauses_and_is_decided_with_the_commands_on_the_page(shared: Cli) -> None:
+    assert shared("sources", "add", "--demo").code == 0
+    shown = shared("connect", "other", "--agent", "loop", "--http", "--json").json
+    address, header = shown["text"].splitlines()
+    name, _, value = header.partition(": ")
+    headers = {name: value, "Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def called(tool: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
+        body = {**CALL, "params": {"name": tool, "arguments": arguments}}
+        with opener.open(urllib.request.Request(address, json.dumps(body).encode(), headers), timeout=60) as answer:
+            result = json.load(answer)["result"]
+        return result["content"][0]["text"], result["_meta"]["executor/execution"]
+
+    discover, write = re.findall(r"^```ts\n(.*?)\n```$", PAGE, re.DOTALL | re.MULTILINE)
+    assert "demo.refunds.createRefund" in called("execute", code=discover)[0]
+    text, execution = called("execute", code=write)
+    [asked] = shared("approvals", "list", "--execution-id", execution["executionId"], "--json").json["items"]
+    assert asked["id"] in text and asked["url"] in text
+    deciding = [one for one in commands_on_the_page() if "approvals" in one]
+    assert deciding[-1].startswith("executor approvals approve")
+    for one in deciding:
+        done = shared(*shlex.split(one.replace("int_…", asked["id"]))[1:])
+        assert done.code == 0, (one, done.err)
+    assert '"amount":5' in called("resume", executionId=execution["executionId"])[0].replace(" ", "")
+    assert shared("sources", "remove", "demo").code == 0

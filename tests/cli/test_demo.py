@@ -48,7 +48,7 @@ def test_in_a_terminal_it_asks_and_shows_result_and_timeline(own: Cli) -> None:
     assert "execution.completed" in shown
 
 
-@pytest.mark.parametrize("answer", [b"d\n"])
+@pytest.mark.parametrize("answer", [b"d\n\n"])
 def test_denying_it_ends_with_the_code_for_denied(own: Cli, answer: bytes) -> None:
     with terminal(own, "demo") as (process, screen):
         read_until(screen, "[leave]")

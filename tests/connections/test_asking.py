@@ -128,6 +128,45 @@ async def test_a_service_that_asks_only_when_it_is_called_is_asked_about_too(hom
     assert len(home.service.calls) == 2
 
 
+@pytest.mark.parametrize("language", ["typescript", "python"])
+@pytest.mark.parametrize(("tool", "way"), [("bearer", "token"), ("header", "header_key"), ("undeclared", "login")])
+async def test_a_wrong_one_is_asked_for_again_and_the_run_goes_on_with_the_right_one(
+    home: Home, language: str, tool: str, way: str
+) -> None:
+    home.service.accepts = {"k-right"}
+    name = "password" if way == "login" else "token" if way == "token" else "key"
+    more = {"username": "ann"} if way == "login" else {}
+    code = {"typescript": f"return (await tools.guarded.use.{tool}({{}})).url"}
+    code["python"] = f"(await tools.guarded.use.{tool}())['url']"
+    paused = await home.run(code[language], language=language)
+    for wrong in ("k-wrong", "k-wronger"):
+        [asked] = paused.interactions
+        await home.give(asked, {name: wrong, **more}, way=way)
+        paused = await home.wait(paused)
+        [again] = paused.interactions
+        assert again.id != asked.id and "401" in again.prompt["reason"]
+        [marked] = await home.executor.connections.of_source((await home.source()).id)
+        assert marked.status == "rejected"
+    await home.give(paused.interactions[0], {name: "k-right", **more}, way=way)
+    assert value(await home.wait(paused)) == f"/{tool}"
+
+
+async def test_a_write_is_approved_again_after_a_wrong_one_and_sent_once(home: Home) -> None:
+    home.service.accepts = {"k-right"}
+    paused = await home.run("return (await tools.guarded.use.bearerWrite({body: {a: 1}})).body")
+    for token in ("k-wrong", "k-right"):
+        [asked] = paused.interactions
+        assert asked.kind == "credential"
+        await home.give(asked, {"token": token})
+        paused = await home.wait(paused)
+        [asked] = paused.interactions
+        assert asked.kind == "approval"
+        await home.executor.engine.settle(home.executor.tenancy.operator, asked.id, "approve")
+        paused = await home.wait(paused)
+    assert value(paused) == '{"a":1}'
+    assert [one["headers"]["authorization"] for one in home.service.calls] == ["Bearer k-wrong", "Bearer k-right"]
+
+
 async def test_a_source_that_moved_meanwhile_is_not_given_what_was_meant_for_the_old_place(home: Home) -> None:
     paused = await home.run(BEARER)
     home.service.extra = {"servers": [{"url": "https://elsewhere.example"}]}

@@ -126,7 +126,7 @@ async def test_a_service_that_refuses_the_credential_is_not_asked_again_and_the_
     assert failed.execution.failure is not None and len(home.service.calls) == 1
     assert "connections add guarded --replace" in failed.execution.failure.hint, failed.execution.failure
     [marked] = await home.executor.connections.of_source(made.source_id)
-    assert marked.status == "expired" and "401" in marked.error
+    assert marked.status == "rejected" and "401" in marked.error
     paused = await home.run("return (await tools.guarded.use.bearer({})).url")
     [asked] = paused.interactions
     assert asked.kind == "credential" and len(home.service.calls) == 1

@@ -55,10 +55,28 @@ def test_a_connection_is_made_listed_shown_and_removed_without_its_value(cli: Cl
     shown = cli("connections", "show", "guarded")
     listed = cli("connections", "list", "--json")
     tested = cli("connections", "test", "guarded", "--json")
-    assert tested.json["ok"] is True
+    assert (tested.code, tested.json["ok"], tested.json["outcome"]) == (0, True, "ok")
+    assert cli("connections", "test", "guarded").out.startswith("ok: guarded.use.basic")
     assert CANARY not in "".join((made.out, made.err, shown.out, listed.out, tested.out, called.out))
     assert cli("connections", "remove", "guarded").code == 0
     assert json.loads(cli("connections", "list", "--json").out)["items"] == []
+
+
+def test_a_test_says_rejected_or_untested_with_the_same_word_and_code_in_both_forms(cli: Cli, service: Guarded) -> None:
+    service.accepts = {"k-other"}
+    assert cli("connections", "add", "guarded", "--way", "token", stdin=f"{CANARY}\n").code == 0
+    for outcome, rule in (("rejected", ()), ("untested", ("policies", "add", "guarded.**", "deny"))):
+        if rule:
+            service.accepts = set()
+            assert cli("connections", "add", "guarded", "--way", "token", "--replace", stdin=f"{CANARY}\n").code == 0
+            made = cli(*rule, "--json").json
+        plain, asked = cli("connections", "test", "guarded"), cli("connections", "test", "guarded", "--json")
+        assert (plain.code, asked.code, asked.json["outcome"]) == (1, 1, outcome)
+        assert plain.out.startswith(f"{outcome}: ") and plain.err.startswith("hint: ")
+        if not rule:
+            assert "rejected" in cli("connections", "list").out
+    assert cli("policies", "remove", made["id"]).code == 0
+    assert cli("connections", "remove", "guarded").code == 0
 
 
 def test_by_hand_as_header_query_cookie_at_once(cli: Cli, service: Guarded) -> None:

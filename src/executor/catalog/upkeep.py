@@ -122,8 +122,8 @@ class Upkeep:
             await kind.forget(source)
         return source
 
-    async def try_credential(self, source: Source, credential: Credential) -> bool:
-        """Read the source with it; what was read is thrown away. False if reading it tells nothing about that."""
+    async def try_credential(self, source: Source, credential: Credential | None) -> bool:
+        """Read the source with it, or without any, and keep nothing. False if reading it tells nothing about that."""
         kind = await self._kinds.get(source.kind)
         if source.kind not in TELLING:
             return False

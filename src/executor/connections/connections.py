@@ -109,7 +109,7 @@ class Connections:
 
     async def rejected(self, connection: Connection, status: int) -> None:
         """The service refused it. After a 401 the next call asks for a new one; nothing is tried again by itself."""
-        state: ConnectionStatus = "expired" if status == 401 else "ready"
+        state: ConnectionStatus = "rejected" if status == 401 else "ready"
         error = f"the service answered {status}"
         if (connection.status, connection.error) != (state, error):
             await self._database.write(lambda c: self._mark(c, connection, state, error))

@@ -34,6 +34,7 @@ from executor.model.source import Source
 from executor.model.tool import Tool
 from executor.policy.decide import Subject, decide
 from executor.runtime.sandbox import Proposal
+from executor.storage import interactions
 from executor.storage.database import Database
 from executor.storage.permits import Standing
 
@@ -272,7 +273,7 @@ class Door:
         except CredentialMissing:
             raise
         except ToolError as error:
-            told = await errand.told(tool, error)
+            told = await errand.told(tool, error, given=await self._was_given(call, errand, error))
             raise (AnswerLost(call.path, told) if is_lost(tool, told) else told) from None
         except ExecutorError as error:
             raise errand.redacted(ToolError(error.code, error.message, hint=error.hint)) from None
@@ -288,6 +289,12 @@ class Door:
                 hint="ask for less: filter, select fields, or use a smaller page",
             )
         return result
+
+    async def _was_given(self, call: Call, errand: Errand, error: ToolError) -> bool:
+        """The service refuses a credential that somebody gave for this very call: they may have mistyped it."""
+        if error.http_status != 401 or errand.connection is None:
+            return False
+        return await self.database.read(lambda c: interactions.was_given(c, call.execution_id, call.seq))
 
     async def _check_still(self, execution: Execution, call: Call, tool: Tool, binding: Binding | None) -> None:
         """The journal was written in between: what was judged must still be what is sent."""
@@ -327,7 +334,7 @@ class Door:
                 raise tool_changed(tool.path)
             await errand.equip(source, tool, execution.actor_id, journalled_with=mark)
         key = key_of(call)
-        following = partial(check_following, self.catalog, await self._policies(execution), execution, tool)
+        following = partial(check_following, self.catalog, await self._policies(execution), execution.actor_id, tool)
         invoke = partial(
             self.catalog.invoke,
             tool,

@@ -6,7 +6,7 @@ from executor.connections.connections import Connections
 from executor.connections.resolving import Missing
 from executor.errors import CredentialRequired, ToolError
 from executor.execution.failures import tool_changed
-from executor.model.connection import Connection
+from executor.model.connection import DEFAULT_NAME, Connection
 from executor.model.credential import Credential
 from executor.model.source import Source
 from executor.model.tool import Tool
@@ -72,12 +72,18 @@ class Errand:
     def clean(self, result: str) -> str:
         return redact_json(result, self._values) if self._values else result
 
-    async def told(self, tool: Tool, error: ToolError) -> ToolError:
-        """The error as the code may see it; a service that refuses the credential is remembered, and never retried."""
+    async def told(self, tool: Tool, error: ToolError, *, given: bool = False) -> ToolError:
+        """The error as the code may see it; a service that refuses the credential is remembered, and never retried.
+
+        One that was `given` for this call is asked for again, by CredentialMissing.
+        """
         status = error.http_status
         if status in REFUSED and self._connections is not None and self.source is not None:
             if self.connection is not None:
                 await self._connections.rejected(self.connection, status)
+                if given and status == 401:
+                    reason = "the service answered 401 to the credential that was given"
+                    return CredentialMissing(self._connections.missing(self.source, tool, reason, self.connection.name))
                 error.hint = reconnect(self.connection, self.source, status)
             elif status == 401 and not self._values:
                 return CredentialMissing(self._connections.missing(self.source, tool, "the service answered 401"))
@@ -100,6 +106,13 @@ def reconnect(connection: Connection, source: Source, status: int) -> str:
     if status == 403:
         return f"the credential of the connection {connection.name!r} may not do this"
     return (
-        f"the service refused the credential of the connection {connection.name!r}: an operator gives a new one with "
-        f"`executor connections add {source.namespace} --replace`"
+        f"the service refused the credential of the connection {connection.name!r}: {replace_hint(connection, source)}"
     )
+
+
+def replace_hint(connection: Connection, source: Source) -> str:
+    """By name: a connection that is not the default one stays beside it."""
+    named = "" if connection.name == DEFAULT_NAME else f" --name {connection.name}"
+    if connection.scheme == "oauth2":
+        return f"a person logs in again with `executor connections login {source.namespace}{named}`"
+    return f"a person gives a new one with `executor connections add {source.namespace}{named} --replace`"

@@ -9,7 +9,6 @@ from executor.catalog.catalog import Catalog
 from executor.errors import EgressRefused, ToolError
 from executor.execution import builtins
 from executor.model.digest import digest, plain_numbers
-from executor.model.execution import Execution
 from executor.model.policy import Policy
 from executor.model.source import Source
 from executor.model.tool import Tool
@@ -60,9 +59,9 @@ async def keys_of(catalog: Catalog, tool: Tool, arguments: dict[str, Any]) -> li
 
 
 async def check_following(
-    catalog: Catalog, policies: tuple[Policy, ...], execution: Execution, tool: Tool, before: Outgoing, after: Outgoing
+    catalog: Catalog, policies: tuple[Policy, ...], actor_id: str, tool: Tool, before: Outgoing, after: Outgoing
 ) -> None:
-    """Raises EgressRefused if a request leads on to a tool that this execution may not call without being asked.
+    """Raises EgressRefused if a request leads on to a tool that this actor may not call without being asked.
 
     Its arguments are not known then, nor what rules were made for, so all of that is in doubt. The tool itself may go
     on at its own address.
@@ -71,7 +70,7 @@ async def check_following(
     for one in (await catalog.operations(source)).at(after.method, after.url):
         if one.path == tool.path.removesuffix(ALL) and is_same_call(tool, before, after):
             continue
-        unknown = Subject(one.path, one.effect, tool.source_id, execution.actor_id, schema_digest="")
+        unknown = Subject(one.path, one.effect, tool.source_id, actor_id, schema_digest="")
         decision = decide(unknown, policies)
         if decision.action != "allow":
             raise EgressRefused(

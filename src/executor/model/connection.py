@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-ConnectionStatus = Literal["ready", "incomplete", "expired", "revoked"]
+ConnectionStatus = Literal["ready", "incomplete", "rejected", "expired", "revoked"]
 Scheme = Literal["api_key", "bearer", "basic", "headers", "environment", "oauth2"]
 DEFAULT_NAME = "default"
 

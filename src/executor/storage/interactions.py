@@ -138,6 +138,15 @@ def of_execution(c: Connection, execution_id: str) -> list[Interaction]:
     return [_interaction(row) for row in _of_execution(c, {"key": execution_id})]
 
 
+def was_given(c: Connection, execution_id: str, call_seq: int) -> bool:
+    """A human gave a credential, or logged in, for this very call. Its approval, asked afterwards, supersedes that."""
+    t = interactions.c
+    mine = (t.execution_id == execution_id, t.call_seq == call_seq, t.kind.in_(("credential", "oauth")))
+    given = (t.status.in_(("approved", "superseded")), t.settled_at.is_not(None))
+    query = sa.select(sa.literal(1)).where(*mine, *given).limit(1)
+    return c.execute(query).first() is not None
+
+
 def page(
     c: Connection, workspace_id: str, *, limit: int = 50, before: str | None = None, **wanted: str | None
 ) -> Page[Interaction]:

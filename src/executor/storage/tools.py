@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -172,6 +173,16 @@ def bindings(c: Connection, source_id: str) -> list[tuple[str, Effect, dict[str,
     query = sa.select(t.path, t.effect, v.binding).join_from(tools_table, tool_versions, _version).join(listings, _seen)
     query = query.where(t.source_id == source_id)
     return [(row.path, row.effect, load(row.binding)) for row in c.execute(query)]
+
+
+def simple_reads(c: Connection, source_id: str, limit: int) -> list[Tool]:
+    """What a source offers that only reads and requires no argument, the shortest paths first."""
+    t, v = tools_table.c, tool_versions.c
+    version = (v.idempotent, v.input_schema, v.output_schema, v.binding)
+    query = sa.select(tools_table, *version).join_from(tools_table, tool_versions, _version).join(listings, _seen)
+    query = query.where(t.source_id == source_id, t.effect == "read").order_by(sa.func.length(t.path), t.path)
+    found = (_tool(row) for row in c.execution_options(yield_per=100).execute(query))
+    return list(islice((tool for tool in found if not tool.input_schema.get("required")), limit))
 
 
 def _heads(workspace_id: str) -> sa.Select[Any]:

@@ -9,8 +9,9 @@ from starlette.responses import Response
 from executor.connections.offers import Offer, pinned
 from executor.connections.origins import shown
 from executor.connections.resolving import ways_of
-from executor.errors import ExecutorError, NotFound
+from executor.errors import NotFound
 from executor.execution.providing import settle_waiting
+from executor.execution.trials import Trial
 from executor.model.connection import Connection
 from executor.model.source import Source
 from executor.surfaces import views
@@ -73,18 +74,15 @@ async def remove(request: Request, connection_id: str) -> Response:
 @router.post("/{connection_id}/test", response_model=ConnectionTest)
 @needs("connect")
 async def test(request: Request, connection_id: str) -> Response:
-    """Are its values there, and does the service accept them? Only what changes nothing is asked."""
+    """Does the service accept it? Only what changes nothing is asked: a read without arguments that the rules allow, or
+    the listing of the source. `ok` is true only if the service answers with it and refuses without it.
+    """
     here = context(request)
-    connections = here.executor.connections
-    connection, namespace = await connections.get(here.actor, connection_id)
+    connection, namespace = await here.executor.connections.get(here.actor, connection_id)
     source = await source_named(here, namespace)
-    try:
-        checked = await here.executor.catalog.upkeep.try_credential(source, await connections.credential(connection))
-    except ExecutorError as error:
-        return answer({"ok": False, "checked": "nothing", "error": error.message, "hint": error.hint})
-    if checked:
-        await connections.works(connection)
-    return answer({"ok": True, "checked": "the service accepts it" if checked else "its values are there"})
+    found = await Trial(here.executor.door, here.executor.connections, here.actor, source, connection).run()
+    told = {"checked": found.checked, "error": found.error or None, "hint": found.hint or None}
+    return answer({"ok": found.outcome == "ok", "outcome": found.outcome, **told})
 
 
 async def source_named(here: Context, name: str) -> Source:

@@ -9,8 +9,8 @@ import click
 from executor.errors import InvalidRequest
 from executor.settings import Settings
 from executor.surfaces.cli.client import Client, connect, segment
-from executor.surfaces.cli.decide import prompt, settle
-from executor.surfaces.cli.giving import KINDS, give
+from executor.surfaces.cli.decide import prompt, settle, ways_to_decide
+from executor.surfaces.cli.giving import give
 from executor.surfaces.cli.groups import SuggestingGroup
 from executor.surfaces.cli.main import COMMANDS
 from executor.surfaces.cli.options import json_option, limit_option
@@ -69,9 +69,8 @@ def show(interaction_id: str, as_json: bool) -> None:
         say(f"it waits for {clean(interaction['waitsFor'])}: {clean(refusal['message'])}")
         say(f"hint: {clean(refusal['hint'])}")
     if interaction.get("status") == "pending":
-        word = "give" if interaction.get("kind") in KINDS else "approve"
-        say(f"to {word} it:\n  {program()} approvals {word} {clean(interaction['id'])}")
-        say(f"to deny it:\n  {program()} approvals deny {clean(interaction['id'])}")
+        for line in ways_to_decide(interaction):
+            say(line)
 
 
 @command.command("approve")
@@ -130,7 +129,10 @@ def approve(
 @click.option("--name", default="", help="A name for the connection.")
 @json_option
 def give_(interaction_id: str, way: str | None, secret: str, own: bool, name: str, as_json: bool) -> None:
-    """Give the credential that a call waits for. Values are asked for, or read from standard input."""
+    """Give the credential that a call waits for.
+
+    Values are asked for, or read from standard input. A login opens the browser and waits.
+    """
     client = connect(Settings.load())
     interaction = client.get(f"/v1/interactions/{segment(interaction_id)}")
     scope = "actor" if own else "workspace"

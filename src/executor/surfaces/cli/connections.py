@@ -12,7 +12,7 @@ from executor.surfaces.cli.connections_login import login
 from executor.surfaces.cli.groups import SuggestingGroup
 from executor.surfaces.cli.main import COMMANDS
 from executor.surfaces.cli.options import json_option
-from executor.surfaces.cli.output import clean, emit, emit_json, facts, program, say, table
+from executor.surfaces.cli.output import clean, emit, emit_json, facts, program, say, table, with_program
 
 Placement = dict[str, str]
 
@@ -158,7 +158,7 @@ def remove(connection: str, name: str, as_json: bool) -> None:
 @click.option("--name", default="", help="Of several of one source.")
 @json_option
 def test(connection: str, name: str, as_json: bool) -> int:
-    """Are its values there, and does the service accept them?"""
+    """Ask the service whether it accepts a connection, with a call that changes nothing."""
     client = connect(Settings.load())
     told = client.post(f"/v1/connections/{segment(named(client, connection, name))}/test")
     if as_json:
@@ -166,8 +166,8 @@ def test(connection: str, name: str, as_json: bool) -> int:
     elif told["ok"]:
         emit(f"ok: {clean(told['checked'])}")
     else:
-        emit(f"not usable: {clean(told.get('error'))}")
-        say(f"hint: {clean(told.get('hint') or '')}")
+        emit(f"{clean(told['outcome'])}: {clean(told.get('error'))}")
+        say(f"hint: {clean(with_program(told.get('hint') or ''))}")
     return exits.COMPLETED if told["ok"] else exits.FAILED
 
 

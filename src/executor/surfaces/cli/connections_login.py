@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from html import escape
 from typing import Any
 
@@ -11,7 +12,7 @@ import click
 from executor.errors import ExecutorError, InvalidRequest, OAuthFailed
 from executor.settings import Settings
 from executor.surfaces.cli import entering, exits
-from executor.surfaces.cli.client import Client, connect
+from executor.surfaces.cli.client import Client, connect, segment
 from executor.surfaces.cli.options import json_option
 from executor.surfaces.cli.output import clean, emit, emit_json, interactive, program, say
 
@@ -47,29 +48,50 @@ def login(source: str, as_json: bool, **given: Any) -> int:
         return told(begin(client, "credentials", body, as_json), as_json)
     if given["device"]:
         return by_device(client, body, as_json, wait=not given["no_wait"])
-    before = {one["id"]: one["revision"] for one in client.get("/v1/connections")["items"]}
-    started = begin(client, "start", body, as_json)
     if as_json and given["no_wait"]:
-        emit_json(started)
+        emit_json(begin(client, "start", body, as_json))
         return exits.PAUSED
-    say("open this within ten minutes, in the browser you want to log in with; it works once:")
-    (say if as_json else emit)(clean(started["authorizationUrl"]))
-    if not given["no_open"] and interactive():
-        open_page(settings, started["authorizationUrl"])
+    before = known(client)
+    show_link(client, begin(client, "start", body, as_json), opens=not given["no_open"], show=say if as_json else emit)
     return exits.PAUSED if given["no_wait"] else told(awaited(client, body, before), as_json)
 
 
+def known(client: Client) -> dict[str, int]:
+    """The connections that there are, and how often each was changed."""
+    return {one["id"]: one["revision"] for one in client.get("/v1/connections")["items"]}
+
+
+def show_link(client: Client, started: dict[str, Any], *, opens: bool, show: Callable[[str], None]) -> None:
+    say("open this within ten minutes, in the browser you want to log in with; it works once:")
+    show(clean(started["authorizationUrl"]))
+    if opens and interactive():
+        open_page(client.settings, started["authorizationUrl"])
+
+
+def for_interaction(client: Client, body: dict[str, Any]) -> None:
+    """Begin the login that a question asks for, and wait until it is done. Nothing goes to standard output."""
+    before = known(client)
+    show_link(client, begin(client, "start", body, as_json=False), opens=True, show=say)
+    say("waiting for your login; Ctrl-C stops waiting")
+    awaited(client, body, before)
+
+
+def request_for(source: str, **given: Any) -> dict[str, Any]:
+    """A login as `/v1/connections/oauth` takes it."""
+    return {"source": source, "name": "", "scope": "workspace", "interactionId": "", **given}
+
+
 def wish(source: str, given: dict[str, Any]) -> dict[str, Any]:
-    body: dict[str, Any] = {
-        "source": source,
-        "scopes": list(given["scopes"]),
-        "name": given["name"],
-        "scope": "actor" if given["own"] else "workspace",
-        "interactionId": given["interaction"],
-        "clientId": given["client_id"],
-        "allowServer": given["allow_server"],
-        "confirmServers": list(given["confirmed"]),
-    }
+    body = request_for(
+        source,
+        scopes=list(given["scopes"]),
+        name=given["name"],
+        scope="actor" if given["own"] else "workspace",
+        interactionId=given["interaction"],
+        clientId=given["client_id"],
+        allowServer=given["allow_server"],
+        confirmServers=list(given["confirmed"]),
+    )
     if given["with_secret"]:
         if not given["client_id"]:
             raise InvalidRequest("a secret belongs to a client", hint="give --client-id, too")
@@ -78,16 +100,26 @@ def wish(source: str, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def begin(client: Client, how: str, body: dict[str, Any], as_json: bool) -> dict[str, Any]:
-    """A login that is spread over several servers is begun once a person has seen all their names."""
-    for _ in range(2):
+    """A login at several servers, or at one on a private network, is begun once a person has seen their names."""
+    for _ in range(3):
         try:
             return dict(client.post(f"/v1/connections/oauth/{how}", body))
         except ExecutorError as error:
-            servers = error.details.get("servers")
-            if not servers or as_json or not interactive():
+            servers, private = error.details.get("servers"), error.details.get("server")
+            if not (servers or private) or as_json or not interactive():
                 raise
-            body["confirmServers"] = confirmed(servers, error)
+            if servers:
+                body["confirmServers"] = confirmed(servers, error)
+            else:
+                body["allowServer"] = allowed(str(private), error)
     return dict(client.post(f"/v1/connections/oauth/{how}", body))
+
+
+def allowed(server: str, error: ExecutorError) -> str:
+    say(f"the login server {clean(server)} is on a private network")
+    if not click.confirm("is it the right one?", err=True):
+        raise error
+    return server
 
 
 def confirmed(servers: list[dict[str, str]], error: ExecutorError) -> list[str]:
@@ -112,20 +144,40 @@ def by_device(client: Client, body: dict[str, Any], as_json: bool, *, wait: bool
         interval = standing["interval"]
         if standing["status"] == "connected":
             return told(standing["connection"], as_json)
-    raise unfinished()
+    raise unfinished(body)
 
 
 def awaited(client: Client, body: dict[str, Any], before: dict[str, int]) -> dict[str, Any]:
-    """The connection, once it is there or has changed."""
+    """The connection: once it is there or has changed, or once the question that waits for it is settled."""
     until = time.monotonic() + WAIT_SECONDS
-    wanted = (body["source"], body["name"] or "default", body["scope"])
     while time.monotonic() < until:
-        for one in client.get("/v1/connections")["items"]:
-            is_new = before.get(one["id"]) != one["revision"] and one["status"] == "ready"
-            if is_new and (one["source"], one["name"], one["scope"]) == wanted:
-                return dict(one)
+        settled = is_settled(client, body["interactionId"])
+        ready = [one for one in client.get("/v1/connections")["items"] if matches(one, body)]
+        changed = [one for one in ready if before.get(one["id"]) != one["revision"]]
+        if settled and (changed or ready):
+            return dict((changed or ready)[0])
+        if not body["interactionId"] and changed:
+            return dict(changed[0])
         time.sleep(LOOK_SECONDS)
-    raise unfinished()
+    raise unfinished(body)
+
+
+def matches(connection: dict[str, Any], body: dict[str, Any]) -> bool:
+    """A question names the connection that it wants, so for one of those the source is enough."""
+    if connection["source"] != body["source"] or connection["status"] != "ready":
+        return False
+    wanted = (body["name"] or "default", body["scope"])
+    return bool(body["interactionId"]) or (connection["name"], connection["scope"]) == wanted
+
+
+def is_settled(client: Client, interaction_id: str) -> bool:
+    """False without a question. Nobody logs in for one that was denied, cancelled or left too long."""
+    if not interaction_id:
+        return False
+    status = client.get(f"/v1/interactions/{segment(interaction_id)}")["status"]
+    if status not in ("pending", "approved"):
+        raise OAuthFailed(f"{interaction_id} no longer waits for a login: {status}", hint="run the code again")
+    return bool(status == "approved")
 
 
 def told(connection: dict[str, Any], as_json: bool) -> int:
@@ -149,7 +201,9 @@ def open_page(settings: Settings, url: str) -> None:
         say("no browser could be opened here")
 
 
-def unfinished() -> OAuthFailed:
+def unfinished(body: dict[str, Any]) -> OAuthFailed:
+    asked = f" --interaction {body['interactionId']}" if body["interactionId"] else ""
     return OAuthFailed(
-        "nobody has finished the login in time", hint=f"start it again: {program()} connections login SOURCE"
+        "nobody has finished the login in time",
+        hint=f"start it again: `{program()} connections login {body['source']}{asked}`",
     )

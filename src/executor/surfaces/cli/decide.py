@@ -3,41 +3,106 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 from contextlib import suppress
 from typing import Any, Literal
 
+from executor.daemon.process import DaemonUnreachable
+from executor.errors import ExecutorError
+from executor.surfaces.cli import entering, giving
 from executor.surfaces.cli.client import Client, Refused, segment
-from executor.surfaces.cli.giving import KINDS, give
-from executor.surfaces.cli.output import clean, clean_lines, program, say
+from executor.surfaces.cli.output import clean, clean_lines, program, say, show_error
 
-Answer = Literal["approve", "deny", "leave", "give"]
-ANSWERS: dict[str, Answer] = {"a": "approve", "approve": "approve", "d": "deny", "deny": "deny"}
+Answer = Literal["approve", "deny"]
+LEAVE = "leave"
 
 # Somebody else decided, or time ran out, while the question stood here: the execution goes on by that.
 OVERTAKEN = ("already_settled", "interaction_expired")
 
-# Somebody else has to decide: the execution waits for them.
-ELSEWHERE = ("forbidden", "separation_of_duties")
+
+def decide_all(client: Client, interactions: list[dict[str, Any]]) -> bool:
+    """True when every one of them was decided, so that the execution can go on."""
+    decided = [decide(client, whole(client, interaction)) for interaction in interactions]
+    return all(decided)
 
 
-def ask(interaction: dict[str, Any]) -> Answer:
+def decide(client: Client, interaction: dict[str, Any]) -> bool:
+    """Ask about one. False if it was left for later, or must be: somebody else decides it, or it was refused."""
     say()
     say(prompt(interaction))
-    _forget_typed_ahead()
-    # The tool once more: long arguments may have pushed its name off the screen.
-    yes = "[g]ive it" if interaction.get("kind") in KINDS else "[a]pprove"
-    sys.stderr.write(f"{clean(interaction.get('tool', ''))}: {yes}, [d]eny or [l]eave it for later? [leave] ")
-    sys.stderr.flush()
     try:
+        if interaction.get("kind") in giving.KINDS:
+            return supply(client, interaction)
+        # The tool once more: long arguments may have pushed its name off the screen.
+        question = f"{clean(interaction.get('tool', ''))}: [a]pprove, [d]eny or [l]eave it for later?"
+        answer = choose(question, ("approve", "deny"))
+        if answer == "approve":
+            settle(client, interaction["id"], "approve")
+        return answer == "approve" or (answer == "deny" and deny(client, interaction))
+    except DaemonUnreachable:
+        raise
+    except ExecutorError as error:
+        if isinstance(error, Refused) and error.reported in OVERTAKEN:
+            say(clean(error.message))
+            return True
+        show_error(error)
+        return False
+
+
+def supply(client: Client, interaction: dict[str, Any]) -> bool:
+    """What a call lacks. No answer is echoed: it may be a secret that was pasted a moment too early."""
+    if giving.needs_login(interaction):
+        question = f"{clean(interaction.get('tool', ''))}: [g]o to the login, [d]eny or [l]eave it for later?"
+        answer = choose(question, ("go", "deny"), hidden=True)
+        if answer == "go":
+            giving.log_in(client, interaction)
+            return True
+    else:
+        way = giving.way_of(interaction)
+        _forget_typed_ahead()
+        if values := entering.inputs_or_none(way["inputs"]):
+            giving.send(client, interaction, {"way": way["name"], "scope": "workspace", "values": values})
+            return True
+        answer = choose("[d]eny or [l]eave it for later?", ("deny",), hidden=True)
+    return answer == "deny" and deny(client, interaction)
+
+
+def deny(client: Client, interaction: dict[str, Any]) -> bool:
+    reason = _line("reason, for the code (Enter for none): ")
+    settle(client, interaction["id"], "deny", reason=(reason or "").strip())
+    return True
+
+
+def choose(question: str, answers: Collection[str], *, hidden: bool = False) -> str:
+    """One of the answers, by its word or first letter. Enter or the end of the input leaves it; all else asks again."""
+    known = {word: word for word in (*answers, LEAVE)}
+    known |= {word[0]: word for word in known}
+    while True:
+        _forget_typed_ahead()
+        line = _line(f"{question} [{LEAVE}] ", hidden=hidden)
+        word = (line or LEAVE).strip().lower() or LEAVE
+        if word in known:
+            if hidden and line:
+                say(known[word])
+            return known[word]
+        say(f"please answer {', '.join(answers)} or {LEAVE}")
+
+
+def _line(question: str, *, hidden: bool = False) -> str | None:
+    """None at the end of the input."""
+    try:
+        if hidden:
+            import getpass
+
+            return getpass.getpass(question, stream=sys.stderr)
+        sys.stderr.write(question)
+        sys.stderr.flush()
         line = sys.stdin.readline()
-    except (OSError, ValueError):
-        return "leave"
+    except (OSError, ValueError, EOFError):
+        line = ""
     if not line:
         say()
-    word = line.strip().lower()
-    if interaction.get("kind") in KINDS:
-        return "give" if word in ("g", "give") else "deny" if word in ("d", "deny") else "leave"
-    return ANSWERS.get(word, "leave")
+    return line or None
 
 
 def _forget_typed_ahead() -> None:
@@ -67,40 +132,21 @@ def whole(client: Client, interaction: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def decide_all(client: Client, interactions: list[dict[str, Any]]) -> bool:
-    """True when every one of them was decided, so that the execution can go on."""
-    decided = True
-    for interaction in interactions:
-        answer = ask(whole(client, interaction))
-        if answer == "leave":
-            decided = False
-            continue
-        try:
-            if answer == "give":
-                give(client, interaction)
-            else:
-                settle(client, interaction["id"], answer)
-        except Refused as error:
-            if error.reported in ELSEWHERE:
-                decided = False
-                say(f"{clean(error.message)}\nhint: {clean(error.hint)}")
-            elif error.reported in OVERTAKEN:
-                say(clean(error.message))
-            else:
-                raise
-    return decided
-
-
-def say_how_to_go_on(view: dict[str, Any]) -> None:
-    """The exact commands, to be pasted."""
+def say_how_to_go_on(view: dict[str, Any], shown: Collection[str] = ()) -> None:
+    """The exact commands, to be pasted. Questions that were `shown` already are only named."""
     execution_id = clean(view["executionId"])
     say(f"paused: execution {execution_id} waits for a decision")
     for interaction in view.get("interactions") or ():
-        say(prompt(interaction))
-        needs = interaction.get("kind") in KINDS
-        say("to give it:" if needs else "to approve it:")
-        say(f"  {program()} approvals {'give' if needs else 'approve'} {clean(interaction['id'])}")
-        say("to deny it:")
-        say(f"  {program()} approvals deny {clean(interaction['id'])}")
+        say(f"  {clean(interaction.get('tool', ''))}" if interaction["id"] in shown else prompt(interaction))
+        for line in ways_to_decide(interaction):
+            say(line)
     say("then, to go on:")
     say(f"  {program()} resume --execution-id {execution_id}")
+
+
+def ways_to_decide(interaction: dict[str, Any]) -> list[str]:
+    """Commands to be pasted, and the page."""
+    does, command = giving.next_command(interaction)
+    denying = f"{program()} approvals deny {clean(interaction['id'])}"
+    page = [f"or decide in the browser:\n  {clean(interaction['url'])}"] if interaction.get("url") else []
+    return [f"to {does}:\n  {command}", f"to deny it:\n  {denying}", *page]

@@ -14,10 +14,11 @@ from executor.surfaces.cli.output import clean, interactive, say
 Input = dict[str, Any]
 
 
-def entered(label: str, *, hidden: bool = True) -> str:
-    """At a hidden prompt; without a terminal one line of standard input."""
+def entered(label: str, *, hidden: bool = True, optional: bool = False) -> str:
+    """At a hidden prompt; without a terminal one line of standard input. What is `optional` may be left empty."""
     if interactive():
-        return str(click.prompt(clean(label), hide_input=hidden, err=True))
+        default = "" if optional else None
+        return str(click.prompt(clean(label), default, hide_input=hidden, show_default=False, err=True))
     return lines([label])[0]
 
 
@@ -34,6 +35,17 @@ def inputs(wanted: Sequence[Input]) -> dict[str, str]:
         return {one["name"]: entered(one["label"], hidden=one.get("secret", True)) for one in wanted}
     found = lines([one["label"] for one in wanted])
     return {one["name"]: value for one, value in zip(wanted, found, strict=True)}
+
+
+def inputs_or_none(wanted: Sequence[Input]) -> dict[str, str] | None:
+    """Each at its own prompt. None if nothing is typed at the first, or if the input ends."""
+    first, *rest = wanted
+    how = "hidden; Enter for other choices" if first.get("secret", True) else "Enter for other choices"
+    try:
+        value = entered(f"{first['label']} ({how})", hidden=first.get("secret", True), optional=True)
+        return {first["name"]: value, **inputs(rest)} if value else None
+    except click.Abort:
+        return None
 
 
 def lines(labels: Sequence[str]) -> list[str]:

@@ -22,6 +22,7 @@ from executor.surfaces.cli.output import (
     program,
     quoted,
     say,
+    with_program,
 )
 from executor.surfaces.text import error_code
 
@@ -41,6 +42,7 @@ class Follower:
         self.ask = ask and not as_json and interactive()
         self.interrupted = False
         self._logs_shown = 0
+        self._asked: set[str] = set()
 
     def run(self, request: dict[str, Any]) -> dict[str, Any]:
         """Ctrl-C is held back until the daemon has told the execution's id, so that we can say how to go on."""
@@ -69,7 +71,7 @@ class Follower:
         if view["status"] == "completed":
             emit(as_json(view.get("result")))
         elif view["status"] == "paused":
-            say_how_to_go_on(view)
+            say_how_to_go_on(view, self._asked)
         elif view["status"] in STANDING:
             show_failure(view)
         return exits.INTERRUPTED if self.interrupted else exits.of_execution(view)
@@ -79,7 +81,9 @@ class Follower:
             try:
                 self._show_logs(view)
                 if view["status"] == "paused" and self.ask:
-                    if not decide_all(self.client, view.get("interactions") or []):
+                    questions = view.get("interactions") or []
+                    self._asked |= {one["id"] for one in questions}
+                    if not decide_all(self.client, questions):
                         break
                 elif view["status"] in STANDING:
                     break
@@ -147,7 +151,7 @@ def show_failure(view: dict[str, Any]) -> None:
     if stack := error.get("stack"):
         say(f"| {quoted(stack)}")
     if hint := error.get("hint"):
-        say(f"hint: {quoted(hint)}")
+        say(f"hint: {quoted(with_program(hint))}")
     say(f"execution {clean(view['executionId'])}")
 
 

@@ -12,7 +12,7 @@ class SecretUse(Shape):
     connection: str
     source: str
     actor: str | None
-    status: Literal["ready", "incomplete", "expired", "revoked"]
+    status: Literal["ready", "incomplete", "rejected", "expired", "revoked"]
 
 
 class SecretView(Shape):
@@ -44,7 +44,7 @@ class ConnectionView(Shape):
     scheme: Literal["api_key", "bearer", "basic", "headers", "environment", "oauth2"]
     origin: str
     places: list[str]
-    status: Literal["ready", "incomplete", "expired", "revoked"]
+    status: Literal["ready", "incomplete", "rejected", "expired", "revoked"]
     error: str | None
     revision: int
     created_by: str
@@ -64,6 +64,7 @@ class WayPage(Shape):
 
 class ConnectionTest(Shape):
     ok: bool
+    outcome: Literal["ok", "rejected", "untested", "unusable"]
     checked: str
     error: str | None = None
     hint: str | None = None
