@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pytest
 
@@ -20,6 +21,15 @@ CALLS = {
     "bearer": "return (await tools.guarded.use.bearer({})).url",
     "query": "return (await tools.guarded.use.query({})).url",
 }
+
+
+@dataclass(frozen=True)
+class WithToken(Cli):
+    token: str = ""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**super().environment, "EXECUTOR_TOKEN": self.token}
 
 
 @pytest.fixture(scope="module")
@@ -113,3 +123,13 @@ def test_leaving_a_credential_for_later_names_the_commands_and_the_page(shared: 
         said = read_until(screen, "resume --execution-id")
         assert process.wait(60) == exits.PAUSED
     assert "executor approvals give int_" in said and "/connect/int_" in said
+
+
+@pytest.mark.parametrize("kind", ["agents", "keys"])
+def test_nobody_is_asked_for_a_credential_that_they_may_not_give(shared: Cli, guarded: Guarded, kind: str) -> None:
+    made = {"agents": shared("agents", "create", "curious").out, "keys": shared("keys", "create", "curious").out}
+    agent = WithToken(shared.home, made[kind].strip())
+    with terminal(agent, "call", CALLS["bearer"]) as (process, screen):
+        said = read_until(screen, "resume --execution-id")
+        assert process.wait(60) == exits.PAUSED
+    assert "may not give credentials" in said and "hidden" not in said

@@ -51,6 +51,7 @@ def decide(client: Client, interaction: dict[str, Any]) -> bool:
 
 def supply(client: Client, interaction: dict[str, Any]) -> bool:
     """What a call lacks. No answer is echoed: it may be a secret that was pasted a moment too early."""
+    giving.check_may_give(client)
     if giving.needs_login(interaction):
         question = f"{clean(interaction.get('tool', ''))}: [g]o to the login, [d]eny or [l]eave it for later?"
         answer = choose(question, ("go", "deny"), hidden=True)

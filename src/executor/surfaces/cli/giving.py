@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from executor.errors import InvalidRequest
+from executor.errors import Forbidden, InvalidRequest
 from executor.surfaces.cli import connections_login, entering
 from executor.surfaces.cli.client import Client, segment
 from executor.surfaces.cli.output import clean, interactive, program
@@ -17,6 +17,12 @@ def needs_login(interaction: dict[str, Any]) -> bool:
     """The first way that the source names decides; any others are chosen with `approvals give --way`."""
     ways: list[dict[str, Any]] = (interaction.get("credential") or {}).get("ways") or []
     return bool(ways) and ways[0].get("oauth") is not None
+
+
+def check_may_give(client: Client) -> None:
+    """Nobody is asked for a secret that they may not give."""
+    if "connect" not in client.get("/v1/auth/whoami")["permissions"]:
+        raise Forbidden("this token may not give credentials", hint="a person gives it, in a terminal or a browser")
 
 
 def next_command(interaction: dict[str, Any]) -> tuple[str, str]:
