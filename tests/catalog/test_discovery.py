@@ -99,7 +99,7 @@ async def test_an_unknown_namespace_or_source_is_said(house: House) -> None:
 async def test_what_no_tool_has_is_said(house: House) -> None:
     await connected(house)
     answer = await house.catalog.search(house.workspace, "🙂")
-    assert (answer["items"], answer["total"]) == ([], 0) and "app, the verb and the object" in answer["hint"]
+    assert (answer["items"], answer["total"]) == ([], 0) and "app + verb + object" in answer["hint"]
     long = await house.catalog.search(house.workspace, "get thing " * 10_000, depth=0)
     assert long["items"] and "first 1000 characters" in long["hint"]
 
@@ -129,10 +129,98 @@ async def test_an_app_that_is_not_connected_is_said_and_one_that_is_or_a_common_
     answer = await house.catalog.search(house.workspace, "notion list boxes", depth=0)
     assert "`executor sources add notion`" in answer["hint"]
     assert "linear" in (await house.catalog.search(house.workspace, "get the thing from linear"))["hint"]
-    for fine in ("get thing", "list every box", "a linear list of things"):
+    for fine in ("get thing", "list every box", "list things"):
         assert "hint" not in await house.catalog.search(house.workspace, fine, depth=0)
-    assert absent("slack post message", ["team_slack"]) == ""
+    assert "not connected" not in (await house.catalog.search(house.workspace, "a linear list of things"))["hint"]
+    for there in ("thing get by its id", "thnigs list boxes", "please get thing"):
+        found = await house.catalog.search(house.workspace, there, depth=0)
+        assert found["bestPath"] and "not connected" not in found.get("hint", ""), there
+    for names in (["team_slack"], ["Slack Web API"], ["sl_ack"]):
+        assert absent("slack post message", names) == ""
     assert absent("slack post message", ["github"]) == "slack"
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("github create issue", "github is not connected; connected: store, things"),
+        ("gmail send email", "gmail is not connected; connected: store, things"),
+        ("send an email with gmail", "gmail is not connected; connected: store, things"),
+        ("notion create page", "notion is not connected; connected: store, things"),
+        ("acmecrm list boxes", "acmecrm is not connected; connected: store, things"),
+        ("AcmeCRM create deal", "acmecrm is not connected; connected: store, things"),
+        ("create invoice", "nothing here fits: ask for"),
+        ("google sheets append row", "nothing here fits: ask for"),
+        ("store create invoice", "nothing here fits: ask for"),
+        ("🙂", "nothing here fits: ask for app + verb + object"),
+    ],
+)
+async def test_nothing_is_the_best_where_nothing_fits_and_the_answer_begins_with_the_reason(
+    house: House, query: str, reason: str
+) -> None:
+    await connected(house)
+    await house.connect({"/chairs": {"post": operation("createChair", "chairs")}}, namespace="store")
+    for answer in (
+        await house.catalog.search(house.workspace, query),
+        await house.catalog.search(house.workspace, query, depth=None, brief=True, explain=False),
+    ):
+        assert next(iter(answer)) == "hint" and answer["hint"].startswith(reason)
+        assert answer["bestPath"] is None
+    assert not any("signature" in item for item in answer["items"])
+
+
+async def test_an_app_is_connected_by_the_title_of_its_source_but_not_by_one_that_is_denied(house: House) -> None:
+    await house.connect(
+        {"/issues": {"post": operation("createIssue", "issues", "Create an issue")}},
+        namespace="code",
+        info={"title": "GitHub v3 REST API", "version": "1"},
+    )
+    found = await house.catalog.search(house.workspace, "github create issue")
+    assert found["bestPath"] == "code.issues.createIssue" and "not connected" not in found.get("hint", "")
+    hidden = await house.catalog.search(house.workspace, "github create issue", veil=veil("code.**"))
+    assert hidden["hint"].startswith("github is not connected; nothing is connected")
+
+
+async def test_a_weak_match_says_so_and_what_to_ask(house: House) -> None:
+    await connected(house)
+    answer = await house.catalog.search(house.workspace, "things create invoice")
+    assert next(iter(answer)) == "hint" and answer["hint"].startswith("weak match: ask for app + verb + object")
+    assert answer["bestPath"]
+
+
+def paged(name: str) -> dict[str, Any]:
+    page = {"name": "page", "in": "query", "schema": {"type": "integer"}}
+    things = {"type": "array", "items": {"$ref": "#/components/schemas/Thing"}}
+    return {
+        **operation(name, summary=f"{name} of the shop. And so on."),
+        "parameters": [page],
+        "responses": answers(things),
+    }
+
+
+async def test_a_brief_answer_says_nothing_twice_and_costs_half(house: House) -> None:
+    parts = {"components": {"schemas": {"Thing": {"type": "object", "properties": {"id": {"type": "string"}}}}}}
+    await house.connect({f"/things{n}": {"get": paged(f"listThings{n}")} for n in range(8)}, **parts)
+    whole = await house.catalog.search(house.workspace, "list things", limit=5)
+    assert any(item["path"].endswith(".all") for item in whole["items"])
+    for language in ("typescript", "python"):
+        brief = await house.catalog.search(
+            house.workspace, "list things", limit=5, depth=None, brief=True, explain=False, language=language
+        )
+        first, rest = brief["items"][:3], brief["items"][3:]
+        assert len(rest) == 2 and brief["bestPath"] == first[0]["path"]
+        assert all(set(item) == {"path", "effect", "signature", "all"} for item in first)
+        assert all("of the shop" in item["signature"] for item in first)
+        assert all(set(item) == {"path", "effect", "description", "all"} for item in rest)
+        assert len(json.dumps(brief)) < 0.65 * len(json.dumps(whole))
+    hidden = await house.catalog.search(
+        house.workspace, "list things", depth=None, brief=True, explain=False, veil=veil("*.*.*.all")
+    )
+    assert hidden["items"] and not any("all" in item for item in hidden["items"])
+    explained = await house.catalog.search(house.workspace, "list things", depth=None, brief=True)
+    assert {"score", "matched", "signature"} <= set(explained["items"][0])
+    all_of_them = await house.catalog.search(house.workspace, "list things", depth=1, brief=True, explain=False)
+    assert all("signature" in item for item in all_of_them["items"]) and len(all_of_them["items"]) == 8
 
 
 async def test_a_denied_tool_is_not_found_counted_or_suggested(house: House) -> None:

@@ -42,7 +42,7 @@ def test_a_runtime_that_is_not_there_is_a_usage_error(shared: Cli) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "signature"), [("typescript", "discover(args: {"), ("python", "async def discover")]
+    ("language", "signature"), [("typescript", "discover(args?: {"), ("python", "async def discover")]
 )
 def test_a_type_error_is_shown_with_the_signature(shared: Cli, language: str, signature: str) -> None:
     code = "await tools.discover({query: 5})" if language == "typescript" else "await tools.discover(query=5)"

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from tests.execution.conftest import House, value
 from tests.sources.upstream import as_json, serving
 from tests.support.ledger import DOCUMENT
@@ -12,6 +14,51 @@ async def test_code_can_discover_describe_and_call_what_it_found(house: House) -
         return [found.bestPath, about.signature.includes("listEntries"), typeof about.inputSchema];
     """)
     assert value(outcome) == ["ledger.entries.listEntries", True, "object"]
+
+
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [
+        ("typescript", "return [await tools.discover(), await tools.discover({}), await tools.discover({query: ''})]"),
+        ("python", "[await tools.discover(), await tools.discover({}), await tools.discover(query='')]"),
+    ],
+)
+async def test_discover_without_a_query_says_what_is_connected(house: House, language: str, code: str) -> None:
+    for answer in value(await house.run(code, runtime=language)):
+        assert (answer["bestPath"], answer["items"]) == (None, [])
+        assert set(answer["groups"]) == {"ledger"}
+
+
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [
+        (
+            "typescript",
+            "return [await tools.discover({namespace: 'ledger'}), await tools.discover({source: 'ledger'})]",
+        ),
+        ("python", "[await tools.discover(namespace='ledger', query=''), await tools.discover(namespace='ledger')]"),
+    ],
+)
+async def test_discover_with_a_namespace_alone_looks_around_in_it(house: House, language: str, code: str) -> None:
+    for answer in value(await house.run(code, runtime=language)):
+        assert "ledger.entries" in answer["groups"] and answer["bestPath"] is None
+        assert "ledger.entries.listEntries" in [item["path"] for item in answer["items"]]
+        assert all("description" in item and "signature" not in item for item in answer["items"])
+
+
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [
+        ("typescript", "return await tools.discover({query: 'ledger list entries', EXPLAIN})"),
+        ("python", "await tools.discover(query='ledger list entries', EXPLAIN)"),
+    ],
+)
+async def test_scores_come_when_they_are_asked_for(house: House, language: str, code: str) -> None:
+    plain = value(await house.run(code.replace(", EXPLAIN", ""), runtime=language))
+    assert "signature" in plain["items"][0] and not {"score", "matched"} & set(plain["items"][0])
+    wish = "explain: true" if language == "typescript" else "explain=True"
+    asked = value(await house.run(code.replace("EXPLAIN", wish), runtime=language))
+    assert {"score", "matched"} <= set(asked["items"][0])
 
 
 async def test_the_connected_sources_are_listed(house: House) -> None:

@@ -181,12 +181,17 @@ class Catalog:
         namespace: str | None = None,
         source: str | None = None,
         effect: Effect | None = None,
-        depth: int = 1,
+        depth: int | None = 1,
         language: Language = "typescript",
         veil: Veil | None = None,
+        brief: bool = False,
+        explain: bool = True,
     ) -> dict[str, Any]:
-        """`depth` 0: names, 1: with signatures in `language`, 2: with schemas. What `veil` hides is not found."""
-        wanted = Wanted(query, limit, namespace or None, source or None, effect, depth)
+        """`depth` 0: names, 1: with signatures in `language`, 2: with schemas. What `veil` hides is not found.
+
+        See Wanted for `brief` and `explain`.
+        """
+        wanted = Wanted(query, limit, namespace or None, source or None, effect, depth, brief, explain)
         return await self._discovery[language].answer(workspace_id, wanted, veil)
 
     async def describe(

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from executor.catalog import absent
+from executor.catalog.absent import absent, is_connected
+from executor.catalog.fit import Fit, is_foreign, judge, list_connected, miss
 from executor.catalog.indexes import Indexes, Shown, Veil
-from executor.catalog.search.entry import MAX_QUERY
 from executor.catalog.text import first_sentence
 from executor.errors import InvalidRequest
 from executor.model.tool import Effect
 from executor.storage import entries
+from executor.storage import sources as source_rows
 from executor.storage.database import Database
 
 if TYPE_CHECKING:
     from executor.catalog.search.index import Index
-    from executor.catalog.search.ranking import Found
     from executor.catalog.search.segment import Array
 
 MAX_LIMIT = 200
 ITEM_DESCRIPTION = 160
+BRIEF_DESCRIPTION = 100
+SIGNED = 3  # of a brief answer; the rest are names
+ALL = ".all"
 MAX_GROUPS = 200
 # Characters of JSON; about a quarter as many tokens.
 ROOM = 32_000
@@ -35,14 +38,24 @@ Deepen = Callable[[str, str, int], Awaitable[dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """`namespace` may go deeper, as `github.issues`; `source` is an id or a namespace."""
+    """`namespace` may go deeper, as `github.issues`; `source` is an id or a namespace.
+
+    A `brief` answer goes into a model's context: nothing in it is said twice. Without a depth, it has the signatures of
+    the first tools. `explain` adds the score of each tool and which words were found where.
+    """
 
     query: str = ""
     limit: int = 10
     namespace: str | None = None
     source: str | None = None
     effect: Effect | None = None
-    depth: int = 1
+    depth: int | None = 1
+    brief: bool = False
+    explain: bool = True
+
+    @property
+    def browses(self) -> bool:
+        return not self.query.strip()
 
 
 class Discovery:
@@ -58,17 +71,23 @@ class Discovery:
         shown = await self._indexes.of(workspace_id)
         prefix = await self._prefix(workspace_id, wanted)
         found = await asyncio.to_thread(look, shown, wanted, prefix, veil)
-        items = await self._items(workspace_id, found)
-        answer: dict[str, Any] = {
-            "bestPath": items[0]["path"] if items and wanted.query.strip() else None,
+        is_missed = found.app and not await self._is_titled(workspace_id, found)
+        fit = miss(found.app, found.names) if is_missed else found.fit
+        items = await self._items(workspace_id, wanted, found, veil)
+        cut = await self._fill(workspace_id, items, wanted, fit)
+        hint = "; ".join(one for one in (fit.reason, cut) if one)
+        return {
+            **({"hint": hint} if hint else {}),
+            "bestPath": items[0]["path"] if items and fit.is_fit and not wanted.browses else None,
+            **({"groups": found.groups} if found.groups is not None else {}),
             "items": items,
             "total": found.total,
         }
-        if found.groups is not None:
-            answer["groups"] = found.groups
-        cut = await self._fill(workspace_id, items, wanted.depth)
-        hints = [hint for hint in (found.hint, cut) if hint]
-        return {**answer, "hint": "; ".join(hints)} if hints else answer
+
+    async def _is_titled(self, workspace_id: str, found: Looked) -> bool:
+        """Whether a source that may be named is called like the app, by its title."""
+        titles = await self._database.read(partial(source_rows.titles, workspace_id=workspace_id))
+        return is_connected(found.app, [titles.get(name, "") for name in found.names])
 
     async def _prefix(self, workspace_id: str, wanted: Wanted) -> str:
         """What every path has to begin with. A source that is not there is looked for like a namespace."""
@@ -84,22 +103,32 @@ class Discovery:
             )
         return wanted.namespace or inside
 
-    async def _items(self, workspace_id: str, found: Looked) -> list[dict[str, Any]]:
+    async def _items(self, workspace_id: str, wanted: Wanted, found: Looked, veil: Veil | None) -> list[dict[str, Any]]:
         paths = [item["path"] for item in found.items]
-        told = await self._database.read(partial(entries.summaries, workspace_id=workspace_id, paths=paths))
+        twins = [f"{path}{ALL}" for path in paths] if wanted.brief else []
+        told = await self._database.read(
+            partial(entries.summaries, workspace_id=workspace_id, paths=list(dict.fromkeys([*paths, *twins])))
+        )
+        length = BRIEF_DESCRIPTION if wanted.brief else ITEM_DESCRIPTION
         items = []
-        for item in found.items:
+        for item in folded(found.items) if wanted.brief else found.items:
             if item["path"] in told:  # else its source changed meanwhile
                 description, effect = told[item["path"]]
-                short = first_sentence(description, ITEM_DESCRIPTION)
-                items.append({"path": item["path"], "description": short, "effect": effect, **item})
-        return items
+                one = {"path": item["path"], "description": first_sentence(description, length), "effect": effect}
+                twin = f"{item['path']}{ALL}"
+                if wanted.brief and twin in told and (veil is None or not veil.hides(twin, effect)):
+                    one["all"] = True
+                items.append({**one, **item} if wanted.explain else one)
+        return items[: wanted.limit]
 
-    async def _fill(self, workspace_id: str, items: list[dict[str, Any]], depth: int) -> str:
+    async def _fill(self, workspace_id: str, items: list[dict[str, Any]], wanted: Wanted, fit: Fit) -> str:
         """Deepen from the best on, as long as there is room; a tool too large for depth 2 gets its signature."""
+        depth, deepened = wanted.depth, items
+        if depth is None:
+            depth, deepened = 1, items[:SIGNED] if fit.is_fit and not wanted.browses else []
         room = ROOM - len(orjson.dumps(items))
         short = 0
-        for item in items if depth else ():
+        for item in deepened if depth else ():
             for level in range(depth, 0, -1):
                 more = await self._deepen(workspace_id, item["path"], level)
                 size = len(orjson.dumps(more))
@@ -107,22 +136,28 @@ class Discovery:
                     item |= more
                     room -= size
                     short += level < depth
+                    if wanted.brief and "signature" in more:
+                        del item["description"]  # it stands there too
                     break
             else:
                 short += 1
         if not short:
             return ""
         what = "schemas" if depth > 1 else "signatures"
-        left = f"there was no room for the {what} of {short} of {len(items)} tools"
+        left = f"there was no room for the {what} of {short} of {len(deepened)} tools"
         return f"{left}; tools.describe.tool({{path}}) has them"
 
 
 @dataclass(frozen=True, slots=True)
 class Looked:
+    """`app` is one that the query names and that no source is named after; `names` are those of the sources."""
+
     items: list[dict[str, Any]]
     total: int
+    fit: Fit
     groups: dict[str, int] | None = None
-    hint: str = ""
+    app: str = ""
+    names: tuple[str, ...] = ()
 
 
 def check(wanted: Wanted) -> None:
@@ -134,27 +169,25 @@ def look(shown: Shown, wanted: Wanted, prefix: str, veil: Veil | None) -> Looked
     """In a thread."""
     index, visible = shown.index, shown.visible(veil)
     allowed = narrowed(index, prefix, wanted.effect, visible)
-    limit = max(1, min(wanted.limit, MAX_LIMIT))
+    limit = max(1, min(wanted.limit, MAX_LIMIT)) * (2 if wanted.brief else 1)  # some are folded into others
+    names = tuple(seen_namespaces(index, visible))
     if prefix and allowed is not None and not allowed.any():
-        return Looked([], 0, hint=unknown(index, prefix, visible))
-    if not wanted.query.strip():
-        return browse(index, prefix, allowed, limit)
+        return Looked([], 0, Fit(unknown(names, prefix), is_fit=False))
+    if wanted.browses:
+        return browse(index, prefix, allowed, 0 if wanted.depth is None and not prefix else limit, names)
     from executor.catalog.search.ranking import search
 
     found = search(index, wanted.query, limit=limit, allowed=allowed)
     items = [{"path": hit.path, "score": hit.score, "matched": hit.matched} for hit in found.hits]
-    lacking = "" if prefix else absent.advice(wanted.query, seen_namespaces(index, visible))
-    return Looked(items, found.total, hint=lacking or advice(wanted.query, found))
+    app = "" if prefix else absent(wanted.query, names, partial(is_foreign, index))
+    return Looked(items, found.total, judge(wanted.query, found, names), app=app, names=names)
 
 
-def advice(query: str, found: Found) -> str:
-    if len(query) > MAX_QUERY:
-        return f"only the first {MAX_QUERY} characters of the query were read"
-    if found.hits:
-        return ""
-    if found.understood:
-        return "no tool has these words; say it in other words, or look around with an empty query"
-    return "no word of the query stands in any tool; name the app, the verb and the object, e.g. `github create issue`"
+def folded(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The tools that fetch every page are named with the tool they do it for, where that is there too."""
+    listed = {item["path"]: item for item in items}
+    bases = (path.removesuffix(ALL) if path.removesuffix(ALL) in listed else path for path in listed)
+    return [listed[path] for path in dict.fromkeys(bases)]
 
 
 def narrowed(index: Index, prefix: str, effect: str | None, visible: Array | None) -> Array | None:
@@ -180,7 +213,7 @@ def narrowed(index: Index, prefix: str, effect: str | None, visible: Array | Non
     return allowed
 
 
-def browse(index: Index, prefix: str, allowed: Array | None, limit: int) -> Looked:
+def browse(index: Index, prefix: str, allowed: Array | None, limit: int, names: tuple[str, ...]) -> Looked:
     """What there is below a prefix: the next names with their counts, and the first tools."""
     import numpy as np
 
@@ -191,16 +224,16 @@ def browse(index: Index, prefix: str, allowed: Array | None, limit: int) -> Look
     for path in paths:
         name = path[:cut] + path[cut:].partition(".")[0]
         groups[name] = groups.get(name, 0) + 1
-    hint = f"the first {MAX_GROUPS} of {len(groups)} groups" if len(groups) > MAX_GROUPS else ""
+    reason = f"the first {MAX_GROUPS} of {len(groups)} groups" if len(groups) > MAX_GROUPS else ""
     shown = dict(list(groups.items())[:MAX_GROUPS])
-    return Looked([{"path": path, "score": 0.0} for path in paths[:limit]], len(paths), shown, hint)
+    items = [{"path": path, "score": 0.0} for path in paths[:limit]]
+    return Looked(items, len(paths), Fit(reason if names else list_connected(names)), shown)
 
 
-def unknown(index: Index, prefix: str, visible: Array | None) -> str:
+def unknown(names: Sequence[str], prefix: str) -> str:
     """Never names what may not be seen."""
     from executor.catalog.nearest import likeness
 
-    names = seen_namespaces(index, visible)
     namespace = prefix.partition(".")[0]
     if namespace in names:
         return f"nothing fits below {prefix[:80]!r}; an empty query with namespace {namespace!r} shows what there is"
@@ -208,7 +241,7 @@ def unknown(index: Index, prefix: str, visible: Array | None) -> str:
     close = [name for name in close if likeness(prefix, name) > 0.5]
     if close:
         return f"there is no namespace {prefix[:80]!r}; did you mean {', '.join(close)}?"
-    return f"there is no namespace {prefix[:80]!r}; there are: {', '.join(names[:20])}"
+    return f"there is no namespace {prefix[:80]!r}; {list_connected(names)}"
 
 
 def seen_namespaces(index: Index, visible: Array | None) -> list[str]:

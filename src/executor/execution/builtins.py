@@ -30,14 +30,19 @@ DISCOVER = own_tool(
     "Find tools by intent: name the app, the verb and the object, e.g. `github create issue`.",
     "read",
     {
-        "query": {"type": "string", "description": "app + verb + object; empty to look around"},
-        "limit": {"type": "integer", "minimum": 1, "maximum": 100},
+        "query": {"type": "string", "description": "app + verb + object; left out to look around"},
+        "limit": {"type": "integer", "minimum": 1, "maximum": 100, "description": "10 unless given"},
         "namespace": text("only tools whose paths begin so, as github or github.issues"),
         "source": text("only this source's tools"),
         "effect": {"enum": ["read", "write", "destructive"]},
-        "depth": {"type": "integer", "minimum": 0, "maximum": 2, "description": "0 names, 1 signatures, 2 schemas"},
+        "depth": {
+            "type": "integer",
+            "minimum": 0,
+            "maximum": 2,
+            "description": "0 names, 1 signatures, 2 schemas; unless given, signatures of the first three",
+        },
+        "explain": {"type": "boolean", "description": "also the score of each, and which words were found where"},
     },
-    ("query",),
 )
 DESCRIBE = own_tool(
     "describe.tool",
@@ -126,14 +131,16 @@ async def _answer(catalog: Catalog, workspace_id: str, tool: Tool, arguments: di
     if tool is DISCOVER:
         return await catalog.search(
             workspace_id,
-            arguments["query"],
+            arguments.get("query", ""),
             limit=arguments.get("limit", 10),
             namespace=arguments.get("namespace"),
             source=arguments.get("source"),
             effect=arguments.get("effect"),
-            depth=arguments.get("depth", 1),
+            depth=arguments.get("depth"),
             language=arguments["language"],
             veil=veil,
+            brief=True,
+            explain=arguments.get("explain", False),
         )
     if tool is DESCRIBE:
         return await _described(catalog, workspace_id, arguments, veil)

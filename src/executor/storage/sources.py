@@ -88,6 +88,12 @@ def listing(c: Connection, workspace_id: str) -> list[Source]:
     return [_source(row) for row in c.execute(query)]
 
 
+def titles(c: Connection, workspace_id: str) -> dict[str, str]:
+    """By namespace."""
+    query = sa.select(sources.c.namespace, sources.c.name).where(sources.c.workspace_id == workspace_id)
+    return {row.namespace: row.name for row in c.execute(query)}
+
+
 def everywhere(c: Connection) -> list[Source]:
     """Of all workspaces: for the daemon's own upkeep, never for an answer to somebody."""
     return [_source(row) for row in c.execute(sa.select(sources).order_by(sources.c.id))]

@@ -16,7 +16,7 @@ from executor.catalog.search.gathering import Gathered, Placed, gather
 from executor.catalog.search.index import Index
 from executor.catalog.search.measures import MEASURES
 from executor.catalog.search.query import Question, question
-from executor.catalog.search.segment import FIELDS, SAID, Array
+from executor.catalog.search.segment import FIELDS, SAID, SOURCE, Array
 
 CANDIDATES = 400
 SHORT = 8.0
@@ -75,9 +75,12 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
+    """Without a fit, the best hit has nothing of what was asked about."""
+
     hits: list[Hit]
     total: int
     understood: bool
+    is_fit: bool = True
 
 
 def search(index: Index, text: str, *, limit: int = 10, allowed: Array | None = None) -> Found:
@@ -97,7 +100,8 @@ def search(index: Index, text: str, *, limit: int = 10, allowed: Array | None = 
         Hit(index.paths[candidates[at]], round(float(scores[at]), 3), matched(index, gathered, int(candidates[at])))
         for at in order
     ]
-    return Found(hits, int(np.count_nonzero(gathered.scores > 0)), understood=True)
+    is_fit = bool(order) and fits(gathered, int(candidates[order[0]]))
+    return Found(hits, int(np.count_nonzero(gathered.scores > 0)), understood=True, is_fit=is_fit)
 
 
 def score(index: Index, asked: Question, gathered: Gathered, candidates: Array) -> Array:
@@ -127,6 +131,14 @@ def named_outright(index: Index, text: str, candidates: Array) -> list[int]:
         return []
     ending = f".{wanted}"
     return [at for at, doc in enumerate(candidates) if f".{index.paths[doc].lower()}".endswith(ending)]
+
+
+def fits(gathered: Gathered, doc: int) -> bool:
+    """Whether the tool has anything of what the query is about: else it only does the same, to something else."""
+    asked = [one for one in gathered.slots if not one.slot.verb and one.slot.weight == 1.0]
+    named_only = f" in {FIELDS[SOURCE]}"  # a source's name may also be that of what its tools are about
+    found = any((where := standing(one, doc)) and not where.endswith(named_only) for one in asked)
+    return found or all(one.slot.is_source for one in asked)
 
 
 def matched(index: Index, gathered: Gathered, doc: int) -> dict[str, str]:
