@@ -164,14 +164,16 @@ async def test_41_instructions_in_descriptions_enums_and_errors(house: House) ->
 
 
 async def test_41_what_a_client_is_told_first_has_nothing_of_the_sources(daemon: Daemon) -> None:
-    """Defence: `surfaces/mcp/offer.py` is fixed text; only searches show what documents say."""
+    """Defence: `surfaces/mcp/offer.py` is fixed text but for the namespaces of sources, which are plain words."""
     paths = {"/things": {"get": read("injected", description=INJECTED)}}
     given = {"document": document(paths, servers=[{"url": "http://127.0.0.1:9"}]).decode(), "namespace": "injected"}
     assert daemon.post("/v1/sources", {**given, "kind": "openapi"}).status == 201
     try:
         async with connected(daemon) as client:
             listed = (await client.list_tools()).model_dump_json()
-            assert "IGNORE" not in listed and [tool.name for tool in (await client.list_tools()).tools] == [
+            assert "IGNORE" not in f"{listed}{client.instructions}" and [
+                tool.name for tool in (await client.list_tools()).tools
+            ] == [
                 "execute",
                 "resume",
             ]

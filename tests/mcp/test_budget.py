@@ -11,7 +11,7 @@ from tests.api.serving import Daemon
 from tests.mcp.test_wire import ACCEPT
 
 BUDGET = 500
-WIRE = 600  # with everything that only the client reads: revisions, hints, `_meta`
+WIRE = 680  # with everything that only the client reads: revisions, hints, `_meta`
 FOR_CLIENTS = frozenset({"annotations", "_meta"})
 
 

@@ -38,7 +38,7 @@ async def test_two_tools_are_offered_and_they_lead_to_discovery(daemon: Daemon, 
         tools = (await client.list_tools()).tools
     assert [tool.name for tool in tools] == ["execute", "resume"]
     execute, resume = tools
-    assert "tools.discover({query:" in (execute.description or "")
+    assert "tools.discover({query, limit: 3})" in (execute.description or "")
     assert "app + verb + object" in (execute.description or "")
     assert execute.input_schema["required"] == ["code"]
     assert list(resume.input_schema["properties"]) == ["executionId"]

@@ -46,14 +46,15 @@ from executor.sources.kind import (
 )
 from executor.sources.references import names_in
 from executor.sources.registry import Kinds
+from executor.storage import entries, versions
 from executor.storage import sources as source_rows
 from executor.storage import tools as tool_rows
-from executor.storage import versions
 from executor.storage.database import Database
 from executor.storage.events import By
 from executor.storage.tools import Head
 
 SIGNATURE_STEPS = 9
+HEADS = 200
 MANY_TOOLS = 500
 JUDGED_REDIRECTS = frozenset({"openapi"})  # a redirect within it may be a call of another tool
 
@@ -102,6 +103,15 @@ class Catalog:
 
     async def sources(self, workspace_id: str) -> list[Source]:
         return await self._database.read(lambda c: source_rows.listing(c, workspace_id))
+
+    async def namespaces(self, workspace_id: str, most: int, *, veil: Veil | None = None) -> tuple[str, ...]:
+        """The first ones, in their order, that have a tool `veil` does not hide."""
+        shelf, key = self._shelf(workspace_id), (most, veil and veil.key)
+        found = shelf.namespaces.get(key)
+        if found is None:
+            found = await self._database.read(lambda c: seen_namespaces(c, workspace_id, most, veil))
+            shelf.namespaces.put(key, found)
+        return found
 
     async def check(self, tool: Tool, arguments: dict[str, Any], *, language: Language = "typescript") -> None:
         """Raises ToolError("invalid_arguments") with every problem, and the signature as its hint."""
@@ -386,6 +396,23 @@ def render(c: Connection, workspace_id: str, tool: Tool, budget: int, language: 
     names = names_in(tool.input_schema, tool.output_schema)
     known = reached(c, workspace_id, tool.schema_digest, names, steps=SIGNATURE_STEPS)
     return signature(tool, known, budget=budget, language=language)
+
+
+def seen_namespaces(c: Connection, workspace_id: str, most: int, veil: Veil | None) -> tuple[str, ...]:
+    found: list[str] = []
+    for one in entries.listed(c, workspace_id):
+        if len(found) < most and has_seen(c, one, veil):
+            found.append(one.namespace)
+    return tuple(found)
+
+
+def has_seen(c: Connection, one: entries.Listed, veil: Veil | None) -> bool:
+    after = ""
+    while rows := entries.effects(c, one, after, HEADS if veil else 1):
+        if veil is None or not all(veil.hides(path, effect) for path, effect in rows):
+            return True
+        after = rows[-1][0]
+    return False
 
 
 def past(c: Connection, workspace_id: str, schema_digest: str) -> dict[str, Any] | None:

@@ -41,4 +41,5 @@ class Shelf:
     sources: dict[str, Source] = field(default_factory=dict)
     declared: Recent[tuple[str, tuple[str, ...], tuple[str, ...]], Declared] = field(default_factory=lambda: Recent(64))
     described: Recent[tuple[str, Wish], dict[str, Any]] = field(default_factory=lambda: Recent(500))
+    namespaces: Recent[Hashable, tuple[str, ...]] = field(default_factory=lambda: Recent(64))
     operations: Recent[str, Operations] = field(default_factory=lambda: Recent(32))

@@ -33,12 +33,17 @@ _FILE = re.compile(rf'"base64":\s*"[A-Za-z0-9+/=_-]{{{FILE_CHARACTERS}}}')
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file inside a result: where it stands, if that can be told, and what was said about it."""
+    """A file inside a result: where it stands, if that can be told, and what was said about it.
+
+    Its base64 is at `key` of `holder`.
+    """
 
     at: str | None
     data: bytes
     media_type: str
     name: object
+    holder: dict[str, Any]
+    key: str
 
 
 def is_large(text: str, most: int) -> bool:
@@ -53,7 +58,7 @@ def keep(c: Connection, execution: Execution, text: str, *, seq: int = 0, path: 
         value = orjson.loads(text)
     except orjson.JSONDecodeError:  # such as a lone surrogate: nothing can be said about the inside
         return made.add("json", text.encode(), "application/json", outline(text))
-    files = files_in(value) if '"base64":' in text else ()
+    files = files_in(value) if '"base64":' in text or '"bytes"' in text else ()
     kept = [(file.at, made.add("bytes", file.data, file.media_type, {}, file.name)) for file in files]
     shown = preview(value, PREVIEW_CHARACTERS, {at: stands_for(file) for at, file in kept if at is not None})
     if isinstance(value, str) and orjson.dumps(value).decode() == text:
@@ -89,31 +94,39 @@ def stands_for(file: Artifact) -> str:
     return f"… ({file.size} bytes of {file.media_type}, kept as {file.id})"
 
 
-def files_in(value: Any) -> Iterator[File]:
-    """Objects with a `base64` that is long enough and can be read as such."""
-    for number, (at, holder) in enumerate(_holders(value, "", 0)):
+def files_in(value: Any, least: int = FILE_CHARACTERS) -> Iterator[File]:
+    """Objects with base64 that is long enough and can be read as such."""
+    for number, (at, holder, key) in enumerate(_holders(value, "", 0, least)):
         if number == MOST_FILES:
             return
-        encoded = holder["base64"].replace("-", "+").replace("_", "/")
+        encoded = holder[key].replace("-", "+").replace("_", "/")
         try:
             data = base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True)
         except (binascii.Error, ValueError):
             continue
         named = holder.get("filename") or holder.get("name") or holder.get("uri")
-        yield File(below(at, "base64"), data, media_type_of(holder.get("contentType") or holder.get("mimeType")), named)
+        told = holder.get("contentType") or holder.get("mimeType") or holder.get("mediaType")
+        yield File(below(at, key), data, media_type_of(told), named, holder, key)
 
 
-def _holders(value: Any, at: str | None, depth: int) -> Iterator[tuple[str | None, dict[str, Any]]]:
+def _holders(value: Any, at: str | None, depth: int, least: int) -> Iterator[tuple[str | None, dict[str, Any], str]]:
     if depth > MOST_DEPTH:
         return
     if isinstance(value, list):
         for index, one in enumerate(value):
             if isinstance(one, list | dict):
-                yield from _holders(one, below(at, index), depth + 1)
+                yield from _holders(one, below(at, index), depth + 1, least)
     elif isinstance(value, dict):
-        held = value.get("base64")
-        if isinstance(held, str) and len(held) >= FILE_CHARACTERS:
-            yield at, value
-        for key, one in value.items():
+        key = _key_in(value)
+        held = value.get(key)
+        if isinstance(held, str) and len(held) >= least:
+            yield at, value, key
+        for name, one in value.items():
             if isinstance(one, list | dict):
-                yield from _holders(one, below(at, key), depth + 1)
+                yield from _holders(one, below(at, name), depth + 1, least)
+
+
+def _key_in(value: dict[str, Any]) -> str:
+    """`executor.artifacts.read` answers the whole of a file as a value."""
+    is_read = value.get("kind") == "bytes" and value.get("offset") == 0 and value.get("next", 0) is None
+    return "value" if is_read else "base64"

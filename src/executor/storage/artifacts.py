@@ -77,6 +77,13 @@ def of_execution(c: Connection, workspace_id: str, execution_id: str) -> dict[st
     return {row.id: _artifact(row) for row in c.execute(sa.select(artifacts).where(*mine))}
 
 
+def files_of_result(c: Connection, result: Artifact, limit: int) -> list[Artifact]:
+    """Those in what an execution returned, in the order in which they stand there."""
+    mine = (artifacts.c.execution_id == result.execution_id, artifacts.c.workspace_id == result.workspace_id)
+    query = sa.select(artifacts).where(*mine, artifacts.c.call_seq == 0, artifacts.c.form == "bytes")
+    return [_artifact(row) for row in c.execute(query.order_by(artifacts.c.id).limit(limit))]
+
+
 def content(c: Connection, artifact: Artifact, start: int = 0, end: int | None = None) -> bytes:
     """The bytes from `start` up to `end`, which must be within it; only the pieces that have them are read.
 

@@ -55,6 +55,13 @@ def page(c: Connection, one: Listed, after: str, limit: int) -> list[EntryRow]:
     return [EntryRow(*row) for row in c.execute(query.order_by(t.path).limit(limit))]
 
 
+def effects(c: Connection, one: Listed, after: str, limit: int) -> list[tuple[str, str]]:
+    """By path, in the order of paths."""
+    t = tools.c
+    query = sa.select(t.path, t.effect).where(t.source_id == one.source_id, t.generation == one.generation)
+    return [(row.path, row.effect) for row in c.execute(query.where(t.path > after).order_by(t.path).limit(limit))]
+
+
 def summaries(c: Connection, workspace_id: str, paths: Sequence[str]) -> dict[str, tuple[str, str]]:
     """Description and effect by path."""
     t = tools.c

@@ -7,11 +7,13 @@ program needs of an execution is in `_meta`, which no model sees.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
 
 from executor.errors import ExecutorError
+from executor.surfaces.mcp.media import MARKS, Media
 from executor.surfaces.text import error_code, escape, quote_lines, shorten
 from executor.surfaces.views import View
 
@@ -35,10 +37,12 @@ _TURNS = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _STANDARD = frozenset({"code", "message", "hint", "line", "column", "name", "stack"})
 
 
-def result_of(view: View) -> dict[str, Any]:
-    text = {"completed": _completed, "paused": _paused, "failed": _failed, "cancelled": _failed}.get(
-        view["status"], _running
-    )(view)
+def result_of(view: View, *, has_sounds: bool = True) -> dict[str, Any]:
+    """Images and sounds that the code returned are blocks behind the text."""
+    if view["status"] == "completed":
+        media = Media(has_sounds)
+        return _result(_completed(view, media), _about(view), is_error=False, blocks=media.blocks)
+    text = {"paused": _paused, "failed": _failed, "cancelled": _failed}.get(view["status"], _running)(view)
     return _result(text, _about(view), is_error=view["status"] in ("failed", "cancelled"))
 
 
@@ -68,8 +72,10 @@ def _line(summary: View) -> str:
     return f"- {summary['executionId']} {summary['status']}, submitted {summary['createdAt']}: {code}"
 
 
-def _result(text: str, about: dict[str, Any], *, is_error: bool) -> dict[str, Any]:
-    content = [{"type": "text", "text": text}]
+def _result(
+    text: str, about: dict[str, Any], *, is_error: bool, blocks: Sequence[dict[str, str]] = ()
+) -> dict[str, Any]:
+    content = [{"type": "text", "text": text}, *blocks]
     return {"content": content, "isError": is_error, "_meta": {ABOUT: about}, "resultType": "complete"}
 
 
@@ -84,9 +90,11 @@ def _about(view: View) -> dict[str, Any]:
     return about
 
 
-def _completed(view: View) -> str:
+def _completed(view: View, media: Media) -> str:
     kept = view.get("artifact")
-    return (_preview(view, kept) if kept else _value(view["result"], view.get("language"))) + _logs(view)
+    if kept:
+        return _preview(view, kept) + media.take_kept(view.get("files", [])) + _logs(view)
+    return _value(view["result"], view.get("language"), media) + _logs(view)
 
 
 def _preview(view: View, kept: dict[str, Any]) -> str:
@@ -98,6 +106,8 @@ def _preview(view: View, kept: dict[str, Any]) -> str:
     ]
     if kept["uncounted"]:
         cuts.append(f"- and {kept['uncounted']} more places")
+    if view.get("files") and not cuts:  # little but files, which have handles of their own
+        return f"{one_line(view['result'])}\nThe whole is kept as artifact {kept['id']}."
     missing = "\nShown are\n" + "\n".join(cuts) if cuts else ""
     read = READ[view.get("language") == "python"].replace("ID", kept["id"])
     return (
@@ -106,11 +116,14 @@ def _preview(view: View, kept: dict[str, Any]) -> str:
     )
 
 
-def _value(value: Any, language: str | None) -> str:
+def _value(value: Any, language: str | None, media: Media) -> str:
     """JSON on one line, also of a text: nothing in it can pass for a line of ours."""
     if value is None:
         return f"Completed; the code returned nothing. To get a result, {END[language == 'python']}."
     text = one_line(value)
+    if any(mark in text for mark in MARKS):
+        media.take(value)
+        text = one_line(value)
     if len(text) <= RESULT_CHARACTERS:
         return text
     return f"{text[:RESULT_CHARACTERS]}\n… cut after {RESULT_CHARACTERS} of {len(text)} characters: return less."
@@ -143,7 +156,8 @@ def _paused(view: View) -> str:
     return (
         f"Paused: a human must decide before this goes on.\n{asked}\n"
         "You can't approve this. Show the user what is asked and the link, "
-        f"then call resume with {_arguments(view)}; it waits for the decision.{_logs(view)}"
+        f"then call resume with {_arguments(view)}: it waits. Or end your turn and resume later. "
+        f"Don't send the code again: it would ask again.{_logs(view)}"
     )
 
 
@@ -161,7 +175,7 @@ def _question(interaction: dict[str, Any]) -> str:
 
 
 def _running(view: View) -> str:
-    return f"Still {view['status']}. Call resume with {_arguments(view)} to wait for the outcome."
+    return f"Still {view['status']}. Call resume with {_arguments(view)} for the outcome; don't send the code again."
 
 
 def _arguments(view: View) -> str:

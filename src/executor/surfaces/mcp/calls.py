@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from executor.errors import ExecutorError, InvalidRequest
 from executor.execution.submissions import checked_key
 from executor.surfaces.mcp.answer import result_of, result_of_error, result_of_list
-from executor.surfaces.mcp.handshake import IDEMPOTENCY_KEYS
+from executor.surfaces.mcp.handshake import HANDSHAKE_VERSIONS, IDEMPOTENCY_KEYS
 from executor.surfaces.mcp.offer import TOOLS
 from executor.surfaces.views import View
 
@@ -26,25 +26,34 @@ class Gateway(Protocol):
 
     async def resume(self, execution_id: str) -> View: ...
 
+    async def instructions(self) -> str:
+        """They name what is connected, as far as this agent may see it."""
+        ...
+
     async def latest(self) -> list[View]:
         """Of this agent: what is unfinished, and what ended lately, each newest first."""
         ...
 
 
 async def call(
-    gateway: Gateway, name: str, arguments: dict[str, Any], meta: Mapping[str, Any] = MappingProxyType({})
+    gateway: Gateway,
+    name: str,
+    arguments: dict[str, Any],
+    meta: Mapping[str, Any] = MappingProxyType({}),
+    version: str | None = None,
 ) -> dict[str, Any]:
     """What goes wrong on purpose is a tool result the model can act on; the rest is an id that the log explains.
 
-    `meta` may name the submission by one of IDEMPOTENCY_KEYS.
+    `meta` may name the submission by one of IDEMPOTENCY_KEYS; `version` is the revision that the client speaks.
     """
+    has_sounds = version != HANDSHAKE_VERSIONS[0]
     try:
         checked = _checked(arguments, SCHEMAS[name])
         if name == "execute":
-            key = _key(meta)
-            return result_of(await gateway.execute(checked["code"], checked.get("language") or None, key))
+            view = await gateway.execute(checked["code"], checked.get("language") or None, _key(meta))
+            return result_of(view, has_sounds=has_sounds)
         if execution_id := checked.get("executionId"):
-            return result_of(await gateway.resume(execution_id))
+            return result_of(await gateway.resume(execution_id), has_sounds=has_sounds)
         return result_of_list(await gateway.latest())
     except ExecutorError as error:
         return result_of_error(error)

@@ -23,6 +23,7 @@ from executor.surfaces.api.problems import MethodNotAllowed
 from executor.surfaces.body import StrictRequest
 from executor.surfaces.mcp.exchange import answer, is_plain
 from executor.surfaces.mcp.gateway import ASKING, EngineGateway
+from executor.surfaces.mcp.handshake import OPENINGS
 from executor.surfaces.mcp.open_calls import CANCELLED, OpenCalls, call_key
 from executor.surfaces.mcp.progress import ProgressStream, progress_token
 from executor.surfaces.open_requests import declare_needs
@@ -103,11 +104,18 @@ class McpEndpoint:
 
     async def _answer(self, request: Request, message: Any, send: Send) -> None:
         if is_plain(message, request.headers):
-            response = await answer(self._gateway, message)
+            response = await answer(self._gateway, message, request.headers.get("mcp-protocol-version"))
             await response(request.scope, request.receive, send)
         else:
             serve = await self._sdk()
+            if isinstance(message, dict) and message.get("method") in OPENINGS:
+                await self._name_connected()
             await serve(request.scope, await _again(request, request.receive), send)
+
+    async def _name_connected(self) -> None:
+        from executor.surfaces.mcp.server import INSTRUCTIONS_NOW
+
+        INSTRUCTIONS_NOW.set(await self._gateway.instructions())
 
     async def _sdk(self) -> Serve:
         if self._life is None:

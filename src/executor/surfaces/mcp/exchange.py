@@ -20,6 +20,7 @@ from executor.surfaces.mcp.handshake import (
     IDEMPOTENCY_KEYS,
     META,
     MODERN_VERSION,
+    OPENINGS,
     as_modern,
     opening_result,
 )
@@ -48,12 +49,17 @@ def is_plain(message: Any, headers: Mapping[str, str]) -> bool:
     return is_whole and _is_of_handshake(method, params, headers.get("mcp-protocol-version"))
 
 
-async def answer(gateway: Gateway, message: dict[str, Any]) -> Response:
-    """To a message that `is_plain`."""
+async def answer(gateway: Gateway, message: dict[str, Any], version: str | None) -> Response:
+    """To a message that `is_plain`; `version` is the revision its header names."""
     method, params = message["method"], message.get("params", {})
     if method == INITIALIZED:
         return Response(status_code=202, media_type="application/json")
-    result = await _call(gateway, params) if method == "tools/call" else opening_result(method, params)
+    if method == "tools/call":
+        result: Params | None = await _call(gateway, params, version)
+    elif method in OPENINGS:
+        result = opening_result(method, params, await gateway.instructions())
+    else:
+        result = opening_result(method, params)
     reply = {"jsonrpc": "2.0", "id": message["id"], "result": result}
     return Response(orjson.dumps(reply), headers=_headers(method), media_type="application/json")
 
@@ -122,8 +128,8 @@ def _is_call(params: Params) -> bool:
     )
 
 
-async def _call(gateway: Gateway, params: Params) -> Params:
+async def _call(gateway: Gateway, params: Params, version: str | None) -> Params:
     meta = params.get("_meta", {})
-    result = await call(gateway, params["name"], params["arguments"], meta)
+    result = await call(gateway, params["name"], params["arguments"], meta, version)
     del result["resultType"]  # only of the modern revision
     return as_modern(result) if f"{META}protocolVersion" in meta else result

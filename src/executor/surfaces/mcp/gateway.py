@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING
 import orjson
 from sqlalchemy.engine import Connection
 
+from executor.execution.keeping import MOST_FILES
 from executor.execution.submissions import Submission
 from executor.model.ids import now_ms
 from executor.model.tenancy import AGENT, OWNER, Actor
-from executor.storage import history
+from executor.storage import artifacts, history
 from executor.storage.history import Wanted
+from executor.surfaces.mcp.media import ALL_BYTES, BLOCK_BYTES, KeptFile, is_showable
+from executor.surfaces.mcp.offer import MAX_NAMES, instructions
 from executor.surfaces.mcp.open_calls import CURRENT_CALL
 from executor.surfaces.views import View, execution_summary, execution_view
 from executor.surfaces.waiting import Held, outcome_of, resume
@@ -24,6 +27,7 @@ from executor.surfaces.waiting import Held, outcome_of, resume
 if TYPE_CHECKING:
     from executor.daemon.executor import Executor
     from executor.execution.outcome import Outcome
+    from executor.model.artifact import Artifact
     from executor.model.execution import Execution
 
 # Whom the request under way acts as. The SDK's own tasks start from the request's and inherit it.
@@ -53,6 +57,11 @@ class EngineGateway:
         waited = resume(self._executor, self._held, actor, execution_id, WAIT_SECONDS, whole=False)
         return await self._answer(actor, execution_id, waited)
 
+    async def instructions(self) -> str:
+        actor = self._actor
+        veil = await self._executor.rules.veil(actor.workspace_id, actor.id)
+        return instructions(await self._executor.catalog.namespaces(actor.workspace_id, MAX_NAMES + 1, veil=veil))
+
     async def latest(self) -> list[View]:
         actor = self._actor
         unfinished = Wanted(actor_id=actor.id, statuses=("queued", "running", "paused"))
@@ -75,7 +84,14 @@ class EngineGateway:
         if cancelling := CURRENT_CALL.get().cancelling:
             await asyncio.shield(cancelling)
             outcome = await self._executor.engine.outcome(actor, execution_id, whole=False)
-        return self._view(outcome)
+        return self._view(outcome, await self._files(outcome))
+
+    async def _files(self, outcome: Outcome) -> list[KeptFile]:
+        """The images and sounds of what it returned, as far as one answer may have them."""
+        kept = outcome.artifact
+        if kept is None or kept.deleted_at is not None:
+            return []
+        return await self._executor.database.read(lambda c: read_files(c, kept))
 
     @property
     def _actor(self) -> Actor:
@@ -86,5 +102,17 @@ class EngineGateway:
         held = OWNER if asking.permissions is None else asking.permissions
         return replace(asking, permissions=AGENT & held, door="mcp")
 
-    def _view(self, outcome: Outcome) -> View:
-        return execution_view(outcome, self._executor.settings.address, read=orjson.loads, whole=False)
+    def _view(self, outcome: Outcome, files: list[KeptFile]) -> View:
+        view = execution_view(outcome, self._executor.settings.address, read=orjson.loads, whole=False)
+        return {**view, "files": files} if files else view
+
+
+def read_files(c: Connection, result: Artifact) -> list[KeptFile]:
+    found, room = [], ALL_BYTES
+    for file in artifacts.files_of_result(c, result, MOST_FILES):
+        if file.deleted_at is None and is_showable(file.media_type):
+            fits = file.size <= min(BLOCK_BYTES, room)
+            room -= file.size if fits else 0
+            data = artifacts.content(c, file) if fits else None
+            found.append(KeptFile(file.id, file.media_type, file.size, data))
+    return found

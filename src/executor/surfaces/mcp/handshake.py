@@ -16,16 +16,21 @@ META: Final = "io.modelcontextprotocol/"
 IDEMPOTENCY_KEYS: Final = ("executor/idempotencyKey", "idempotencyKey")
 SERVER_INFO: Final = {"name": NAME, "version": __version__}
 CAPABILITIES: Final = {"tools": {"listChanged": False}}
+LISTED: Final[dict[str, Any]] = {"tools": TOOLS}
+OPENINGS: Final = ("initialize", "server/discover")  # whose answers have instructions
 
 
-def opening_result(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
-    """The result that any daemon of this version would give; None for a message that only the daemon can judge."""
+def opening_result(method: str, params: dict[str, Any], instructions: str = INSTRUCTIONS) -> dict[str, Any] | None:
+    """The result that any daemon of this version would give, but for what is connected to it; None for a message that
+    only the daemon can judge."""
+    about = {"capabilities": CAPABILITIES, "instructions": instructions}
     meta = params.get("_meta")
     if not isinstance(meta, dict) or f"{META}protocolVersion" not in meta:
-        return _handshake_results(params).get(method)
-    if meta[f"{META}protocolVersion"] != MODERN_VERSION or method not in ("server/discover", "tools/list"):
+        return _handshake_results(params, about).get(method)
+    results = {"server/discover": {"supportedVersions": [MODERN_VERSION], **about}, "tools/list": LISTED}
+    if meta[f"{META}protocolVersion"] != MODERN_VERSION or method not in results:
         return None
-    return {**as_modern(_RESULTS[method]), "ttlMs": 0, "cacheScope": "private"}
+    return {**as_modern(results[method]), "ttlMs": 0, "cacheScope": "private"}
 
 
 def as_modern(result: dict[str, Any]) -> dict[str, Any]:
@@ -34,16 +39,9 @@ def as_modern(result: dict[str, Any]) -> dict[str, Any]:
     return {**result, "resultType": "complete", "_meta": meta}
 
 
-def _handshake_results(params: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def _handshake_results(params: dict[str, Any], about: dict[str, Any]) -> dict[str, dict[str, Any]]:
     wanted = params.get("protocolVersion")
     agreed = wanted if wanted in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
-    opened = {"protocolVersion": agreed, "serverInfo": SERVER_INFO, **_ABOUT}
-    known = {"ping": {}, "tools/list": _RESULTS["tools/list"]}
+    opened = {"protocolVersion": agreed, "serverInfo": SERVER_INFO, **about}
+    known: dict[str, dict[str, Any]] = {"ping": {}, "tools/list": LISTED}
     return {**known, "initialize": opened} if isinstance(wanted, str) else known
-
-
-_ABOUT = {"capabilities": CAPABILITIES, "instructions": INSTRUCTIONS}
-_RESULTS: dict[str, dict[str, Any]] = {
-    "server/discover": {"supportedVersions": [MODERN_VERSION], **_ABOUT},
-    "tools/list": {"tools": TOOLS},
-}

@@ -5,6 +5,7 @@ Importing this costs about a second of CPU, so whoever needs it does so late and
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from typing import Any
 
 import mcp_types as types
@@ -15,6 +16,21 @@ from mcp.shared.exceptions import MCPError
 from executor import __version__
 from executor.surfaces.mcp.calls import SCHEMAS, Gateway, call
 from executor.surfaces.mcp.offer import INSTRUCTIONS, NAME, TOOLS
+
+# Of the request under way; the SDK asks for them only after the tasks that answer it have begun.
+INSTRUCTIONS_NOW: ContextVar[str] = ContextVar("instructions", default=INSTRUCTIONS)
+
+
+class NamingServer(Server[dict[str, Any]]):
+    """Its instructions are those of whoever asks."""
+
+    @property
+    def instructions(self) -> str | None:
+        return INSTRUCTIONS_NOW.get()
+
+    @instructions.setter
+    def instructions(self, text: str | None) -> None:
+        """The SDK sets the same ones for everybody."""
 
 
 def build_server(gateway: Gateway) -> Server[dict[str, Any]]:
@@ -27,12 +43,11 @@ def build_server(gateway: Gateway) -> Server[dict[str, Any]]:
         if params.name not in SCHEMAS:
             known = "there are execute and resume"
             raise MCPError(types.INVALID_PARAMS, f"unknown tool {params.name[:100]!r}; {known}")
-        return await call(gateway, params.name, params.arguments or {}, params.meta or {})
+        return await call(gateway, params.name, params.arguments or {}, params.meta or {}, ctx.protocol_version)
 
-    server: Server[dict[str, Any]] = Server(
+    server = NamingServer(
         NAME,
         version=__version__,
-        instructions=INSTRUCTIONS,
         get_tool_input_schema=SCHEMAS.get,
         on_list_tools=on_list_tools,
         on_call_tool=on_call_tool,
