@@ -30,6 +30,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--checkout", type=Path, default=ROOT, help="whose daemon is used; this checkout unless given")
     parser.add_argument("--only", action="append", choices=[one.name for one in TASKS], help="may be repeated")
     parser.add_argument("--before", type=Path, help="what `--json` of an earlier run printed, to compare with")
+    parser.add_argument("--limit", type=int, help="how many tools are asked for; unless given, as the example says")
+    parser.add_argument("--transcript", type=Path, help="write what agents sent and read into this file")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     return parser.parse_args()
 
@@ -43,7 +45,9 @@ def evaluate(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         say("connecting the services")
         connect(checkout.operator, upstream, SERVICES)
         client = checkout.client()
-        rows = run_tasks(tasks, client, checkout.operator, upstream, say)
+        rows = run_tasks(tasks, client, checkout.operator, upstream, say, options.limit)
+        if options.transcript:
+            options.transcript.write_text(report.transcript(rows), "utf-8")
         return report.as_json(rows, tokens(offer_of(client)))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from string import Template
@@ -18,7 +19,8 @@ from benchmarks.wire import Http, Mcp, decode
 from agents_eval.tally import Tally, tokens
 
 Language = Literal["typescript", "python"]
-LIMIT = 3
+FEW = 3  # tools that an agent asks for when no example shows a number
+HESITATION = 0.3  # seconds until a person approves, so that the agent usually waits already
 LOOK_UP = {
     "typescript": "return await Promise.all($queries.map(query => tools.discover({query, limit: $limit})))",
     "python": "import asyncio\n"
@@ -96,17 +98,29 @@ def wanted(query: str, *names: str, then: Sequence[str] = ()) -> Wanted:
 
 
 class Agent:
-    def __init__(self, client: Mcp, operator: Http, language: Language, offer: str) -> None:
+    def __init__(self, client: Mcp, operator: Http, language: Language, offer: str, limit: int) -> None:
         self.client = client
         self.operator = operator
         self.language = language
         self.offer = offer
+        self.limit = limit
         self.tally = Tally()
+        self.transcript: list[str] = []
 
     @property
     def was_told_of_all(self) -> bool:
         """Whether it read that `.all` is there where it is listed. Otherwise it tries it on every list."""
         return ".all" in self.offer
+
+    @property
+    def starts_together(self) -> bool:
+        """Whether it read that writes which do not need each other should be started together."""
+        return "together" in self.offer
+
+    @property
+    def steps_generators(self) -> bool:
+        """Whether it takes `next(x for x in …)` for something that runs, as nothing says otherwise."""
+        return "next(generator)" not in self.offer
 
     def run(self, code: str, **parts: Any) -> Outcome:
         """Runs code and waits out its approvals, which a person gives."""
@@ -116,19 +130,24 @@ class Agent:
         text = Template(code.strip()).safe_substitute(parts)
         self.tally.executions += 1
         self.tally.code += tokens(text)
+        self.transcript.append(f">>> {self.language}\n{text}")
         answer = self.client.call("execute", {"code": text, "language": self.language})
         outcome = self._read(answer, kind)
         while match := _paused(outcome):
-            self._approve()
-            outcome = self._read(self.client.call("resume", {"executionId": match}), kind)
+            person = threading.Timer(HESITATION, self._approve)
+            person.start()
+            resumed = self.client.call("resume", {"executionId": match})
+            person.join()
+            outcome = self._read(resumed, kind)
         return outcome
 
     def _read(self, answer: dict[str, Any], kind: str) -> Outcome:
         text = "\n".join(part["text"] for part in answer["content"] if part["type"] == "text")
         outcome = Outcome(text, bool(answer.get("isError")))
         self.tally.errors += outcome.failed
-        kind = "errors" if outcome.failed else "pauses" if _paused(outcome) else kind
+        kind = "failures" if outcome.failed else "pauses" if _paused(outcome) else kind
         self.tally.output[kind] += tokens(text)
+        self.transcript.append(f"<<< {kind}, {tokens(text)} tokens\n{text}")
         return outcome
 
     def _approve(self) -> None:
@@ -152,7 +171,7 @@ class Agent:
         return [known[key] for key in searched]
 
     def _look_up(self, queries: list[str]) -> list[Any]:
-        outcome = self._run("discovery", LOOK_UP[self.language], {"queries": json.dumps(queries), "limit": LIMIT})
+        outcome = self._run("discovery", LOOK_UP[self.language], {"queries": json.dumps(queries), "limit": self.limit})
         if outcome.failed or not isinstance(outcome.value, list):
             raise Unsolved(outcome.text[:500])
         return outcome.value
@@ -187,8 +206,14 @@ def _pick(answer: Any, searched: Wanted) -> Found | None:
     for item in answer["items"]:
         path = item["path"]
         if searched.recognizes(path):
-            return Found(path, item.get("signature") or "", f'"{path}.all"' in listed)
+            return Found(path, item.get("signature") or "", item.get("all") is True or f'"{path}.all"' in listed)
     return None
+
+
+def suggested_limit(offer: str) -> int:
+    """Agents copy what the example of a look-up shows."""
+    shown = re.search(r"limit: (\d+)", offer)
+    return int(shown[1]) if shown else FEW
 
 
 def offer_of(client: Mcp) -> str:

@@ -78,17 +78,19 @@ def remind_debtors(agent: Agent, world: World) -> bool:
         direct=wanted("slack open direct message", "conversationsOpen", then=["slack conversations open"]),
         post=POST,
     )
-    code = """
+    start = """
+import asyncio
 r = await tools.$invoices(status="open", limit=100)
 late = [i for i in r["data"] if i["due_date"] < $today]
-sent = []
-for i in late:
+"""
+    step = """
     user = (await tools.$lookup(${t1}email=i["customer_email"]))["user"]
     channel = (await tools.$direct(${t2}users=user["id"]))["channel"]
     await tools.$post(${t3}channel=channel["id"], text=f"Invoice {i['number']} is overdue.")
-    sent.append(user["name"])
-sent
 """
+    loop = f"for i in late:{step}len(late)"
+    together = f"async def remind(i):{step}await asyncio.gather(*[remind(i) for i in late])\nlen(late)"
+    code = start + (together if agent.starts_together else loop)
     tools = {"invoices": agent.see(invoices, "status").path, "lookup": lookup.path, "direct": direct.path}
     first = agent.run(code, **tools, post=post.path, today=TODAY, t1="", t2="", t3="")
     if first.failed:
@@ -139,7 +141,7 @@ known = await tools.$search(jql='project = WEB AND summary ~ "Crash"', fields=["
 titles = {i["fields"]["summary"] for i in known["issues"]}
 new = [i for i in items if i["created_at"] < "2025" and i["title"] not in titles]
 """
-    ending = together if "gather" in agent.offer else loop
+    ending = together if agent.starts_together else loop
     ways = [f"{way}{then}{ending}" for way in every(agent, issues, PAGES_BY_NUMBER)]
     agent.attempt(
         *ways,
@@ -164,11 +166,13 @@ day = "2026-03-04"
 r = await tools.$events(calendarId="primary", timeMin=day + "T00:00:00Z", timeMax=day + "T23:59:00Z")
 interview = $interview
 review = $review
-await tools.$delete(calendarId="primary", eventId=interview["id"])
-await tools.$patch(calendarId="primary", eventId=review["id"],
-    start={"dateTime": day + "T15:00:00", "timeZone": "UTC"}, end={"dateTime": day + "T17:00:00", "timeZone": "UTC"})
-"done"
+start, end = [{"dateTime": day + time, "timeZone": "UTC"} for time in ("T15:00:00", "T17:00:00")]
 """
+    delete_it = 'tools.$delete(calendarId="primary", eventId=interview["id"])'
+    move_it = 'tools.$patch(calendarId="primary", eventId=review["id"], start=start, end=end)'
+    loop = f'await {delete_it}\nawait {move_it}\n"done"'
+    together = f'import asyncio\nawait asyncio.gather({delete_it}, {move_it})\n"done"'
+    code += together if agent.starts_together else loop
     tools = {
         "events": agent.see(events, "timeMin", "timeMax").path,
         "delete": delete.path,
@@ -177,7 +181,7 @@ await tools.$patch(calendarId="primary", eventId=review["id"],
     names = {"interview": "Interview", "review": "Review"}
     lazy = {key: f'next(e for e in r["items"] if e["summary"] == "{name}")' for key, name in names.items()}
     eager = {key: f'[e for e in r["items"] if e["summary"] == "{name}"][0]' for key, name in names.items()}
-    if agent.run(code, **tools, **lazy).failed:
+    if not agent.steps_generators or agent.run(code, **tools, **lazy).failed:
         agent.attempt(code, **tools, **eager)
     return "ev44" not in world.calendar.events and "T15:00" in world.calendar.events["ev43"]["start"]["dateTime"]
 
@@ -199,7 +203,7 @@ await asyncio.gather(*[tools.$order(productId=p["id"], quantity=20) for p in low
         order=agent.see(order, "productId", "quantity").path,
     )
     low = [one["id"] for one in world.shop.all_products.values() if one["stock"] < one["reorderPoint"]]
-    return [one["product"]["id"] for one in world.shop.purchases] == low
+    return sorted(one["product"]["id"] for one in world.shop.purchases) == sorted(low)
 
 
 @TASKS.add("Post our balance to #payments.", Stripe, Slack)
@@ -273,14 +277,15 @@ r = await tools.$channels(${t1}limit=200)
 support = $support
 h = await tools.$history(${t2}channel=support["id"])
 asked = [m for m in h["messages"] if m["text"].endswith("?") and not m["reply_count"]]
-for m in asked:
-    await tools.$post(${t3}channel=support["id"], thread_ts=m["ts"], text="See https://handbook.example")
-len(asked)
 """
+    reply = 'tools.$post(${t3}channel=support["id"], thread_ts=m["ts"], text="See https://handbook.example")'
+    loop = f"for m in asked:\n    await {reply}\nlen(asked)"
+    together = f"import asyncio\nawait asyncio.gather(*[{reply} for m in asked])\nlen(asked)"
+    code += together if agent.starts_together else loop
     parts = {"channels": channels.path, "history": history.path, "post": agent.see(post, "thread_ts").path}
     parts |= {"t1": token(channels), "t2": token(history), "t3": token(post)}
     lazy = 'next((c for c in r["channels"] if c["name"] == "support"), None)'
     eager = '[c for c in r["channels"] if c["name"] == "support"][0]'
-    if agent.run(code, **parts, support=lazy).failed:
+    if not agent.steps_generators or agent.run(code, **parts, support=lazy).failed:
         agent.attempt(code, **parts, support=eager)
     return len(world.slack.posted) == 3 and all(one["thread_ts"] for one in world.slack.posted)

@@ -60,3 +60,7 @@ def comparison(before: dict[str, Any], after: dict[str, Any]) -> str:
     shares = [f"{new / old:.0%}" if old else "" for old, new in sums]
     lines.append(["share", *(cell for share in shares for cell in ("", share))])
     return as_table(lines)
+
+
+def transcript(rows: Sequence[Row]) -> str:
+    return "\n\n".join("\n".join([f"=== {row.task.name}: {row.task.request}", *row.transcript]) for row in rows)

@@ -8,7 +8,7 @@ from functools import cache
 
 from splintr import Tokenizer
 
-KINDS = ("discovery", "descriptions", "pauses", "errors", "results")
+KINDS = ("discovery", "descriptions", "pauses", "failures", "results")
 
 
 @cache
