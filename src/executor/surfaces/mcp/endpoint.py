@@ -21,11 +21,13 @@ from executor.surfaces.api import problems
 from executor.surfaces.api.guard import ACTOR
 from executor.surfaces.api.problems import MethodNotAllowed
 from executor.surfaces.body import StrictRequest
+from executor.surfaces.mcp.elicitation import DIALOG, Links, dialog_of
 from executor.surfaces.mcp.exchange import answer, is_plain
 from executor.surfaces.mcp.gateway import ASKING, EngineGateway
 from executor.surfaces.mcp.handshake import OPENINGS
 from executor.surfaces.mcp.open_calls import CANCELLED, OpenCalls, call_key
-from executor.surfaces.mcp.progress import ProgressStream, progress_token
+from executor.surfaces.mcp.progress import CallStream, progress_token, reads_streams
+from executor.surfaces.mcp.session import new_session
 from executor.surfaces.open_requests import declare_needs
 from executor.surfaces.waiting import Held
 
@@ -46,6 +48,7 @@ class McpEndpoint:
     def __init__(self, executor: Executor, held: Held) -> None:
         self._gateway = EngineGateway(executor, held)
         self._calls = OpenCalls(held)
+        self._links = Links()
         self._stopping = asyncio.Event()
         self._serve: asyncio.Future[Serve] = asyncio.get_running_loop().create_future()
         self._life: asyncio.Task[None] | None = None
@@ -79,6 +82,8 @@ class McpEndpoint:
             await Response(status_code=202, media_type="application/json")(request.scope, request.receive, send)
         elif method == "tools/call":
             await self._call(request, message, send)
+        elif isinstance(message, dict) and self._links.settle(request.scope[ACTOR].id, message):
+            await Response(status_code=202, media_type="application/json")(request.scope, request.receive, send)
         elif isinstance(message, list):
             batch = InvalidRequest("batches of messages are not supported", hint="send one message in each request")
             await _refusal(INVALID_REQUEST, batch)(request.scope, request.receive, send)
@@ -88,10 +93,13 @@ class McpEndpoint:
     async def _call(self, request: Request, message: dict[str, Any], send: Send) -> None:
         with self._calls.track(call_key(request.scope[ACTOR], request.headers, message.get("id"))):
             token = progress_token(message, request.headers)
-            if token is None:
+            stream = CallStream(send, message, token) if reads_streams(request.headers) else None
+            dialog = dialog_of(self._links, request.scope[ACTOR].id, message, request.headers, stream)
+            DIALOG.set(dialog)
+            if stream is None or (token is None and dialog is None):
                 await self._answer(request, message, send)
             else:
-                await ProgressStream(send, message, token).answer(partial(self._answer, request, message))
+                await stream.answer(partial(self._answer, request, message))
 
     def _cancel(self, request: Request, message: dict[str, Any]) -> bool:
         """False if the notification names no request."""
@@ -110,6 +118,7 @@ class McpEndpoint:
             serve = await self._sdk()
             if isinstance(message, dict) and message.get("method") in OPENINGS:
                 await self._name_connected()
+                send = _with_session(send, message)
             await serve(request.scope, await _again(request, request.receive), send)
 
     async def _name_connected(self) -> None:
@@ -161,6 +170,21 @@ async def _again(request: Request, receive: Receive) -> Receive:
         return message if message is not None else await receive()
 
     return replay
+
+
+def _with_session(send: Send, message: dict[str, Any]) -> Send:
+    """As the short road gives one to a client that shakes hands."""
+    params = message.get("params")
+    if message["method"] != "initialize" or not isinstance(params, dict):
+        return send
+    header = (b"mcp-session-id", new_session(params.get("capabilities")).encode())
+
+    async def name(part: Message) -> None:
+        if part["type"] == "http.response.start":
+            part = {**part, "headers": [*part["headers"], header]}
+        await send(part)
+
+    return name
 
 
 def _refusal(code: int, error: InvalidRequest) -> Response:

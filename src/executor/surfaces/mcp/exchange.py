@@ -7,7 +7,6 @@ it. Whatever is not exactly one of them is left to the SDK, and the tests hold b
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -24,10 +23,12 @@ from executor.surfaces.mcp.handshake import (
     as_modern,
     opening_result,
 )
+from executor.surfaces.mcp.session import new_session
 
 INITIALIZED: Final = "notifications/initialized"
 _MEMBERS = frozenset({"jsonrpc", "id", "method", "params"})
 _ENVELOPE = frozenset({f"{META}protocolVersion", f"{META}clientInfo", f"{META}clientCapabilities"})
+_RETRY = frozenset({"requestState", "inputResponses"})
 _OWN_META = frozenset({"progressToken", *IDEMPOTENCY_KEYS})
 
 Params = dict[str, Any]
@@ -61,13 +62,13 @@ async def answer(gateway: Gateway, message: dict[str, Any], version: str | None)
     else:
         result = opening_result(method, params)
     reply = {"jsonrpc": "2.0", "id": message["id"], "result": result}
-    return Response(orjson.dumps(reply), headers=_headers(method), media_type="application/json")
+    return Response(orjson.dumps(reply), headers=_headers(method, params), media_type="application/json")
 
 
-def _headers(method: str) -> dict[str, str]:
+def _headers(method: str, params: Params) -> dict[str, str]:
     """A client repeats the session with every request, so that a cancellation can't mean another client's. It is kept
     nowhere, and a request without one, or with that of an earlier life, is as good."""
-    return {"Mcp-Session-Id": secrets.token_hex(16)} if method == "initialize" else {}
+    return {"Mcp-Session-Id": new_session(params["capabilities"])} if method == "initialize" else {}
 
 
 def _is_of_handshake(method: str, params: Params, version: str | None) -> bool:
@@ -90,8 +91,14 @@ def _is_modern(method: str, params: Params, headers: Mapping[str, str]) -> bool:
     ):
         return False
     if method == "tools/call":
-        return _is_call(params) and headers.get("mcp-name") == params["name"]
+        return _is_call(_without_retry(params)) and headers.get("mcp-name") == params["name"]
     return method in ("server/discover", "tools/list") and params.keys() == {"_meta"}
+
+
+def _without_retry(params: Params) -> Params:
+    """A client repeats a call with what it was asked for."""
+    is_whole = isinstance(params.get("requestState", ""), str) and isinstance(params.get("inputResponses", {}), dict)
+    return {key: value for key, value in params.items() if not is_whole or key not in _RETRY}
 
 
 def _is_meta(meta: Any, expected: frozenset[str]) -> bool:
@@ -131,5 +138,7 @@ def _is_call(params: Params) -> bool:
 async def _call(gateway: Gateway, params: Params, version: str | None) -> Params:
     meta = params.get("_meta", {})
     result = await call(gateway, params["name"], params["arguments"], meta, version)
+    if f"{META}protocolVersion" in meta:
+        return as_modern(result)
     del result["resultType"]  # only of the modern revision
-    return as_modern(result) if f"{META}protocolVersion" in meta else result
+    return result

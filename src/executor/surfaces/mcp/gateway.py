@@ -22,7 +22,7 @@ from executor.surfaces.mcp.media import ALL_BYTES, BLOCK_BYTES, KeptFile, is_sho
 from executor.surfaces.mcp.offer import MAX_NAMES, instructions
 from executor.surfaces.mcp.open_calls import CURRENT_CALL
 from executor.surfaces.views import View, execution_summary, execution_view
-from executor.surfaces.waiting import Held, outcome_of, resume
+from executor.surfaces.waiting import Held, outcome_of, resume, wait
 
 if TYPE_CHECKING:
     from executor.daemon.executor import Executor
@@ -52,10 +52,23 @@ class EngineGateway:
         return await self._answer(actor, submitted.execution_id, outcome_of(self._held, submitted, WAIT_SECONDS))
 
     async def resume(self, execution_id: str) -> View:
+        self._follow(self._actor, execution_id, None)
+        return await self.wait(execution_id, 0.0)
+
+    async def wait(self, execution_id: str, spent: float) -> View:
+        actor, left = self._actor, max(0.0, WAIT_SECONDS - spent)
+        waited = resume(self._executor, self._held, actor, execution_id, left, whole=False)
+        return await self._answer(actor, execution_id, waited)
+
+    async def wait_for_pause(self, execution_id: str) -> View:
         actor = self._actor
         self._follow(actor, execution_id, None)
-        waited = resume(self._executor, self._held, actor, execution_id, WAIT_SECONDS, whole=False)
+        waited = wait(self._executor, self._held, actor, execution_id, WAIT_SECONDS, whole=False)
         return await self._answer(actor, execution_id, waited)
+
+    async def look(self, execution_id: str) -> View:
+        actor = self._actor
+        return await self._answer(actor, execution_id, self._executor.engine.outcome(actor, execution_id, whole=False))
 
     async def instructions(self) -> str:
         actor = self._actor

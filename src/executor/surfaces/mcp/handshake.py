@@ -36,7 +36,7 @@ def opening_result(method: str, params: dict[str, Any], instructions: str = INST
 def as_modern(result: dict[str, Any]) -> dict[str, Any]:
     """With what every result of the modern revision carries."""
     meta = {**result.get("_meta", {}), f"{META}serverInfo": SERVER_INFO}
-    return {**result, "resultType": "complete", "_meta": meta}
+    return {"resultType": "complete", **result, "_meta": meta}
 
 
 def _handshake_results(params: dict[str, Any], about: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Progress of a call that takes its time: from then on its answer is an event stream, which ends with the answer."""
+"""What is said before a call is answered: its answer is then an event stream, which ends with the answer."""
 
 from __future__ import annotations
 
@@ -22,27 +22,35 @@ def progress_token(message: dict[str, Any], headers: Mapping[str, str]) -> str |
     """That the client gave this call, if it also reads streams."""
     meta = message["params"].get("_meta") if isinstance(message.get("params"), dict) else None
     token = meta.get("progressToken") if isinstance(meta, dict) else None
-    return token if type(token) in (str, int) and STREAM in headers.get("accept", "") else None
+    return token if type(token) in (str, int) and reads_streams(headers) else None
 
 
-class ProgressStream:
-    """What is answered before the first report goes out as it is."""
+def reads_streams(headers: Mapping[str, str]) -> bool:
+    return STREAM in headers.get("accept", "")
 
-    def __init__(self, send: Send, message: dict[str, Any], token: str | int) -> None:
+
+class CallStream:
+    """The answer to a call, and what is said before it. Where nothing is, the answer goes out as it is.
+
+    Without a token nobody asked for progress.
+    """
+
+    def __init__(self, send: Send, message: dict[str, Any], token: str | int | None) -> None:
         self._send = send
         self._message = message
         self._token = token
         self._reports = 0
+        self._is_open = False
         self._held: list[Message] = []
 
     async def answer(self, serve: Callable[[Send], Awaitable[None]]) -> None:
         task = asyncio.ensure_future(serve(self._hold))
         try:
-            while not (await asyncio.wait((task,), timeout=PROGRESS_SECONDS))[0]:
+            while not (await asyncio.wait((task,), timeout=None if self._token is None else PROGRESS_SECONDS))[0]:
                 await self._report()
             await task
         except ExecutorError as error:
-            if not self._reports:
+            if not self._is_open:
                 raise
             await self._end(orjson.dumps(self._failure(error)))
         else:
@@ -53,17 +61,21 @@ class ProgressStream:
     async def _hold(self, message: Message) -> None:
         self._held.append(message)
 
-    async def _report(self) -> None:
-        if not self._reports:
+    async def say(self, message: dict[str, Any]) -> None:
+        if not self._is_open:
+            self._is_open = True
             await self._send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+        await self._event(orjson.dumps(message))
+
+    async def _report(self) -> None:
         self._reports += 1
         params = {"progressToken": self._token, "progress": self._reports * PROGRESS_SECONDS}
         if text := WAITING.get(str(self._message["params"].get("name"))):
             params["message"] = text
-        await self._event(orjson.dumps({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}))
+        await self.say({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
 
     async def _finish(self) -> None:
-        if self._reports:
+        if self._is_open:
             await self._end(b"".join(message.get("body", b"") for message in self._held))
             return
         for message in self._held:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import select
 import sys
 import threading
@@ -24,6 +23,7 @@ from executor.daemon.process import DaemonUnreachable, Running
 from executor.errors import ExecutorError
 from executor.settings import Settings
 from executor.surfaces.cli.wire import Answer, Connection, WireError
+from executor.surfaces.mcp.session import new_session
 from executor.surfaces.mcp.stdio_request import CALL, Request, response
 
 CANCELLED = "notifications/cancelled"
@@ -60,7 +60,7 @@ class Bridge:
         self._under_way: set[Request] = set()
         self._version = ""  # that `initialize` agreed on
         # Clients count their requests from the same number: this tells a cancellation by one from that by another.
-        self._session = secrets.token_hex(16)
+        self._session = new_session(None)
 
     def serve(self, lines: Iterable[bytes]) -> None:
         for line in lines:
@@ -79,6 +79,7 @@ class Bridge:
         elif not request.is_notification:  # the others mean nothing to a server without sessions
             if request.method == "initialize" and request.opening:
                 self._version = request.opening["protocolVersion"]  # before the next message is read
+                self._session = new_session(request.params.get("capabilities"))
             self._start(request)
 
     def _start(self, request: Request) -> None:
