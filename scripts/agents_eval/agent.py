@@ -32,7 +32,7 @@ DESCRIBE = {
 }
 _CUT = re.compile(r"(?:/\*|#) \d+ more")
 _EXECUTION = re.compile(r'"executionId": "(\w+)"')
-_ARGUMENT = re.compile(r"\b([\w<>.]+)(\??): ([^,;\n]*)")
+_ARGUMENT = re.compile(r"\b([\w<>.]+)(\??): ([^,;{\n]*)")
 
 
 class Unsolved(Exception):
