@@ -34,6 +34,7 @@ ABOUT = "executor/execution"
 _KEPT = ("id", "mediaType", "size")
 _ASKED = ("id", "kind", "tool", "url")
 _TURNS = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+_DIAGNOSTIC = frozenset({"line", "column", "message"})
 _STANDARD = frozenset({"code", "message", "hint", "line", "column", "name", "stack"})
 
 
@@ -131,7 +132,10 @@ def _value(value: Any, language: str | None, media: Media) -> str:
 
 def one_line(value: Any) -> str:
     """JSON leaves characters as they are that some readers take for the end of a line, or that turn it around."""
-    text = orjson.dumps(value, default=str).decode()
+    return _without_turns(orjson.dumps(value, default=str).decode())
+
+
+def _without_turns(text: str) -> str:
     return text if text.isascii() else _TURNS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
@@ -144,11 +148,28 @@ def _error_text(error: dict[str, Any]) -> str:
     place = f" (line {error['line']}, column {error.get('column', 1)})" if error.get("line") else ""
     lines = [f"{error_code(error['code'])}: {quote_lines(str(error['message']))}{place}"]
     more = {key: value for key, value in error.items() if key not in _STANDARD and value not in (None, "", False)}
+    if _are_diagnostics(more.get("diagnostics")):
+        lines.append(f"| {shorten(_diagnostics(more.pop('diagnostics')), DETAIL_CHARACTERS)}")
     if more:
         lines.append(shorten(one_line(more), DETAIL_CHARACTERS))
     if error.get("hint"):
         lines.append(f"Hint: {quote_lines(str(error['hint']))}")
     return "\n".join(lines)
+
+
+def _are_diagnostics(found: Any) -> bool:
+    """Code may throw anything, also something of this name."""
+    return isinstance(found, list) and all(isinstance(one, dict) and one.keys() >= _DIAGNOSTIC for one in found)
+
+
+def _diagnostics(found: list[dict[str, Any]]) -> str:
+    """Where each is and what it says; the signature of a tool once."""
+    lines: list[str] = []
+    for one in found:
+        lines.append(f"line {one['line']}, column {one['column']}: {one['message']}")
+        if (signature := str(one.get("signature") or "")) and signature not in lines:
+            lines.append(signature)
+    return quote_lines(_without_turns("\n".join(lines)))
 
 
 def _paused(view: View) -> str:
