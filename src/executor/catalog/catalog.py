@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy.engine import Connection
 
 from executor.catalog import changes, describing, revisions
+from executor.catalog.brevity import flatten, without_result
 from executor.catalog.changes import Refreshed
 from executor.catalog.declarations import Declared
 from executor.catalog.declaring import declare
@@ -114,15 +115,15 @@ class Catalog:
         return found
 
     async def check(self, tool: Tool, arguments: dict[str, Any], *, language: Language = "typescript") -> None:
-        """Raises ToolError("invalid_arguments") with every problem, and the signature as its hint."""
+        """Raises ToolError("invalid_arguments") with every problem, and what can be given as its hint."""
         if not isinstance(arguments, dict):
             found = [{"at": "", "message": "arguments must be one object"}]
-            raise invalid_arguments(tool, found, await self._signature(tool, COMPACT, language))
+            raise invalid_arguments(tool, found, without_result(await self.signature(tool, language)))
         kind, source = await self._kind_of(tool)
         arranged = kind.arrange(tool, arguments)
         found = problems(await self._validator(kind, tool, source.workspace_id), arranged, arguments, tool)
         if found:
-            raise invalid_arguments(tool, found, await self._signature(tool, COMPACT, language))
+            raise invalid_arguments(tool, found, without_result(await self.signature(tool, language)))
         if isinstance(kind, Checks):
             await kind.check(source, tool, arguments)
 
@@ -238,8 +239,8 @@ class Catalog:
         return told
 
     async def signature(self, tool: Tool, language: Language = "typescript") -> str:
-        """Compact: what errors tell."""
-        return await self._signature(tool, COMPACT, language)
+        """Compact, on few lines: what errors tell."""
+        return flatten(await self._signature(tool, COMPACT, language))
 
     async def declarations(
         self, workspace_id: str, language: Language, names: Iterable[str], *, others: Sequence[Tool] = ()

@@ -21,7 +21,7 @@ RESULT_CHARACTERS = 50_000
 LOG_CHARACTERS = 8_000
 DETAIL_CHARACTERS = 2_000
 ARGUMENT_CHARACTERS = 600
-REQUEST_CHARACTERS = 600
+MOST_QUESTIONS = 10
 WARNING_CHARACTERS = 1_500
 READ = (
     """const {value} = await tools.executor.artifacts.read({id: "ID"})
@@ -34,6 +34,7 @@ ABOUT = "executor/execution"
 _KEPT = ("id", "mediaType", "size")
 _ASKED = ("id", "kind", "tool", "url")
 _TURNS = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+_DIAGNOSTIC = frozenset({"line", "column", "message"})
 _STANDARD = frozenset({"code", "message", "hint", "line", "column", "name", "stack"})
 
 
@@ -131,7 +132,10 @@ def _value(value: Any, language: str | None, media: Media) -> str:
 
 def one_line(value: Any) -> str:
     """JSON leaves characters as they are that some readers take for the end of a line, or that turn it around."""
-    text = orjson.dumps(value, default=str).decode()
+    return _without_turns(orjson.dumps(value, default=str).decode())
+
+
+def _without_turns(text: str) -> str:
     return text if text.isascii() else _TURNS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
@@ -144,6 +148,8 @@ def _error_text(error: dict[str, Any]) -> str:
     place = f" (line {error['line']}, column {error.get('column', 1)})" if error.get("line") else ""
     lines = [f"{error_code(error['code'])}: {quote_lines(str(error['message']))}{place}"]
     more = {key: value for key, value in error.items() if key not in _STANDARD and value not in (None, "", False)}
+    if _are_diagnostics(more.get("diagnostics")):
+        lines.append(f"| {shorten(_diagnostics(more.pop('diagnostics')), DETAIL_CHARACTERS)}")
     if more:
         lines.append(shorten(one_line(more), DETAIL_CHARACTERS))
     if error.get("hint"):
@@ -151,27 +157,48 @@ def _error_text(error: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _are_diagnostics(found: Any) -> bool:
+    """Code may throw anything, also something of this name."""
+    return isinstance(found, list) and all(isinstance(one, dict) and one.keys() >= _DIAGNOSTIC for one in found)
+
+
+def _diagnostics(found: list[dict[str, Any]]) -> str:
+    """Where each is and what it says; the signature of a tool once."""
+    lines: list[str] = []
+    for one in found:
+        lines.append(f"line {one['line']}, column {one['column']}: {one['message']}")
+        if (signature := str(one.get("signature") or "")) and signature not in lines:
+            lines.append(signature)
+    return quote_lines(_without_turns("\n".join(lines)))
+
+
 def _paused(view: View) -> str:
-    asked = "\n".join(_question(interaction) for interaction in view["interactions"])
     return (
-        f"Paused: a human must decide before this goes on.\n{asked}\n"
+        f"Paused: a human must decide before this goes on.\n{_questions(view['interactions'])}\n"
         "You can't approve this. Show the user what is asked and the link, "
         f"then call resume with {_arguments(view)}: it waits. Or end your turn and resume later. "
         f"Don't send the code again: it would ask again.{_logs(view)}"
     )
 
 
-def _question(interaction: dict[str, Any]) -> str:
+def _questions(interactions: list[dict[str, Any]]) -> str:
+    """What a model needs to say about each; request and credential are where a person decides. Like calls share a head,
+    and of very many the first are named."""
+    heads: dict[str, list[str]] = {}
+    for one in interactions[:MOST_QUESTIONS]:
+        arguments = shorten(escape(orjson.dumps(one["arguments"]).decode()), ARGUMENT_CHARACTERS)
+        heads.setdefault(_head(one), []).append(f"  arguments: {arguments}\n  decide: {one['url']}")
+    lines = [line for head, asked in heads.items() for line in (head, *asked)]
+    if more := interactions[MOST_QUESTIONS:]:
+        lines.append(f"- and {len(more)} more: {more[0]['url'].rpartition('/')[0].rpartition('/')[0]}/approvals")
+    return "\n".join(lines)
+
+
+def _head(interaction: dict[str, Any]) -> str:
     host = f" on {escape(interaction['host'])}" if interaction["host"] else ""
-    arguments = shorten(escape(orjson.dumps(interaction["arguments"]).decode()), ARGUMENT_CHARACTERS)
-    request = shorten(escape(interaction.get("request") or ""), REQUEST_CHARACTERS)
-    sent = f"  request: {request}\n  credential: {escape(interaction.get('sentWith') or '')}\n" if request else ""
-    return (
-        f"- {interaction['kind']}: {interaction['tool']} ({interaction['effect']}){host}\n{sent}"
-        f"  arguments: {arguments}\n"
-        f"  why: {escape(interaction['reason'] or '')}\n"
-        f"  decide: {interaction['url']}"
-    )
+    head = f"- {interaction['kind']}: {interaction['tool']} ({interaction['effect']}){host}"
+    is_default = interaction["kind"] == "approval" and not interaction.get("policyId")
+    return head if is_default else f"{head}\n  why: {escape(interaction['reason'] or '')}"
 
 
 def _running(view: View) -> str:
