@@ -14,7 +14,7 @@ from executor.surfaces.views import PROMPT_ARGUMENTS, interaction_view, prompt_t
 
 def interaction(arguments: Any, **prompt: Any) -> Interaction:
     binding = Binding("act_a", "exec_a", 1, "shop.things.createThing", "s", "a", "d", 1)
-    shown = {"question": "May this call be made?", "effect": "write", "host": "http://shop", "reason": "why"}
+    shown = {"question": "Allow this call?", "effect": "write", "host": "http://shop", "reason": "why"}
     return Interaction(
         "int_a", "ws_a", "exec_a", 1, "approval", "pending", binding, shown | {"arguments": arguments} | prompt
     )

@@ -41,7 +41,7 @@ return 9007199254740993"""
     page.get_by_label("Exactly this call").click()
     expect(page.get_by_role("region", name="The rules with the new one")).to_contain_text("9007199254740993")
     page.get_by_role("button", name="Save the rule and allow").click()
-    expect(page.get_by_role("article")).to_contain_text("This was approved")
+    expect(page.get_by_role("article")).to_contain_text("Allowed by you")
     wait_for(lambda: b"9007199254740993" in paid[-1].body)
     rules = daemon.get("/v1/policies").json["items"]
     assert "9007199254740993" in str([rule["conditions"] for rule in rules])

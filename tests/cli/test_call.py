@@ -110,6 +110,21 @@ def test_approving_twice_is_refused(shared: Cli, shop: DemoServer) -> None:
     assert again.json["error"]["code"] == "already_settled"
 
 
+def test_several_are_decided_one_by_one_and_one_that_can_not_be_keeps_no_other_from_it(
+    shared: Cli, shop: DemoServer
+) -> None:
+    first, second, third, fourth = (paused(shared)["interactions"][0]["id"] for _ in range(4))
+    done = shared("approvals", "approve", first, "int_nothing", second, first, "--json")
+    assert done.code == exits.FAILED
+    assert [(one["id"], one["status"]) for one in done.json["items"]] == [(first, "approved"), (second, "approved")]
+    assert [(one["id"], one["code"]) for one in done.json["failed"]] == [("int_nothing", "not_found")]
+    done = shared("approvals", "deny", third, fourth, "--reason", "too many")
+    assert done.code == exits.COMPLETED
+    assert done.out.splitlines() == [f"denied {one}: shop.refunds.createRefund" for one in (third, fourth)]
+    refused = shared("approvals", "approve", first, second, "--for", "always", "--yes")
+    assert refused.code == exits.USAGE and "take one ID" in refused.err
+
+
 def test_the_agents_token_can_not_approve(shared: Cli, shop: DemoServer) -> None:
     token = (shared.data_dir / "agent.token").read_text().strip()
     view = paused(shared)

@@ -110,3 +110,26 @@ def test_rules_are_counted_as_each_would_be_alone() -> None:
         assert found[pattern] == sum(matches(pattern, path) for path in PATHS), pattern
     assert found["reads"] == sum(path.endswith("c") for path in PATHS)
     assert found["source"] == 0
+
+
+def possible(subject: Subject, *rules: Policy) -> list[str]:
+    return [one.policy.id for one in standings(subject, rules) if one.possible]
+
+
+def test_every_rule_that_could_decide_another_call_of_the_tool_is_possible() -> None:
+    """With other arguments or by another actor; down to the first rule that takes every call, at each level."""
+    rules = (
+        rule("shop.*", "deny", "everybody", level="organization", actor_id="act_b"),
+        rule("shop.pay", "allow", "small", conditions=[SMALL]),
+        rule("shop.**", "allow", "other actor", actor_id="act_b"),
+        rule("shop.**", "deny", "other effect", effect="destructive"),
+        rule("shop.**", "deny", "other source", source_id="src_b"),
+        rule("web.**", "deny", "other tool"),
+        rule("shop.**", "require_approval", "all"),
+        rule("shop.pay", "allow", "never reached"),
+    )
+    assert possible(call(arguments=None), *rules) == ["everybody", "small", "other actor", "all"]
+    assert possible(call(arguments={"amount": 5000}), *rules) == ["everybody", "small", "other actor", "all"]
+    assert possible(call(path="shop.other"), *rules) == ["everybody", "other actor", "all"]
+    retired = replace(rule("shop.**", "allow", "gone"), retired_at=1)
+    assert possible(call(), retired) == []

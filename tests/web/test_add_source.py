@@ -59,7 +59,7 @@ def test_an_address_is_previewed_connected_and_given_its_credential_right_there(
     page.get_by_role("link", name="See its 2 tools").click()
     page.get_by_role("button", name="look", exact=True).click()
     page.get_by_role("tab", name="Try it").click()
-    page.get_by_role("button", name="Call it").click()
+    page.get_by_role("button", name="Run").click()
     expect(page.get_by_role("region", name="Result")).to_contain_text("full")
     assert KEY not in page.content()
     daemon.request("DELETE", "/v1/sources/boxes")
@@ -81,8 +81,8 @@ def test_a_command_runs_only_after_consent_and_shows_its_tools_first(visit: Open
     page.get_by_role("button", name="Connect").click()
     page.wait_for_url("**/sources/local", timeout=60_000)
     page.goto("/sources/local?tool=local.peek&tab=try")
-    page.get_by_role("button", name="Call it").click()
-    expect(page.get_by_role("link", name="Look and decide")).to_be_visible()
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_role("button", name="Allow once")).to_be_visible()
     asked = daemon.get("/v1/interactions?status=pending").json["items"]
     [question] = [one for one in asked if one["tool"] == "local.peek"]
     daemon.post(f"/v1/interactions/{question['id']}/approve")

@@ -47,7 +47,7 @@ def test_whoever_asked_can_not_allow_it_where_duties_are_separated_but_may_deny_
         page.keyboard.press("y")
         question.get_by_role("button", name="Deny…").click()
         question.get_by_role("button", name="Deny", exact=True).click()
-        expect(question.get_by_role("status")).to_contain_text("This was denied")
+        expect(question.get_by_role("status")).to_contain_text("Denied by you")
         assert len(shop) == made
     finally:
         separate(daemon, "default")

@@ -138,13 +138,13 @@ def test_a_call_that_waits_leads_to_its_question_and_then_says_who_allowed_it(
     expect(timeline(page).get_by_role("button", name="waits for a human")).to_have_count(1)
     expect(timeline(page).locator("[data-seq] .hatched")).to_have_count(1)
     call = page.get_by_role("region", name="Call 1")
-    expect(call.get_by_role("link", name="Look and decide")).to_have_attribute(
+    expect(call.get_by_role("link", name="Review")).to_have_attribute(
         "href", f"/approvals/{paused['interactions'][0]['id']}"
     )
-    page.get_by_role("region", name="Waiting for a decision").get_by_role("link", name="Look and decide").click()
+    page.get_by_role("region", name="Waiting for a decision").get_by_role("link", name="Open the full").click()
     page.wait_for_url(f"**/approvals/{paused['interactions'][0]['id']}")
     page.go_back()
-    expect(call).to_contain_text("Waits for a human")
+    expect(call).to_contain_text("Waiting for a decision")
     daemon.post(f"/v1/interactions/{paused['interactions'][0]['id']}/approve")
     expect(page.get_by_role("status").filter(has_text="The execution has completed")).to_have_count(1)
     expect(call).to_contain_text("Allowed by operator once")

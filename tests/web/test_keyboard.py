@@ -47,7 +47,7 @@ def test_a_newcomer_gets_from_signing_in_to_a_decided_call_by_keyboard_alone(vis
         expect(page.get_by_role("heading", name="Sources")).to_be_visible()
         add(page, f"{address}/openapi.json")
         run(page, 'return await tools.story.things.createThing({name: "lamp"})')
-        reach(page, "link", "Look and decide")
+        reach(page, "link", "Open the full request")
         page.keyboard.press("Enter")
         decide(page)
         wait_for(lambda: {"name": "lamp"} in made)
@@ -86,7 +86,7 @@ def decide(page: Any) -> None:
     page.keyboard.press("a")
     expect(page.get_by_text("Press y to allow this once")).to_be_visible()
     page.keyboard.press("y")
-    expect(page.get_by_role("article", name="The question")).to_contain_text("This was approved")
+    expect(page.get_by_role("article", name="The question")).to_contain_text("Allowed by you")
 
 
 def look(page: Any) -> None:

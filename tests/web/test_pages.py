@@ -57,8 +57,8 @@ def test_ten_thousand_tools_are_searched_while_typing_and_few_are_in_the_documen
 def test_a_tool_is_tried_through_the_normal_road(visit: Open, daemon: Daemon, shop: list[Any]) -> None:
     page = visit("/sources/shop?tool=shop.things.createThing&tab=try")
     page.get_by_label("name", exact=True).fill("table")
-    page.get_by_role("button", name="Call it").click()
-    page.get_by_role("link", name="Look and decide").click()
+    page.get_by_role("button", name="Run").click()
+    page.get_by_role("link", name="Open the full request").click()
     page.get_by_role("button", name="Allow for this execution").click()
     expect(page.get_by_role("article")).to_contain_text("for this execution")
     wait_for(lambda: {"name": "table"} in shop)

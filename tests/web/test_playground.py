@@ -125,7 +125,7 @@ def test_a_run_that_waits_leads_to_the_decision_and_goes_on_in_every_tab(visit: 
     page = visit("/playground")
     write(page, "const made = await tools.shop.things.createThing({name: 'kettle'}); return made.name")
     page.keyboard.press("Control+Enter")
-    link = page.get_by_role("list", name="It waits for").get_by_role("link", name="Look and decide")
+    link = page.get_by_role("region", name="Waiting for a decision").get_by_role("link", name="Open the full request")
     deciding = visit(link.get_attribute("href"), within=page.context)
     deciding.get_by_role("button", name="Allow once").click()
     expect(page.get_by_role("region", name="Result")).to_contain_text("kettle")

@@ -100,3 +100,24 @@ def test_a_changed_tool_shows_what_changed_since_always_was_given(visit: Open, d
     expect(changed.get_by_role("listitem").filter(has_text="grantAdminTo").locator("ins").first).to_have_text("string")
     page.get_by_role("button", name="Allow once").click()
     wait_for(lambda: len(notes.sent) == 2)
+
+
+def test_the_page_of_a_tool_shows_every_rule_that_could_decide_it(visit: Open, daemon: Daemon, notes: Notes) -> None:
+    add(daemon, notes)
+    lem = {"path": "/text", "test": "equals", "value": "Lem"}
+    for rule in (
+        {"pattern": "jotter.n.*", "action": "allow", "conditions": [lem]},
+        {"pattern": "jotter.**", "action": "deny", "actor": "agent"},
+        {"pattern": "jotter.**", "action": "deny", "effect": "destructive"},
+    ):
+        assert daemon.post("/v1/policies", rule).status == 201
+    page = visit("/sources/jotter?tool=jotter.n.add")
+    rules = page.get_by_role("region", name="Rules for this tool").get_by_role("listitem")
+    expect(rules).to_have_count(3)
+    expect(rules.nth(0)).to_contain_text('allowjotter.n.* when /text="Lem"')
+    expect(rules.nth(1)).to_contain_text("denyjotter.**")
+    expect(rules.nth(1)).to_contain_text("by agent")
+    expect(rules.nth(2)).to_contain_text("askOtherwise")
+    daemon.post("/v1/policies", {"pattern": "jotter.**", "action": "allow", "position": 0})
+    expect(rules).to_have_count(0)  # one rule takes every call now
+    expect(page.get_by_role("article")).to_contain_text("The rule jotter.** allows it")

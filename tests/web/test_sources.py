@@ -109,18 +109,18 @@ def test_an_empty_page_leads_to_a_first_call_and_to_one_that_asks(visit: Open, d
     expect(other.get_by_role("region", name="First steps")).to_be_visible()  # by the live stream
     other.close()
     steps.get_by_role("link", name="List the invoices").click()
-    page.get_by_role("button", name="Call it").click()
+    page.get_by_role("button", name="Run").click()
     expect(page.get_by_role("region", name="Result")).to_contain_text("Ada Lovelace")
     page.goto("/")
     expect(steps.get_by_text("done").first).to_be_attached()
     steps.get_by_role("link", name="Refund an invoice").click()
     expect(page.get_by_label("id", exact=True)).to_have_value("inv_1001")
     page.get_by_label("amount", exact=True).fill("0")
-    page.get_by_role("button", name="Call it").click()
+    page.get_by_role("button", name="Run").click()
     expect(page.get_by_role("alert")).to_contain_text("more than 0")
     page.get_by_label("amount", exact=True).fill("5")
-    page.get_by_role("button", name="Call it").click()
-    expect(page.get_by_role("link", name="Look and decide")).to_be_visible()
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_role("button", name="Allow once")).to_be_visible()
     [question] = daemon.get("/v1/interactions?status=pending").json["items"]
     assert daemon.post(f"/v1/interactions/{question['id']}/approve").status == 200
     expect(page.get_by_role("region", name="Result")).to_contain_text("ref_1")  # it went on by itself
@@ -187,7 +187,7 @@ def test_the_form_follows_the_schema_and_says_what_is_wrong_before_anything_is_s
     page.get_by_label("customer", exact=True).fill("A")
     page.get_by_label("count (optional)").fill("12")
     before = len(store.requests)
-    page.get_by_role("button", name="Call it").click()
+    page.get_by_role("button", name="Run").click()
     form = page.get_by_role("tabpanel", name="Try it")
     for problem in ("at least 2 characters", "at most 9", "This is required"):
         expect(form).to_contain_text(problem)
@@ -203,7 +203,7 @@ def test_the_form_follows_the_schema_and_says_what_is_wrong_before_anything_is_s
     page.get_by_role("button", name="Add an item").click()
     page.get_by_label("item 1", exact=True).fill("red")
     page.get_by_label("extra (optional) as JSON").fill('{"deep": 1.5}')
-    page.get_by_role("button", name="Call it").click()
+    page.get_by_role("button", name="Run").click()
     expect(page.get_by_role("region", name="Result")).to_contain_text("Paris")
     assert store.requests[-1].json == {
         "customer": "Ada",
@@ -215,7 +215,7 @@ def test_the_form_follows_the_schema_and_says_what_is_wrong_before_anything_is_s
         "address": {"city": "Paris"},
         "extra": {"deep": 1.5},
     }
-    page.get_by_role("button", name="Write JSON instead").click()
+    page.get_by_role("button", name="Edit as JSON").click()
     expect(page.get_by_label("Arguments as JSON")).to_have_value(lambda_text('"city": "Paris"'))
 
 
@@ -276,7 +276,7 @@ def test_a_credential_is_given_tested_and_used_and_never_shown(visit: Open, daem
     page.get_by_role("button", name="Test").click()
     expect(page.get_by_text("its values are there")).to_be_visible()
     page.goto("/sources/store?tool=store.vault.openVault&tab=try")
-    page.get_by_role("button", name="Call it").click()
+    page.get_by_role("button", name="Run").click()
     expect(page.get_by_role("region", name="Result")).to_contain_text("open")
     assert KEY not in page.content()
 

@@ -18,7 +18,10 @@ function ended(error: unknown, key: readonly unknown[]): void {
 const client = new QueryClient({
   queryCache: new QueryCache({ onError: (error, query) => ended(error, query.queryKey) }),
   defaultOptions: {
+    // The daemon may be on this very machine: whether the browser has a network says nothing about it.
+    mutations: { networkMode: "always" },
     queries: {
+      networkMode: "always",
       staleTime: 10_000,
       refetchOnWindowFocus: true,
       retry: (count, error) => count < 2 && !(error instanceof Problem && error.status >= 400 && error.status < 500),

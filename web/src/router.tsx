@@ -1,4 +1,4 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet } from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, Outlet } from "@tanstack/react-router";
 import { query } from "@/api/client";
 import { ApprovalsPage } from "@/pages/approvals/approvals";
 import { NAMES } from "@/pages/executions/filters";
@@ -6,6 +6,7 @@ import { Nowhere } from "@/pages/nowhere";
 import { SignInPage } from "@/pages/signin/signin";
 import { SourcesPage } from "@/pages/sources/sources";
 import { Broken } from "@/shell/broken";
+import { page } from "@/shell/missing";
 import { Shell } from "@/shell/shell";
 import { Skeleton } from "@/ui/states";
 
@@ -31,10 +32,10 @@ const signIn = createRoute({
 const invitation = createRoute({
   getParentRoute: () => root,
   path: "/invitation",
-  component: lazyRouteComponent(() => import("@/pages/signin/invitation"), "InvitationPage"),
+  component: page(() => import("@/pages/signin/invitation").then((found) => found.InvitationPage)),
 });
 const shell = createRoute({ getParentRoute: () => root, id: "shell", component: Shell });
-const questions = texts("show", "actor", "source");
+const questions = texts("show", "actor", "source", "like");
 const under = { getParentRoute: () => shell } as const;
 
 const routes = [
@@ -44,65 +45,65 @@ const routes = [
   createRoute({
     ...under,
     path: "/connect/$id",
-    component: lazyRouteComponent(() => import("@/pages/connect/connect"), "ConnectPage"),
+    component: page(() => import("@/pages/connect/connect").then((found) => found.ConnectPage)),
     validateSearch: texts("error", "message", "done"),
   }),
   createRoute({
     ...under,
     path: "/executions",
-    component: lazyRouteComponent(() => import("@/pages/executions/executions"), "ExecutionsPage"),
+    component: page(() => import("@/pages/executions/executions").then((found) => found.ExecutionsPage)),
     validateSearch: texts(...NAMES),
   }),
   createRoute({
     ...under,
     path: "/executions/$id",
-    component: lazyRouteComponent(() => import("@/pages/executions/execution"), "ExecutionPage"),
+    component: page(() => import("@/pages/executions/execution").then((found) => found.ExecutionPage)),
     validateSearch: texts("tab", "call"),
   }),
   createRoute({
     ...under,
     path: "/sources/add",
-    component: lazyRouteComponent(() => import("@/pages/sources/add"), "AddSourcePage"),
+    component: page(() => import("@/pages/sources/add").then((found) => found.AddSourcePage)),
     validateSearch: texts("location", "kind", "connected"),
   }),
   createRoute({
     ...under,
     path: "/sources/$id",
-    component: lazyRouteComponent(() => import("@/pages/sources/source"), "SourcePage"),
-    validateSearch: texts("tool", "q", "tab", "view", "at", "args"),
+    component: page(() => import("@/pages/sources/source").then((found) => found.SourcePage)),
+    validateSearch: texts("tool", "q", "tab", "view", "at", "args", "run"),
   }),
   createRoute({
     ...under,
     path: "/sources/$id/edit",
-    component: lazyRouteComponent(() => import("@/pages/sources/edit"), "EditSourcePage"),
+    component: page(() => import("@/pages/sources/edit").then((found) => found.EditSourcePage)),
   }),
   createRoute({
     ...under,
     path: "/policies",
-    component: lazyRouteComponent(() => import("@/pages/policies/policies"), "PoliciesPage"),
+    component: page(() => import("@/pages/policies/policies").then((found) => found.PoliciesPage)),
     validateSearch: texts("path", "rule"),
   }),
   createRoute({
     ...under,
     path: "/secrets",
-    component: lazyRouteComponent(() => import("@/pages/secrets/secrets"), "SecretsPage"),
+    component: page(() => import("@/pages/secrets/secrets").then((found) => found.SecretsPage)),
   }),
   createRoute({
     ...under,
     path: "/audit",
-    component: lazyRouteComponent(() => import("@/pages/audit/audit"), "AuditPage"),
+    component: page(() => import("@/pages/audit/audit").then((found) => found.AuditPage)),
     validateSearch: texts("actor", "type", "since", "until", "before"),
   }),
   createRoute({
     ...under,
     path: "/playground",
-    component: lazyRouteComponent(() => import("@/pages/playground/playground"), "PlaygroundPage"),
+    component: page(() => import("@/pages/playground/playground").then((found) => found.PlaygroundPage)),
     validateSearch: texts("from", "language", "tool", "run"),
   }),
   createRoute({
     ...under,
     path: "/settings",
-    component: lazyRouteComponent(() => import("@/pages/settings/settings"), "SettingsPage"),
+    component: page(() => import("@/pages/settings/settings").then((found) => found.SettingsPage)),
     validateSearch: texts("tab"),
   }),
   // Last: what is no page, with the way to those that are.

@@ -25,7 +25,7 @@ REQUEST_CHARACTERS = 8_000
 ADD_SOURCE = "executor.sources.add"
 
 QUESTIONS: dict[InteractionKind, str] = {
-    "approval": "May this call be made?",
+    "approval": "Allow this call?",
     "credential": "This call needs a credential. Give one, and it is made with it.",
     "oauth": "This call needs your consent at its service. Sign in there, and it is made with it.",
     "unknown_outcome": (

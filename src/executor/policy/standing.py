@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from executor.model.policy import Condition, Policy
@@ -21,14 +21,34 @@ class Standing:
     policy: Policy
     verdict: Verdict
     why: str = ""
+    possible: bool = False
 
 
 def standings(subject: Subject, policies: Sequence[Policy]) -> list[Standing]:
-    """What became of every rule when a call was judged. It is `decide` that judges; this only tells."""
+    """What became of every rule when a call was judged. It is `decide` that judges; this only reports.
+
+    `possible` are those that could decide a call of the same tool, made by somebody else or with other arguments.
+    """
     deciding, subjects = decide(subject, policies).policy_id, list(judged_as(subject))
     firsts = [first(one, of_level(policies, level)) for one in subjects for level in LEVELS]
     leading = {found.policy_id for found in firsts if found is not None}
-    return [standing(policy, subjects, deciding, leading) for policy in policies]
+    reaching = candidates(subjects, policies)
+    return [
+        replace(standing(policy, subjects, deciding, leading), possible=policy.id in reaching) for policy in policies
+    ]
+
+
+def candidates(subjects: Sequence[Subject], policies: Sequence[Policy]) -> set[str]:
+    """At each level everything about the tool, down to the first rule that takes every call of it."""
+    found: set[str] = set()
+    for level in LEVELS:
+        for policy in of_level(policies, level):
+            covered = [not out_of_reach(policy, subject) for subject in subjects]
+            if any(covered):
+                found.add(policy.id)
+            if all(covered) and not policy.conditions and not policy.actor_id:
+                break
+    return found
 
 
 def standing(policy: Policy, subjects: Sequence[Subject], deciding: str, leading: set[str]) -> Standing:
@@ -44,17 +64,24 @@ def standing(policy: Policy, subjects: Sequence[Subject], deciding: str, leading
 
 def why_not(policy: Policy, subject: Subject) -> str:
     """Empty where `applies` says that the rule holds."""
+    if why := out_of_reach(policy, subject):
+        return why
+    if policy.actor_id not in ("", subject.actor_id):
+        return "it is about another actor"
+    return next(filter(None, (unmet(one, policy, subject) for one in policy.conditions)), "")
+
+
+def out_of_reach(policy: Policy, subject: Subject) -> str:
+    """Why the rule can't hold for any call of the tool; empty if it can."""
     if not matches(policy.pattern, subject.path):
         return "its pattern does not cover the path"
     if policy.action == "allow" and (why := restraint(policy, subject)):
         return why
-    if policy.actor_id not in ("", subject.actor_id):
-        return "it is about another actor"
     if policy.source_id not in ("", subject.source_id):
         return "it is about another source"
     if policy.effect not in ("", subject.effect):
         return f"it is about effect {policy.effect}, and this tool's is {subject.effect}"
-    return next(filter(None, (unmet(one, policy, subject) for one in policy.conditions)), "")
+    return ""
 
 
 def unmet(condition: Condition, policy: Policy, subject: Subject) -> str:

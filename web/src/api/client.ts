@@ -45,6 +45,13 @@ export function headers(extra: Record<string, string> = {}): Record<string, stri
   return { Accept: "application/json", ...(workspace ? { "X-Executor-Workspace": workspace } : {}), ...extra };
 }
 
+export const unreachable = () =>
+  new Problem(0, {
+    detail: "Executor can't be reached",
+    code: "unreachable",
+    hint: "Start it with `executor up`.",
+  });
+
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 export async function call<T>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
@@ -60,11 +67,7 @@ export async function call<T>(method: Method, path: string, body?: unknown, sign
     });
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new Problem(0, {
-      detail: "the daemon can't be reached",
-      code: "unreachable",
-      hint: "start it: `executor up`",
-    });
+    throw unreachable();
   }
   if (!answer.ok) throw new Problem(answer.status, await readProblem(answer));
   return answer.status === 204 ? (undefined as T) : (parse(await answer.text()) as T);

@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { useConnectedSince, useConnection } from "@/live/live";
 import type { Connection } from "@/live/stream";
+import { command } from "@/text/code";
 import { duration } from "@/text/time";
 import { useNow } from "@/ui/time";
 
@@ -20,11 +21,19 @@ export function ConnectionState({ short }: { short?: boolean }) {
   return (
     <div
       role="status"
-      className={`flex h-7 items-center gap-2 rounded-md px-2 text-xs ${calm ? "text-dim" : "bg-warn-soft font-medium text-warn"}`}
+      className={`flex min-h-7 flex-wrap items-center gap-x-2 rounded-md px-2 text-xs ${calm ? "text-dim" : "bg-warn-soft py-1 font-medium text-warn"}`}
     >
       <span aria-hidden="true" className={`size-2 shrink-0 rounded-full ${dot}`} />
-      <span className={short && calm ? "sr-only" : "whitespace-nowrap"}>{TEXTS[connection]}</span>
-      {connection === "reconnecting" && <Since />}
+      <span className={short && calm ? "sr-only" : "whitespace-nowrap"}>
+        {short && connection === "reconnecting" ? "Offline:" : TEXTS[connection]}
+      </span>
+      {connection === "reconnecting" && !short && <Since />}
+      {connection === "reconnecting" && (
+        <span className={short ? "whitespace-nowrap" : "basis-full"}>
+          {short ? "" : "Not running? "}
+          <code className="font-mono">{command("up")}</code>
+        </span>
+      )}
       {connection === "refused" && (
         <Link to="/sign-in" className="ml-auto underline">
           Sign in

@@ -4,6 +4,8 @@ import { Activity, Blocks, Clock, FunctionSquare, ListChecks, type LucideIcon } 
 import { get, query } from "@/api/client";
 import { interactions, sources, whoami } from "@/api/queries";
 import type { ExecutionPage } from "@/api/types";
+import { gist } from "@/pages/approvals/gist";
+import { isOutdated } from "@/ui/states";
 import { useActs } from "./acts";
 import { PLACES } from "./places";
 import { recent } from "./recent";
@@ -16,6 +18,8 @@ export type Entry = {
   to: string;
   icon?: LucideIcon;
   act?: () => void;
+  /** The question that is decided where it was found. */
+  asked?: string;
 };
 type Matches = { items: { path: string; description: string }[] };
 
@@ -86,7 +90,7 @@ function useTools(text: string): { entries: Entry[]; searching: boolean; coming:
     enabled: wanted,
     placeholderData: (before) => before,
   });
-  const entries = (wanted ? (asked.data?.items ?? []) : []).map((one) => ({
+  const entries = (wanted && !isOutdated(asked) ? (asked.data?.items ?? []) : []).map((one) => ({
     id: `tool ${one.path}`,
     group: "Tools",
     title: one.path,
@@ -120,9 +124,10 @@ function useThings(text: string) {
         id: one.id,
         group: "Waiting for a decision",
         title: one.tool,
-        about: one.id,
+        about: gist(one) || one.id,
         to: `/approvals/${encodeURIComponent(one.id)}`,
         icon: ListChecks,
+        asked: one.id,
       })),
     ran: ran
       .filter((one) => one.executionId !== text && fits(`${one.executionId} ${one.preview} ${one.status}`, text))

@@ -1,22 +1,53 @@
-import { useNavigate } from "@tanstack/react-router";
-import { Search } from "lucide-react";
+import { useLocation, useNavigate } from "@tanstack/react-router";
+import { ArrowLeft, Search } from "lucide-react";
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
+import { QuestionCard } from "@/pages/approvals/card";
 import { visible } from "@/text/visible";
+import { Button } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
 import { Kbd } from "@/ui/kbd";
 import { type Entry, useFound } from "./found";
 
 type Props = { open: boolean; onClose: () => void; onHelp: () => void };
 
+/** What waits for a decision is decided right here; everything else is opened. */
 export function Palette({ open, onClose, onHelp }: Props) {
+  const [asked, setAsked] = useState("");
+  const close = () => {
+    setAsked("");
+    onClose();
+  };
   return (
-    <Dialog open={open} onClose={onClose} title="Search" bare>
-      <Finder onClose={onClose} onHelp={onHelp} />
+    <Dialog open={open} onClose={close} title={asked ? "Request" : "Search"} bare={!asked} wide={Boolean(asked)}>
+      {asked ? (
+        <Request id={asked} onBack={() => setAsked("")} onClose={close} />
+      ) : (
+        <Finder onClose={close} onHelp={onHelp} onAsked={setAsked} />
+      )}
     </Dialog>
   );
 }
 
-function Finder({ onClose, onHelp }: Omit<Props, "open">) {
+/** A link in it leads to another page, so that it closes. */
+function Request({ id, onBack, onClose }: { id: string; onBack: () => void; onClose: () => void }) {
+  const location = useLocation({ select: ({ href }) => href });
+  const first = useRef(location).current;
+  useEffect(() => {
+    if (location !== first) onClose();
+  }, [location, first, onClose]);
+  return (
+    <div className="space-y-3">
+      <QuestionCard id={id} />
+      <Button look="ghost" size="small" onClick={onBack}>
+        <ArrowLeft size={14} aria-hidden="true" /> Back to the search
+      </Button>
+    </div>
+  );
+}
+
+type FinderProps = Omit<Props, "open"> & { onAsked: (id: string) => void };
+
+function Finder({ onClose, onHelp, onAsked }: FinderProps) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const { entries, searching } = useFound(text.trim(), onHelp);
@@ -25,6 +56,7 @@ function Finder({ onClose, onHelp }: Omit<Props, "open">) {
   const current = Math.min(at, Math.max(0, entries.length - 1));
   const open = (one: Entry | undefined) => {
     if (!one) return;
+    if (one.asked) return onAsked(one.asked);
     onClose();
     if (one.act) one.act();
     else void navigate({ href: one.to });

@@ -7,6 +7,7 @@ import { Live } from "@/live/live";
 import { Trouble } from "@/ui/states";
 import { tell } from "@/ui/toast";
 import { Frame, Outline } from "./frame";
+import { Offline } from "./offline";
 
 export function Shell() {
   const who = useQuery(whoami);
@@ -14,6 +15,7 @@ export function Shell() {
   if (status === 401) return <ToSignIn />;
   if (status === 404 && chosenWorkspace()) return <Astray onReturn={() => void who.refetch()} />;
   if (who.error && !who.data && !who.isFetching) {
+    if (status === 0) return <Offline />;
     return (
       <main className="mx-auto max-w-lg p-8">
         <Trouble error={who.error} onRetry={() => void who.refetch()} />

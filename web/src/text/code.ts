@@ -1,5 +1,5 @@
 // How a call is written in code and in a terminal.
-import { write } from "@/api/json";
+import { parse, write } from "@/api/json";
 
 const NAME = /^[A-Za-z_$][\w$]*$/;
 const CONTROL = /(?![\n\t])\p{Cc}/u;
@@ -11,6 +11,17 @@ export function reference(path: string): string {
 
 export function callCode(path: string, args: unknown): string {
   return `return await ${reference(path)}(${write(args, 2)})`;
+}
+
+/** What `callCode` was given; undefined for any other code. */
+export function calledWith(path: string, code: string): unknown {
+  const before = `return await ${reference(path)}(`;
+  if (!code.startsWith(before) || !code.endsWith(")")) return undefined;
+  try {
+    return parse(code.slice(before.length, -1));
+  } catch {
+    return undefined;
+  }
 }
 
 /** As one word of a shell. A terminal acts on control characters of what is pasted, whatever quotes are around them. */

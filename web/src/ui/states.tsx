@@ -53,7 +53,18 @@ export function Trouble({ error, onRetry, children }: TroubleProps) {
   );
 }
 
-type Asked<T> = { data: T | undefined; error: unknown; refetch: () => unknown };
+type Asked<T> = {
+  data: T | undefined;
+  error: unknown;
+  refetch: () => unknown;
+  isPlaceholderData?: boolean;
+  failureReason?: unknown;
+};
+
+/** Whether what is there answers an earlier question, and this one could not be asked. */
+export function isOutdated(asked: { isPlaceholderData?: boolean; failureReason?: unknown }): boolean {
+  return Boolean(asked.isPlaceholderData && asked.failureReason);
+}
 
 /** What was asked for, once it is there; until then its outline, or what went wrong. */
 export function Loaded<T>({
@@ -65,7 +76,8 @@ export function Loaded<T>({
   rows?: number;
   children: (data: T) => ReactNode;
 }) {
-  if (asked.data !== undefined) return <>{children(asked.data)}</>;
-  if (asked.error) return <Trouble error={asked.error} onRetry={() => asked.refetch()} />;
+  const wrong = isOutdated(asked) ? asked.failureReason : asked.error;
+  if (asked.data !== undefined && !isOutdated(asked)) return <>{children(asked.data)}</>;
+  if (wrong) return <Trouble error={wrong} onRetry={() => asked.refetch()} />;
   return <Skeleton rows={rows} />;
 }

@@ -12,6 +12,7 @@ from executor.model.tool import Effect, Skipped, Tool
 from executor.sources.names import unique
 from executor.sources.openapi import answers, names, pages, security, streams, swagger
 from executor.sources.openapi.bodies import body_of
+from executor.sources.openapi.descriptions import MAX_DESCRIPTION, description
 from executor.sources.openapi.document import Document, UnresolvedRef, key_text
 from executor.sources.openapi.parameters import Parameter, Unusable, collect
 from executor.sources.openapi.schemas import Schemas
@@ -20,8 +21,6 @@ from executor.sources.openapi.shapes import body_binding, flat_fields, input_sch
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 READS = frozenset({"get", "head", "options", "query"})
-MAX_DESCRIPTION = 2_000
-_UNPRINTABLE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 _METHOD = re.compile(r"[A-Za-z][A-Za-z-]{0,30}\Z")
 NOTHING: Mapping[str, Any] = {}
 
@@ -250,10 +249,3 @@ def check_path(path: str) -> None:
     segments = re.split(r"[/?#]", re.sub(r"%2e", ".", path, flags=re.IGNORECASE))
     if "." in segments or ".." in segments:
         raise Unusable("its path contains `.` or `..` segments")
-
-
-def description(raw: dict[str, Any], where: str) -> str:
-    """Summary, then description. What a document says is text for readers, so it is kept printable and bounded."""
-    parts = [raw[key].strip() for key in ("summary", "description") if isinstance(raw.get(key), str)]
-    text = "\n\n".join(dict.fromkeys(part for part in parts if part)) or where
-    return _UNPRINTABLE.sub(" ", text[:MAX_DESCRIPTION])

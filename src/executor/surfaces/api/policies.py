@@ -71,7 +71,8 @@ async def test(request: Request, body: PolicyTest) -> Response:
     known = await names(here)
     decided = decision_view(decide(subject, rules), rules, known)
     told = [
-        {"policy": view(one.policy, known), "verdict": one.verdict, "why": one.why} for one in standings(subject, rules)
+        {"policy": view(one.policy, known), "verdict": one.verdict, "why": one.why, "possible": one.possible}
+        for one in standings(subject, rules)
     ]
     return answer({**decided, "effect": effect, "rules": told})
 

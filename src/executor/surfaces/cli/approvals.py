@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
 import click
 
-from executor.errors import InvalidRequest
+from executor.daemon.process import DaemonUnreachable
+from executor.errors import ExecutorError, InvalidRequest
 from executor.settings import Settings
 from executor.surfaces.cli.client import Client, connect, segment
 from executor.surfaces.cli.decide import prompt, settle, ways_to_decide
+from executor.surfaces.cli.exits import FAILED, code_of
 from executor.surfaces.cli.giving import give
 from executor.surfaces.cli.groups import SuggestingGroup
 from executor.surfaces.cli.main import COMMANDS
@@ -74,7 +77,7 @@ def show(interaction_id: str, as_json: bool) -> None:
 
 
 @command.command("approve")
-@click.argument("interaction_id", metavar="ID")
+@click.argument("ids", metavar="ID...", nargs=-1, required=True)
 @click.option(
     "--for",
     "scope",
@@ -97,7 +100,7 @@ def show(interaction_id: str, as_json: bool) -> None:
 @click.option("--full", is_flag=True, help="You have read all of very long arguments, as `approvals show` prints them.")
 @json_option
 def approve(
-    interaction_id: str,
+    ids: tuple[str, ...],
     scope: str,
     pin: tuple[str, ...],
     covers: str | None,
@@ -106,19 +109,25 @@ def approve(
     full: bool,
     as_json: bool,
 ) -> None:
-    """Approve this call: once, or for more."""
+    """Approve a call: once, or for more. Several are decided one by one."""
     client = connect(Settings.load())
-    if not full:
-        check_length(client.get(f"/v1/interactions/{segment(interaction_id)}"))
+    if len(ids) > 1 and (scope == "always" or result is not None):
+        raise click.UsageError("--for always and --result take one ID")
     details: dict[str, Any] = {} if result is None else {"result": _parsed(result)}
     if scope == "always":
-        details["rule"] = confirmed_rule(client, interaction_id, pin, covers or "tool", yes=yes)
+        details["rule"] = confirmed_rule(client, ids[0], pin, covers or "tool", yes=yes)
         details |= {"broader": True} if covers == "source" else {}
     elif pin or covers:
         raise click.UsageError("--pin and --covers are only for --for always")
     if scope != "once":
         details["scope"] = scope
-    _decided(settle(client, interaction_id, "approve", **details), as_json)
+
+    def decide(interaction_id: str) -> dict[str, Any]:
+        if not full:
+            check_length(client.get(f"/v1/interactions/{segment(interaction_id)}"))
+        return settle(client, interaction_id, "approve", **details)
+
+    _decide_each(ids, decide, as_json)
 
 
 @command.command("give")
@@ -140,12 +149,13 @@ def give_(interaction_id: str, way: str | None, secret: str, own: bool, name: st
 
 
 @command.command("deny")
-@click.argument("interaction_id", metavar="ID")
-@click.option("--reason", default="", help="Told to the code that made the call.")
+@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@click.option("--reason", default="", help="Shown to the code that made the call.")
 @json_option
-def deny(interaction_id: str, reason: str, as_json: bool) -> None:
-    """Deny it; the code sees a typed error it can handle."""
-    _decided(settle(connect(Settings.load()), interaction_id, "deny", reason=reason), as_json)
+def deny(ids: tuple[str, ...], reason: str, as_json: bool) -> None:
+    """Deny a call; the code sees a typed error it can handle. Several are decided one by one."""
+    client = connect(Settings.load())
+    _decide_each(ids, lambda one: settle(client, one, "deny", reason=reason), as_json)
 
 
 def check_length(interaction: dict[str, Any]) -> None:
@@ -171,6 +181,31 @@ def confirmed_rule(
     kept = {name: rule[name] for name in ("pattern", "action", "conditions", "note", "level", "effect")}
     named = {"actor": rule["actorId"], "source": rule["sourceId"]}
     return {name: value for name, value in {**kept, **named}.items() if value not in (None, "")}
+
+
+def _decide_each(ids: tuple[str, ...], decide: Callable[[str], dict[str, Any]], as_json: bool) -> None:
+    """One that can't be decided keeps no other from it, but the command has failed then."""
+    if len(ids) == 1:
+        _decided(decide(ids[0]), as_json)
+        return
+    settled: list[dict[str, Any]] = []
+    failed: list[dict[str, Any]] = []
+    for interaction_id in dict.fromkeys(ids):
+        try:
+            settled.append(decide(interaction_id))
+        except DaemonUnreachable:
+            raise
+        except ExecutorError as error:
+            failed.append({"id": interaction_id, "code": code_of(error), "message": error.message})
+    if as_json:
+        emit_json({"items": settled, "failed": failed})
+    else:
+        for one in settled:
+            emit(f"{clean(one['status'])} {clean(one['id'])}: {clean(one.get('tool', ''))}")
+        for problem in failed:
+            say(f"skipped {clean(problem['id'])}: {clean(problem['message'])}")
+    if failed:
+        raise SystemExit(FAILED)
 
 
 def _decided(interaction: dict[str, Any], as_json: bool) -> None:

@@ -19,17 +19,21 @@ type Props = {
   mayRule: boolean;
   panel: Panel;
   armed: boolean;
+  brief: boolean;
   onPanel: (panel: Panel) => void;
   onAnswer: (answer: Answer) => void;
 };
 
-/** `refused`: somebody else has to allow it, but whoever asked may still deny it. */
-export function Allow({ asked, blocked, folded, refused, mayRule, panel, armed, onPanel, onAnswer }: Props) {
+/** `refused`: somebody else has to allow it, but the person who asked may still deny it. A `brief` one allows nothing
+ * that goes beyond this call. */
+export function Allow(props: Props) {
+  const { asked, blocked, folded, refused, mayRule, panel, armed, brief, onPanel, onAnswer } = props;
   const turn = (wanted: Panel) => onPanel(panel === wanted ? "" : wanted);
   const lost = asked.kind === "unknown_outcome";
   const single = asked.tool.startsWith("executor.") && asked.effect !== "read";
   const unseen = blocked || folded || refused;
-  const rare = panel === "" || panel === "deny" ? "max-md:hidden" : "";
+  const broader = !lost && !single && !brief;
+  const rare = !brief && (panel === "" || panel === "deny") ? "max-md:hidden" : "";
   return (
     <>
       <div className="flex flex-wrap items-center gap-2">
@@ -44,7 +48,7 @@ export function Allow({ asked, blocked, folded, refused, mayRule, panel, armed, 
         >
           {lost ? "Send it again" : "Allow once"}
         </Button>
-        {!single && (
+        {!single && !brief && (
           <Button
             className="md:hidden"
             aria-expanded={rare === ""}
@@ -59,7 +63,7 @@ export function Allow({ asked, blocked, folded, refused, mayRule, panel, armed, 
             It happened: give its result…
           </Button>
         )}
-        {!lost && !single && (
+        {broader && (
           <Button
             className={rare}
             disabled={unseen}
@@ -69,13 +73,13 @@ export function Allow({ asked, blocked, folded, refused, mayRule, panel, armed, 
             Allow for this execution
           </Button>
         )}
-        {!lost && !single && mayRule && (
+        {broader && mayRule && (
           <Button className={rare} disabled={unseen} aria-expanded={panel === "always"} onClick={() => turn("always")}>
             Always allow…
           </Button>
         )}
         <p role="status" className={`basis-full text-xs ${armed ? "font-medium text-accent" : "text-dim"}`}>
-          {armed ? "Press y to allow this once, Esc to leave it." : folded ? UNSEEN : <Keys />}
+          {armed ? "Press y to allow this once, Esc to leave it." : folded ? UNSEEN : <Keys brief={brief} />}
         </p>
       </div>
       <Suspense fallback={<Skeleton rows={3} />}>
@@ -86,11 +90,11 @@ export function Allow({ asked, blocked, folded, refused, mayRule, panel, armed, 
   );
 }
 
-function Keys() {
+function Keys({ brief }: { brief: boolean }) {
   return (
     <>
-      <span className="hidden md:inline">Keys: a then y allows once, d denies, Esc leaves. </span>A decision can't be
-      taken back.
+      {!brief && <span className="hidden md:inline">Keys: a then y allows once, d denies, Esc leaves. </span>}
+      This can't be undone.
     </>
   );
 }

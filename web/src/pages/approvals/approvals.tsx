@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { ArrowLeft, ListChecks } from "lucide-react";
-import { useMemo } from "react";
+import { useEffect, useMemo, useRef } from "react";
 import { interaction } from "@/api/queries";
 import type { Interaction } from "@/api/types";
 import { useHotkeys } from "@/shell/hotkeys";
@@ -12,7 +12,8 @@ import { Kbd } from "@/ui/kbd";
 import { Page } from "@/ui/page";
 import { Empty, Loaded } from "@/ui/states";
 import { Filter } from "./filter";
-import { grouped } from "./gist";
+import { grouped, likeness } from "./gist";
+import { LikeCalls } from "./likes";
 import { List } from "./list";
 import { NoticesSwitch } from "./notices";
 import { inbox, type Wanted } from "./queries";
@@ -21,7 +22,7 @@ import { Question } from "./question";
 /** The inbox, and beside it (on a narrow screen instead of it) the question that was opened. */
 export function ApprovalsPage() {
   const { id } = useParams({ strict: false });
-  const wanted: Wanted = useSearch({ strict: false });
+  const { like, ...wanted }: Wanted = useSearch({ strict: false });
   const found = useInfiniteQuery(inbox(wanted));
   const pages = found.data?.pages;
   const items = useMemo(
@@ -29,24 +30,75 @@ export function ApprovalsPage() {
     [pages],
   );
   useMoving(items, id, wanted);
-  const about = id ? undefined : "What agents may do only after somebody has looked at exactly that.";
+  useFirst(items[0], id, wanted);
+  const about = id ? undefined : "Calls waiting for your approval.";
+  const alone = !id && items.length === 0;
   return (
     <Page title="Approvals" about={about} wide actions={<NoticesSwitch />}>
-      <div className="grid min-w-0 gap-5 lg:grid-cols-[23rem_minmax(0,1fr)]">
+      <div className={`grid min-w-0 gap-5 ${alone ? "" : "lg:grid-cols-[23rem_minmax(0,1fr)]"}`}>
         <div
           className={`lg:-mx-1 lg:sticky lg:top-4 lg:max-h-[calc(100dvh-2rem)] lg:self-start lg:overflow-y-auto lg:px-1 ${id ? "hidden lg:block" : ""}`}
         >
           <Filter wanted={wanted} />
           <Loaded asked={found}>
-            {() => (items.length ? <List {...{ items, wanted }} current={id} /> : <Nothing wanted={wanted} />)}
+            {() =>
+              items.length ? (
+                <List {...{ items, wanted }} current={like ? undefined : id} />
+              ) : (
+                <Nothing wanted={wanted} />
+              )
+            }
           </Loaded>
           <More found={found} count={items.length} total={pages?.[0]?.total ?? 0} />
         </div>
-        <div className="min-w-0">
-          {id ? <Opened key={id} id={id} wanted={wanted} items={items} /> : items.length > 0 && <Hint />}
-        </div>
+        {!alone && (
+          <div className="min-w-0">
+            {!id ? (
+              <Hint />
+            ) : like ? (
+              <Likes key={`like ${id}`} {...{ id, items, wanted }} />
+            ) : (
+              <Opened key={id} {...{ id, items, wanted }} />
+            )}
+          </div>
+        )}
       </div>
     </Page>
+  );
+}
+
+const WIDE = "(min-width: 64rem)";
+
+/** Where there is room beside the list, the first that waits is open. It stays open when others come before it. */
+function useFirst(first: Interaction | undefined, id: string | undefined, wanted: Wanted) {
+  const navigate = useNavigate();
+  const { show, actor, source } = wanted;
+  const open = !id && first?.status === "pending" ? first.id : undefined;
+  useEffect(() => {
+    if (!open || !matchMedia(WIDE).matches) return;
+    void navigate({ to: "/approvals/$id", params: { id: open }, search: { show, actor, source }, replace: true });
+  }, [open, show, actor, source, navigate]);
+}
+
+/** All that are like one of them, to decide together. */
+function Likes({ id, items, wanted }: { id: string; items: Interaction[]; wanted: Wanted }) {
+  const key = useRef("");
+  const chosen = items.find((one) => one.id === id);
+  if (chosen && !key.current) key.current = likeness(chosen);
+  if (!key.current) return <Opened {...{ id, items, wanted }} />;
+  return (
+    <>
+      <Back wanted={wanted} />
+      <LikeCalls waiting={items.filter((one) => likeness(one) === key.current)} />
+    </>
+  );
+}
+
+function Back({ wanted }: { wanted: Wanted }) {
+  return (
+    <Link to="/approvals" search={wanted} className={`${looks("ghost", "small")} mb-3 lg:hidden`}>
+      <ArrowLeft size={14} aria-hidden="true" /> All approvals
+    </Link>
   );
 }
 
@@ -80,7 +132,9 @@ function More({
   if (count === 0) return null;
   return (
     <p className="mt-3 flex items-center justify-between gap-2 text-dim text-xs">
-      <span>{count < total ? `${count} of ${total.toLocaleString("en")}` : `${total} in all`}</span>
+      <span>
+        {count < total ? `${count} of ${total.toLocaleString("en")}` : `${total.toLocaleString("en")} in all`}
+      </span>
       {found.hasNextPage && (
         <Button size="small" busy={found.isFetchingNextPage} onClick={() => found.fetchNextPage()}>
           Show more
@@ -93,20 +147,20 @@ function More({
 function Nothing({ wanted }: { wanted: Wanted }) {
   if (wanted.show || wanted.actor || wanted.source) {
     return (
-      <Empty title="Nothing fits this filter">
+      <Empty title="No requests match this filter">
         <Link to="/approvals" className="text-accent underline">
-          Show everything that waits
+          Show everything that is waiting
         </Link>
       </Empty>
     );
   }
   return (
-    <Empty icon={ListChecks} title="Nothing waits for you">
-      When an agent wants to do something that needs a decision, it appears here at once.{" "}
+    <Empty icon={ListChecks} title="Nothing is waiting for you">
+      When an agent makes a call that needs approval, it appears here at once.{" "}
       <Link to="/policies" className="text-accent underline">
         Rules
       </Link>{" "}
-      say what is asked.
+      decide which calls do.
     </Empty>
   );
 }
@@ -114,7 +168,7 @@ function Nothing({ wanted }: { wanted: Wanted }) {
 function Hint() {
   return (
     <div className="hidden lg:block">
-      <Empty icon={ListChecks} title="Choose what to decide">
+      <Empty icon={ListChecks} title="Select a request">
         <Kbd keys={["J"]} /> and <Kbd keys={["K"]} /> move through the list, <Kbd keys={["Enter"]} /> opens.
       </Empty>
     </div>
@@ -125,9 +179,7 @@ function Opened({ id, wanted, items }: { id: string; wanted: Wanted; items: Inte
   const asked = useQuery(interaction(id));
   return (
     <div>
-      <Link to="/approvals" search={wanted} className={`${looks("ghost", "small")} mb-3 lg:hidden`}>
-        <ArrowLeft size={14} aria-hidden="true" /> All approvals
-      </Link>
+      <Back wanted={wanted} />
       <Loaded asked={asked} rows={8}>
         {(found) => <Question asked={found} items={items} wanted={wanted} />}
       </Loaded>

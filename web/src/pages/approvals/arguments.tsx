@@ -9,26 +9,16 @@ import { Tree } from "@/ui/tree";
 import { type Difference, differences } from "./differences";
 import { linesOf, MOST_DRAWN } from "./folding";
 
-type Props = { asked: Interaction; folded: boolean; onUnfold: () => void };
+type Props = { asked: Interaction; folded: boolean; onUnfold: () => void; compared?: boolean };
 
-/** All of them, or a note of what is folded; and what is new since the same tool was last called by this execution. */
-export function Arguments({ asked, folded, onUnfold }: Props) {
-  const before = useBefore(asked);
+/** All of them, or a note of what is folded; where it is `compared`, also what is new since this execution last called
+ * the same tool. */
+export function Arguments({ asked, folded, onUnfold, compared = false }: Props) {
+  const before = useBefore(asked, compared);
   return (
     <section aria-label="Arguments">
       <h3 className="mb-1.5 font-medium text-sm">Arguments</h3>
-      {folded && (
-        <p
-          role="alert"
-          className="mb-2 flex flex-wrap items-center gap-2 rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn"
-        >
-          Not everything is in view: {linesOf(asked.arguments).toLocaleString("en")} values,{" "}
-          {write(asked.arguments).length.toLocaleString("en")} characters.
-          <Button size="small" onClick={onUnfold}>
-            Show everything
-          </Button>
-        </p>
-      )}
+      {folded && <NotInView values={asked.arguments} onUnfold={onUnfold} />}
       <Shown value={asked.arguments} folded={folded} />
       {asked.argumentsCut && (
         <p role="alert" className="mt-2 rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn">
@@ -48,8 +38,25 @@ export function Arguments({ asked, folded, onUnfold }: Props) {
   );
 }
 
-function useBefore(asked: Interaction): Call | undefined {
-  const calls = useQuery(execution(asked.executionId)).data?.calls ?? [];
+/** Says how much is folded, and shows it when asked to. */
+export function NotInView({ values, onUnfold }: { values: unknown; onUnfold: () => void }) {
+  return (
+    <p
+      role="alert"
+      className="mb-2 flex flex-wrap items-center gap-2 rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn"
+    >
+      Not everything is in view: {linesOf(values).toLocaleString("en")} values,{" "}
+      {write(values).length.toLocaleString("en")} characters.
+      <Button size="small" onClick={onUnfold}>
+        Show everything
+      </Button>
+    </p>
+  );
+}
+
+function useBefore(asked: Interaction, wanted: boolean): Call | undefined {
+  const calls = useQuery({ ...execution(asked.executionId), enabled: wanted }).data?.calls ?? [];
+  if (!wanted) return undefined;
   return calls.filter((one) => one.path === asked.tool && one.seq < asked.callSeq).at(-1);
 }
 

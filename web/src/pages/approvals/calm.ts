@@ -2,15 +2,16 @@ import { useEffect, useState } from "react";
 
 const CALM = 500;
 
-/** What has just appeared, or just come to the front, can't be answered by a click or key meant for something else. */
-export function useCalm(): boolean {
-  const [calm, setCalm] = useState(false);
+/** What has just appeared, or just come to the front, can't be answered by a click or key meant for something else.
+ * Nor can it when `shown`, the name of what is shown, has just become another. */
+export function useCalm(shown = ""): boolean {
+  const [calm, setCalm] = useState("");
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout>;
     const begin = () => {
-      setCalm(false);
+      setCalm("");
       clearTimeout(timer);
-      timer = setTimeout(() => setCalm(true), CALM);
+      timer = setTimeout(() => setCalm(`calm ${shown}`), CALM);
     };
     begin();
     window.addEventListener("focus", begin);
@@ -20,6 +21,6 @@ export function useCalm(): boolean {
       window.removeEventListener("focus", begin);
       document.removeEventListener("visibilitychange", begin);
     };
-  }, []);
-  return calm;
+  }, [shown]);
+  return calm === `calm ${shown}`;
 }

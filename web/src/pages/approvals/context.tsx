@@ -6,31 +6,37 @@ import { because } from "@/text/because";
 import { mixed } from "@/text/mixed";
 import { visible } from "@/text/visible";
 import { Identifier } from "@/ui/copy";
-import { Facts } from "@/ui/facts";
+import { type Fact, Facts } from "@/ui/facts";
 import { Ago, useNow } from "@/ui/time";
 
-export function Context({ asked }: { asked: Interaction }) {
+/** What no decision can do without. */
+function essentials(asked: Interaction): Fact[] {
   const known = asked.sentWith ?? asked.connection ?? "none";
   const credential = asked.credential ? "missing: it is asked for first" : known;
+  return [
+    ["Who asks", <WhoAsks key="who" asked={asked} />],
+    ["Sent to", <span key="host">{visible(asked.host || "Executor itself")}</span>],
+    ["Request", asked.request && <Request key="request" text={asked.request} />],
+    ["Source", visible(asked.source ?? "")],
+    ["Credential", visible(credential)],
+    ["What it does", asked.description && <Description key="what" text={asked.description} />],
+    ["Why asked", <Why key="why" asked={asked} />],
+    ["Expires", asked.status === "pending" ? <Until key="expires" at={asked.expiresAt} /> : ""],
+  ];
+}
+
+/** `brief` leaves out what only names the question itself; `asked` may be one of several that share all of this. */
+export function Context({ asked, brief = false }: { asked: Interaction; brief?: boolean }) {
+  const more: Fact[] = [
+    ["Asked", <Ago key="asked" at={asked.createdAt} />],
+    ["Execution", <ExecutionLink key="execution" id={asked.executionId} />],
+    ["Question", <Identifier key="id" id={asked.id} />],
+    ["Actor", asked.actorId ? <Identifier key="actor" id={asked.actorId} /> : ""],
+  ];
   return (
     <>
-      <Facts
-        facts={[
-          ["Who asks", <WhoAsks key="who" asked={asked} />],
-          ["Sent to", <span key="host">{visible(asked.host || "Executor itself")}</span>],
-          ["Request", <Request key="request" text={asked.request ?? ""} />],
-          ["Source", visible(asked.source ?? "")],
-          ["Credential", visible(credential)],
-          ["What it does", <Description key="what" text={asked.description ?? ""} />],
-          ["Why asked", <Why key="why" asked={asked} />],
-          ["Asked", <Ago key="asked" at={asked.createdAt} />],
-          ["Expires", asked.status === "pending" ? <Until key="expires" at={asked.expiresAt} /> : ""],
-          ["Execution", <ExecutionLink key="execution" id={asked.executionId} />],
-          ["Question", <Identifier key="id" id={asked.id} />],
-          ["Actor", asked.actorId ? <Identifier key="actor" id={asked.actorId} /> : ""],
-        ]}
-      />
-      <Alike asked={asked} />
+      <Facts facts={brief ? essentials(asked) : [...essentials(asked), ...more]} />
+      <Alike asked={[asked]} />
     </>
   );
 }
@@ -59,15 +65,15 @@ function WhoAsks({ asked }: { asked: Interaction }) {
 
 /** As it will be sent, made by the same code. */
 function Request({ text }: { text: string }) {
-  return text ? <code className="break-all font-mono text-xs">{visible(text)}</code> : null;
+  return <code className="break-all font-mono text-xs">{visible(text)}</code>;
 }
 
 /** The source's own words; they are shown, not believed. */
 function Description({ text }: { text: string }) {
-  if (!text) return null;
   return (
     <>
-      {visible(text)} <span className="text-dim text-xs">(in the source's own words)</span>
+      <span className="whitespace-pre-line">{visible(text, "\n")}</span>{" "}
+      <span className="text-dim text-xs">(in the source's own words)</span>
     </>
   );
 }
@@ -121,8 +127,9 @@ function ExecutionLink({ id }: { id: string }) {
   );
 }
 
-function Alike({ asked }: { asked: Interaction }) {
-  const words = mixed([asked.actor, asked.host, asked.request, asked.source, write(asked.arguments)].join("\n"));
+export function Alike({ asked }: { asked: readonly Interaction[] }) {
+  const texts = asked.flatMap((one) => [one.actor, one.host, one.request, one.source, write(one.arguments)]);
+  const words = mixed(texts.join("\n"));
   if (words.length === 0) return null;
   return (
     <p role="note" className="rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn">

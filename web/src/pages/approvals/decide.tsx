@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
-import { useRef, useState } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import { post } from "@/api/client";
 import { whoami } from "@/api/queries";
 import type { Interaction } from "@/api/types";
@@ -18,19 +18,33 @@ import { DenyForm } from "./deny";
 import { useGoingOn } from "./next";
 import type { Wanted } from "./queries";
 
-type Props = { asked: Interaction; next: Interaction | undefined; wanted: Wanted; folded: boolean };
+/** Where the inbox goes on after a decision. Without it the question is a card among other things: no key decides it. */
+export type Inbox = { next: Interaction | undefined; wanted: Wanted };
+type Props = { asked: Interaction; folded: boolean; inbox?: Inbox };
 
 /** `folded`: some of the arguments were never in view, so that nothing can be allowed. */
-export function Decide({ asked, next, wanted, folded }: Props) {
-  const may = useQuery(whoami).data?.permissions ?? [];
-  const expired = useExpired(asked.expiresAt);
-  if (expired) return <p role="status">Its time is over: nobody can decide it any more.</p>;
-  if (!may.includes("decide")) return <p className="text-dim text-sm">You may look at this, but not decide it.</p>;
-  if (asked.refusal && asked.refusal.code !== SEPARATED) return <WaitsFor asked={asked} refusal={asked.refusal} />;
-  return <Deciding {...{ asked, next, wanted, folded }} mayRule={may.includes("administer")} />;
+export function Decide({ asked, folded, inbox }: Props) {
+  return <Settler asked={asked}>{(mayRule) => <Deciding {...{ asked, folded, inbox, mayRule }} />}</Settler>;
 }
 
 const SEPARATED = "separation_of_duties";
+
+/** The way to decide for those who may; for everybody else, why they may not. */
+export function Settler({ asked, children }: { asked: Interaction; children: (mayRule: boolean) => ReactNode }) {
+  const may = useQuery(whoami).data?.permissions ?? [];
+  const expired = useExpired(asked.expiresAt);
+  if (expired) return <p role="status">This request has expired: nobody can decide it any more.</p>;
+  if (!may.includes("decide")) {
+    return <p className="text-dim text-sm">You can see this request, but your role can't decide it. Ask a member.</p>;
+  }
+  if (!asked.refusal) return children(may.includes("administer"));
+  return (
+    <div className="space-y-3">
+      <WaitsFor asked={asked} refusal={asked.refusal} />
+      {asked.refusal.code === SEPARATED && children(may.includes("administer"))}
+    </div>
+  );
+}
 
 /** Somebody else has to settle it: who, and why. */
 function WaitsFor({ asked, refusal }: { asked: Interaction; refusal: NonNullable<Interaction["refusal"]> }) {
@@ -45,13 +59,15 @@ function WaitsFor({ asked, refusal }: { asked: Interaction; refusal: NonNullable
   );
 }
 
-function Deciding({ asked, next, wanted, folded, mayRule }: Props & { mayRule: boolean }) {
+function Deciding({ asked, folded, inbox, mayRule }: Props & { mayRule: boolean }) {
   const [panel, setPanel] = useState<Panel>("");
   const [armed, setArmed] = useState(false);
   const [goesOn, setGoesOn] = useGoingOn();
   const navigate = useNavigate();
   const settle = useSettling(asked, () => {
-    if (goesOn && next) void navigate({ to: "/approvals/$id", params: { id: next.id }, search: wanted });
+    if (goesOn && inbox?.next) {
+      void navigate({ to: "/approvals/$id", params: { id: inbox.next.id }, search: inbox.wanted });
+    }
   });
   const calm = useCalm();
   const blocked = !calm || settle.isPending || settle.isSuccess;
@@ -68,8 +84,8 @@ function Deciding({ asked, next, wanted, folded, mayRule }: Props & { mayRule: b
       },
     });
   };
-  const leave = () => (armed ? setArmed(false) : void navigate({ to: "/approvals", search: wanted }));
-  useHotkeys({ Escape: leave });
+  const leave = () => (armed ? setArmed(false) : void navigate({ to: "/approvals", search: inbox?.wanted }));
+  useHotkeys({ Escape: leave }, Boolean(inbox));
   useHotkeys(
     {
       a: () => !gives && !refused && !folded && setArmed(true),
@@ -77,27 +93,31 @@ function Deciding({ asked, next, wanted, folded, mayRule }: Props & { mayRule: b
       n: () => setArmed(false),
       d: () => setPanel("deny"),
     },
-    !blocked,
+    Boolean(inbox) && !blocked,
   );
   return (
     <div className="space-y-3">
-      {asked.refusal ? <WaitsFor asked={asked} refusal={asked.refusal} /> : null}
       {settle.error ? <Trouble error={settle.error} /> : null}
       {panel === "deny" ? (
         <DenyForm blocked={blocked} onDeny={(reason) => answer({ act: "deny", reason })} onLeave={() => setPanel("")} />
       ) : gives ? (
         <Give asked={asked} blocked={blocked} onDeny={() => setPanel("deny")} />
       ) : (
-        <Allow {...{ asked, blocked, folded, refused, mayRule, panel, armed }} onPanel={setPanel} onAnswer={answer} />
+        <Allow
+          {...{ asked, blocked, folded, refused, mayRule, panel, armed }}
+          brief={!inbox}
+          onPanel={setPanel}
+          onAnswer={answer}
+        />
       )}
-      {next && panel === "" && (
+      {inbox?.next && panel === "" && (
         <Tick checked={goesOn} onChange={(event) => setGoesOn(event.target.checked)} label="Then open the next one" />
       )}
     </div>
   );
 }
 
-/** One decision, sent once. Whoever else was faster is told, and the question as it stands now is shown. */
+/** One decision, sent once. Somebody else may have been faster: then the question is shown as it is now. */
 function useSettling(asked: Interaction, done: () => void) {
   const client = useQueryClient();
   return useMutation({
@@ -105,11 +125,12 @@ function useSettling(asked: Interaction, done: () => void) {
     onSuccess: (settled) => {
       client.setQueryData(["interaction", asked.id], { ...asked, ...settled });
       client.invalidateQueries({ queryKey: ["interactions"] });
-      client.invalidateQueries({ queryKey: ["interaction", asked.id] });
+      client.invalidateQueries({ queryKey: ["execution", asked.executionId] });
       tell(settled.status === "approved" ? "Allowed" : "Denied");
       done();
     },
-    onError: () => client.invalidateQueries({ queryKey: ["interaction", asked.id] }),
+    onError: () => client.invalidateQueries({ queryKey: ["interactions"] }),
+    onSettled: () => client.invalidateQueries({ queryKey: ["interaction", asked.id] }),
   });
 }
 

@@ -17,7 +17,7 @@ const SHOWN: [string, string][] = [
   ["all", "Everything"],
 ];
 
-/** Which questions are listed. It stands in the address, so that it can be kept and sent. */
+/** Which questions are listed. It is part of the address, so that it can be kept and sent. */
 export function Filter({ wanted }: { wanted: Wanted }) {
   const { id } = useParams({ strict: false });
   const navigate = useNavigate();
@@ -31,7 +31,7 @@ export function Filter({ wanted }: { wanted: Wanted }) {
     void (id ? navigate({ to: "/approvals/$id", params: { id }, search }) : navigate({ to: "/approvals", search }));
   };
   return (
-    <div className="mb-3 grid grid-cols-3 gap-2">
+    <div className="mb-3 flex flex-wrap gap-2 [&>*]:min-w-38 [&>*]:flex-1">
       <Choice
         hideLabel
         label="Show"

@@ -1,5 +1,7 @@
 // How much of the arguments is in view. Nothing can be allowed before all of it was.
+import { useMemo, useState } from "react";
 import { isNested, write } from "@/api/json";
+import type { Interaction } from "@/api/types";
 
 const MOST_LINES = 120;
 const MOST_CHARACTERS = 6_000;
@@ -13,4 +15,13 @@ export function linesOf(value: unknown): number {
 /** Too much to be taken in at a glance: it is folded at first. */
 export function isLong(value: unknown): boolean {
   return linesOf(value) > MOST_LINES || write(value).length > MOST_CHARACTERS;
+}
+
+/** `unseen`: something of it was never in view, or can't be shown here at all. */
+export function useFolding(asked: readonly Interaction[]) {
+  const [unfolded, setUnfolded] = useState(false);
+  const long = useMemo(() => isLong(asked.map((one) => one.arguments)), [asked]);
+  const folded = long && !unfolded;
+  const unseen = folded || asked.some((one) => one.argumentsCut);
+  return { folded, unseen, unfold: () => setUnfolded(true) };
 }

@@ -3,7 +3,7 @@ import type { Interaction } from "@/api/types";
 import { visible } from "@/text/visible";
 import { Badge, EffectBadge, type Tone } from "@/ui/badge";
 import { Ago } from "@/ui/time";
-import { type Group, gist, grouped } from "./gist";
+import { type Group, gist, grouped, isPlain } from "./gist";
 import type { Wanted } from "./queries";
 
 // Colour is never alone: each outcome has a sign of its own.
@@ -70,6 +70,16 @@ function Alike({ group, current, wanted }: { group: Group; current: string | und
         <span className="flex items-baseline gap-2">
           <span className="min-w-0 truncate font-medium font-mono text-sm">{visible(first.tool)}</span>
           <span className="shrink-0 text-dim text-xs">× {group.items.length}</span>
+          {first.status === "pending" && isPlain(first) && (
+            <Link
+              to="/approvals/$id"
+              params={{ id: first.id }}
+              search={{ ...wanted, like: "all" }}
+              className="ml-auto shrink-0 whitespace-nowrap text-accent text-xs underline"
+            >
+              Review all {group.items.length}
+            </Link>
+          )}
         </span>
         <Signs one={first} timeless />
       </div>

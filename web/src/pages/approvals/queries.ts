@@ -1,8 +1,8 @@
-import { infiniteQueryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { get, query } from "@/api/client";
 import type { InteractionPage } from "@/api/types";
 
-export type Wanted = { show?: string; actor?: string; source?: string };
+export type Wanted = { show?: string; actor?: string; source?: string; like?: string };
 
 export const STATES = ["approved", "denied", "expired", "cancelled", "superseded"];
 
@@ -17,3 +17,13 @@ export const inbox = ({ show, actor, source }: Wanted) => {
     getNextPageParam: (page) => page.next ?? undefined,
   });
 };
+
+const MOST = 100;
+
+/** What one run waits for, with everything that a decision takes. */
+export const waitingOf = (executionId: string) =>
+  queryOptions({
+    queryKey: ["interactions", "of", executionId, "pending"],
+    queryFn: ({ signal }) =>
+      get<InteractionPage>(`/v1/interactions${query({ executionId, status: "pending", limit: MOST })}`, signal),
+  });

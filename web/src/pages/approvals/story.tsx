@@ -61,16 +61,18 @@ function Called({ call, asked }: { call: Call; asked: boolean }) {
 }
 
 /** The lines around the place where the tool is named, if it is named in one place only; else all of a short code. */
-function Excerpt({ code, language, tool }: { code: string; language: string; tool: string }) {
+type ExcerptProps = { code: string; language: string; tool: string; around?: number; label?: string };
+
+export function Excerpt({ code, language, tool, around = 4, label = "Code" }: ExcerptProps) {
   const lines = code.split("\n");
   const looks = useMemo(() => coloured(code, language), [code, language]);
   const place = placeOf(lines, tool);
-  const from = place === null ? 0 : Math.max(0, place - 4);
-  const until = Math.min(lines.length, place === null ? 12 : place + 5);
+  const from = place === null ? 0 : Math.max(0, place - around);
+  const until = Math.min(lines.length, place === null ? 12 : place + around + 1);
   return (
     <section
       tabIndex={0}
-      aria-label="Code"
+      aria-label={label}
       className="overflow-x-auto rounded-lg border border-line bg-raised/60 py-2 font-mono text-xs leading-5"
     >
       {from > 0 && <p className="pl-3 text-dim">… {from} lines above</p>}

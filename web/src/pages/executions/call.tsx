@@ -12,7 +12,7 @@ import { Command } from "@/ui/copy";
 import { type Fact, Facts } from "@/ui/facts";
 import { Loaded } from "@/ui/states";
 import { Tree } from "@/ui/tree";
-import { Kept } from "./artifacts";
+import { CallAnswer } from "./answer";
 import { namedIn } from "./lines";
 import { type CallHead, type Decided, questions, whole } from "./queries";
 import { Settled } from "./settled";
@@ -97,35 +97,9 @@ function Exchange({ call }: { call: Call }) {
       <Part title="Arguments">
         <Tree value={call.arguments ?? null} label="arguments" />
       </Part>
-      {call.error ? (
-        <Part title="Error">
-          <Wrong error={call.error} />
-        </Part>
-      ) : (
-        <Part title="Result">
-          {call.state === "succeeded" ? (
-            <>
-              <Kept kept={call.artifact} />
-              <Tree value={call.result ?? null} label="result" bounded={Boolean(call.artifact)} />
-            </>
-          ) : (
-            <p className="text-dim text-sm">There is none yet.</p>
-          )}
-        </Part>
-      )}
-    </div>
-  );
-}
-
-function Wrong({ error }: { error: Record<string, unknown> }) {
-  const { code, message, hint, ...rest } = error;
-  const details = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null && value !== ""));
-  return (
-    <div className="space-y-2 text-sm">
-      <p className="whitespace-pre-wrap break-words font-medium text-bad">{visible(String(message), "\n")}</p>
-      {hint ? <p className="whitespace-pre-wrap break-words">{visible(String(hint), "\n")}</p> : null}
-      <code className="block font-mono text-xs">{visible(String(code))}</code>
-      {Object.keys(details).length > 0 && <Tree value={details} label="details of the error" />}
+      <Part title={call.error ? "Error" : "Result"}>
+        <CallAnswer call={call} />
+      </Part>
     </div>
   );
 }

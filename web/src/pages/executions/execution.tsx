@@ -7,6 +7,7 @@ import { Command, Identifier } from "@/ui/copy";
 import { Page } from "@/ui/page";
 import { Loaded } from "@/ui/states";
 import { Tabs } from "@/ui/tabs";
+import { RunQuestions } from "../approvals/run";
 import { Acts } from "./acts";
 import { artifactsTab } from "./artifacts";
 import { Calls } from "./calls";
@@ -18,7 +19,6 @@ import { Result } from "./outcome";
 import { type CallHead, type Replay, shown } from "./queries";
 import { ReplayOutcome } from "./replay";
 import { Timeline } from "./timeline/timeline";
-import { Waiting } from "./waiting";
 
 export function ExecutionPage() {
   const { id } = useParams({ from: "/shell/executions/$id" });
@@ -61,7 +61,7 @@ function Shown({ execution }: { execution: Execution }) {
   return (
     <div className="grid min-w-0 gap-4 xl:grid-cols-[minmax(0,1fr)_26rem]">
       <div className="min-w-0 space-y-4">
-        {execution.interactions.length > 0 && <Waiting execution={execution} />}
+        <RunQuestions execution={execution} />
         <Result execution={execution} />
         <Timeline execution={execution} />
         <Parts execution={execution} />

@@ -1,10 +1,15 @@
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { whoami } from "@/api/queries";
 import type { Execution } from "@/api/types";
 import { visible } from "@/text/visible";
 import { StatusBadge } from "@/ui/badge";
-import { looks } from "@/ui/button";
+import { Button } from "@/ui/button";
+import { Trouble } from "@/ui/states";
 import { Tree } from "@/ui/tree";
+import { RunQuestions } from "../approvals/run";
 import { Kept } from "./artifacts";
+import type { Run } from "./run";
 
 /** What came of it: a value, an error with the next step, or nothing yet. */
 export function Result({ execution }: { execution: Execution }) {
@@ -42,9 +47,32 @@ function Doubts({ execution }: { execution: Execution }) {
   );
 }
 
-/** For where code was just run: the outcome, and the way to everything else about it. */
+/** It could not be started, or the run that the address names is not here. */
+export function RunTrouble({ run }: { run: Run }) {
+  return (
+    <Trouble error={run.error}>
+      {run.missing ? (
+        <Button size="small" className="mt-2" onClick={run.forget}>
+          Close this run
+        </Button>
+      ) : null}
+    </Trouble>
+  );
+}
+
+/** An address can be sent to somebody else: whose run it is. */
+export function Stranger({ execution }: { execution: Execution }) {
+  const me = useQuery(whoami).data?.actorId;
+  if (!me || !execution.actorId || execution.actorId === me) return null;
+  return (
+    <p role="note" className="rounded-lg bg-raised px-3 py-2 text-sm">
+      You are looking at a run of <b className="break-words">{visible(execution.actor ?? execution.actorId)}</b>.
+    </p>
+  );
+}
+
+/** For where code was just run: what it waits for, the outcome, and the way to everything else about it. */
 export function Outcome({ execution }: { execution: Execution }) {
-  const question = execution.interactions[0];
   return (
     <div className="space-y-3">
       <div className="flex flex-wrap items-center gap-2 text-sm" role="status">
@@ -56,16 +84,9 @@ export function Outcome({ execution }: { execution: Execution }) {
         >
           {execution.executionId}
         </Link>
-        {question && (
-          <Link
-            to={question.kind === "approval" || question.kind === "unknown_outcome" ? "/approvals/$id" : "/connect/$id"}
-            params={{ id: question.id }}
-            className={`${looks("primary", "small")} ml-auto`}
-          >
-            Look and decide
-          </Link>
-        )}
       </div>
+      <Stranger execution={execution} />
+      <RunQuestions execution={execution} returned={false} />
       <Doubts execution={execution} />
       <Result execution={execution} />
     </div>

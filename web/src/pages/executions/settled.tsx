@@ -23,7 +23,7 @@ export function Settled({ question }: { question: Decided }) {
   return (
     <span className="break-words">
       {status === "pending" ? (
-        <strong className="font-medium text-warn">Waits for a human</strong>
+        <strong className="font-medium text-warn">Waiting for a decision</strong>
       ) : status === "approved" ? (
         <>
           {needsCredential(question) ? "Credential given" : "Allowed"} by {who}
@@ -46,7 +46,7 @@ export function Settled({ question }: { question: Decided }) {
         params={{ id: question.id }}
         className="text-accent underline"
       >
-        {status === "pending" ? "Look and decide" : "the question"}
+        {status === "pending" ? "Review" : "the request"}
       </Link>
     </span>
   );

@@ -29,9 +29,9 @@ export function Bench({ draft, first, language, origin }: Props) {
   const [verdict, setVerdict] = useState<Verdict | null>(null);
   const [finding, setFinding] = useState(false);
   const handle = useRef<Handle | null>(null);
-  const run = useRun(language);
+  const run = useRun();
   const may = useQuery(whoami).data?.permissions.includes("execute") ?? false;
-  const begin = () => may && !run.begin.isPending && run.begin.mutate(code);
+  const begin = () => may && !run.begin.isPending && run.begin.mutate({ code, language });
   useHotkeys({ "mod+Enter": begin, "mod+i": () => setFinding(true) });
   const changed = (text: string) => {
     setCode(text);

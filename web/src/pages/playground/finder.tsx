@@ -4,6 +4,7 @@ import { get, query } from "@/api/client";
 import { visible } from "@/text/visible";
 import { EffectBadge } from "@/ui/badge";
 import { Dialog } from "@/ui/dialog";
+import { isOutdated } from "@/ui/states";
 import { tellProblem } from "@/ui/toast";
 import { describe } from "./examples";
 import type { Language } from "./language";
@@ -95,5 +96,5 @@ function useMatches(text: string): Match[] {
     enabled: text.length > 1,
     placeholderData: (before) => before,
   });
-  return text.length > 1 ? (asked.data?.items ?? []) : [];
+  return text.length > 1 && !isOutdated(asked) ? (asked.data?.items ?? []) : [];
 }

@@ -4,19 +4,19 @@ import type { Execution } from "@/api/types";
 import { between, duration } from "@/text/time";
 import { visible } from "@/text/visible";
 import { StatusBadge } from "@/ui/badge";
-import { looks } from "@/ui/button";
 import { Kbd } from "@/ui/kbd";
-import { Empty, Trouble } from "@/ui/states";
+import { Empty } from "@/ui/states";
 import { useNow } from "@/ui/time";
+import { RunQuestions } from "../approvals/run";
 import { Log } from "../executions/log";
-import { Result } from "../executions/outcome";
+import { Result, RunTrouble, Stranger } from "../executions/outcome";
 import { isFinal, type Run } from "./running";
 
 type OnLine = (line: number, column: number) => void;
 
 /** Beside the code: what came of it, while it comes. */
 export function Outcome({ run, onLine }: { run: Run; onLine: OnLine }) {
-  if (run.error) return <Trouble error={run.error} />;
+  if (run.error) return <RunTrouble run={run} />;
   if (!run.shown) {
     return (
       <Empty icon={SquareTerminal} title={run.begin.isPending ? "Starting…" : "The result appears here"}>
@@ -30,7 +30,8 @@ export function Outcome({ run, onLine }: { run: Run; onLine: OnLine }) {
   return (
     <div className="space-y-3">
       <Head execution={execution} />
-      <Questions execution={execution} />
+      <Stranger execution={execution} />
+      <RunQuestions execution={execution} />
       <Failed execution={execution} onLine={onLine} />
       {execution.status === "completed" && <Result execution={execution} />}
       {(execution.logs.length > 0 || !isFinal(execution)) && (
@@ -59,38 +60,6 @@ function Head({ execution }: { execution: Execution }) {
         {execution.executionId}
       </Link>
     </div>
-  );
-}
-
-/** It goes on by itself once that is decided, here or anywhere else. */
-function Questions({ execution }: { execution: Execution }) {
-  if (execution.interactions.length === 0) return null;
-  return (
-    <ul aria-label="It waits for" className="space-y-2">
-      {execution.interactions.map((one) => {
-        const decides = one.kind === "approval" || one.kind === "unknown_outcome";
-        return (
-          <li
-            key={one.id}
-            className="flex items-center gap-3 rounded-xl border border-warn/40 bg-warn-soft px-4 py-2.5"
-          >
-            <span className="min-w-0 flex-1 text-sm">
-              <span className="block text-warn text-xs">
-                {decides ? "Waits for a decision" : "Waits for a credential"}
-              </span>
-              <code className="block truncate font-mono text-xs">{visible(one.tool)}</code>
-            </span>
-            <Link
-              to={decides ? "/approvals/$id" : "/connect/$id"}
-              params={{ id: one.id }}
-              className={looks("primary", "small")}
-            >
-              {decides ? "Look and decide" : "Give it"}
-            </Link>
-          </li>
-        );
-      })}
-    </ul>
   );
 }
 

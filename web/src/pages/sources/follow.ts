@@ -1,7 +1,7 @@
 // Long work that tells how far it is: server-sent events, the last of them the answer or the problem.
 
 import { useState } from "react";
-import { headers, Problem, readProblem } from "@/api/client";
+import { headers, Problem, readProblem, unreachable } from "@/api/client";
 import { parse, write } from "@/api/json";
 
 /** POST, and hear of the progress until the answer. The work goes on if the page is left. */
@@ -12,11 +12,7 @@ export async function follow<T>(path: string, body: unknown, progress: (text: st
     body: write(body),
     credentials: "same-origin",
   }).catch(() => {
-    throw new Problem(0, {
-      detail: "the daemon can't be reached",
-      code: "unreachable",
-      hint: "start it: `executor up`",
-    });
+    throw unreachable();
   });
   if (!answer.ok || !answer.body) throw new Problem(answer.status, await readProblem(answer));
   const reader = answer.body

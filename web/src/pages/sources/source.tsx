@@ -88,21 +88,26 @@ function Views({ source }: { source: Source }) {
 function Tools({ source }: { source: Source }) {
   const { tool, q } = useSearch({ from: "/shell/sources/$id" });
   const navigate = useNavigate({ from: "/sources/$id" });
-  const open = (path: string) => void navigate({ search: (before) => ({ ...before, tool: path, tab: undefined }) });
-  const close = () => void navigate({ search: (before) => ({ ...before, tool: undefined, tab: undefined }) });
+  // What was run belongs to the tool that was open.
+  const turn = (path: string | undefined) =>
+    void navigate({ search: (before) => ({ ...before, tool: path, tab: undefined, run: undefined, args: undefined }) });
   const search = (text: string) =>
     void navigate({ search: (before) => ({ ...before, q: text || undefined }), replace: true });
   return (
     <div className="grid min-w-0 gap-5 lg:grid-cols-[24rem_minmax(0,1fr)]">
       <div className={`min-w-0 lg:sticky lg:top-4 lg:self-start ${tool ? "hidden lg:block" : ""}`}>
         <Search text={q ?? ""} onSearch={search} />
-        <ToolList source={source} text={q ?? ""} current={tool} onOpen={open} />
+        <ToolList source={source} text={q ?? ""} current={tool} onOpen={turn} />
         {source.skipped.length > 0 && <Skipped source={source} />}
       </div>
       <div className="min-w-0">
         {tool ? (
           <>
-            <button type="button" onClick={close} className={`${looks("ghost", "small")} mb-3 lg:hidden`}>
+            <button
+              type="button"
+              onClick={() => turn(undefined)}
+              className={`${looks("ghost", "small")} mb-3 lg:hidden`}
+            >
               <ArrowLeft size={14} aria-hidden="true" /> All tools
             </button>
             <ToolDetail key={tool} path={tool} />

@@ -3,7 +3,7 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { get, post } from "@/api/client";
 import { write } from "@/api/json";
 import { tool } from "@/api/queries";
-import type { Decision, Tool } from "@/api/types";
+import type { Decision, Policy, Tool } from "@/api/types";
 import { because } from "@/text/because";
 import { command } from "@/text/code";
 import { visible } from "@/text/visible";
@@ -71,21 +71,57 @@ function Shown({ tool }: { tool: Tool }) {
 }
 
 /** What a call of it would meet, by the rules as they are now. */
-export function InForce({ path }: { path: string }) {
+function InForce({ path }: { path: string }) {
   const decision = useQuery({
     queryKey: ["decision", path],
     queryFn: () => post<Decision>("/v1/policies/test", { path }),
     retry: false,
   }).data;
   if (!decision) return null;
-  const depends = Boolean(decision.policy?.conditions.length);
+  const rules = decision.rules.filter((one) => one.possible);
+  if (rules.some(({ policy }) => policy.conditions.length > 0 || policy.actorId)) {
+    return <Rules path={path} decision={decision} rules={rules.map(({ policy }) => policy)} />;
+  }
   return (
     <span className="flex flex-wrap items-center gap-1.5 text-dim text-xs">
-      {depends ? <Badge tone="accent">depends on the arguments</Badge> : <ActionBadge action={decision.action} />}
+      <ActionBadge action={decision.action} />
       <Link to="/policies" search={{ path }} className="underline">
-        {visible(depends ? (decision.policy?.text ?? "") : because(decision.reason))}
+        {visible(because(decision.reason))}
       </Link>
     </span>
+  );
+}
+
+/** Which rule decides depends on the call: all that can, in their order, and what holds without any of them. */
+function Rules({ path, decision, rules }: { path: string; decision: Decision; rules: Policy[] }) {
+  const last = rules.at(-1);
+  const covered = last && last.conditions.length === 0 && !last.actorId;
+  const read = decision.effect === "read";
+  return (
+    <section aria-label="Rules for this tool" className="basis-full text-xs">
+      <p className="mb-1 text-dim">It depends on the call. The first matching rule wins:</p>
+      <ol className="space-y-1">
+        {rules.map((one) => (
+          <li key={one.id} className="flex items-baseline gap-1.5">
+            <ActionBadge action={one.action} />
+            <Link
+              to="/policies"
+              search={{ path, rule: one.id ?? undefined }}
+              className="min-w-0 font-mono underline [overflow-wrap:anywhere]"
+            >
+              {visible(one.text)}
+            </Link>
+            {one.level !== "workspace" && <Badge>{one.level}</Badge>}
+          </li>
+        ))}
+        {!covered && (
+          <li className="flex items-baseline gap-1.5 text-dim">
+            <ActionBadge action={read ? "allow" : "require_approval"} />
+            Otherwise: {read ? "reads run" : "anything that is not a read asks"} by default
+          </li>
+        )}
+      </ol>
+    </section>
   );
 }
 

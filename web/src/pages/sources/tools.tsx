@@ -2,7 +2,7 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { get, query } from "@/api/client";
 import type { Effect, Source, ToolHead, ToolPage } from "@/api/types";
-import { Empty, Skeleton, Trouble } from "@/ui/states";
+import { Empty, isOutdated, Skeleton, Trouble } from "@/ui/states";
 import { type Row, rows } from "./rows";
 import { Virtual } from "./virtual";
 
@@ -27,7 +27,7 @@ export function ToolList({ source, text, current, onOpen }: Props) {
     if (!made.delete(group)) made.add(group);
     setClosed(made);
   };
-  const error = text ? hits.error : all.error;
+  const error = text ? (isOutdated(hits) ? hits.failureReason : hits.error) : all.error;
   if (error) return <Trouble error={error} />;
   if (!shown.length && (text ? hits.isPending : all.pending)) return <Skeleton rows={10} />;
   if (!shown.length) return <Nothing text={text} source={source} />;

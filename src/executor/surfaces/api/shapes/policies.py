@@ -61,6 +61,7 @@ class StandingView(Shape):
     policy: PolicyView
     verdict: Literal["decides", "outdone", "later", "no"]
     why: str
+    possible: bool
 
 
 class DecisionView(JudgementView):

@@ -1,0 +1,38 @@
+"""What a document says about an operation, as one text."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Any
+
+MAX_DESCRIPTION = 2_000
+_UNPRINTABLE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+
+
+def description(raw: dict[str, Any], where: str) -> str:
+    """Summary, then description. What a document says is text for readers, so it is kept printable and bounded.
+
+    A summary that says nothing more is left out; any other ends as a sentence does, since lists show both in one line.
+    """
+    summary, about, name = (
+        raw[key].strip() if isinstance(raw.get(key), str) else "" for key in ("summary", "description", "operationId")
+    )
+    if summary and about:
+        summary = "" if is_repeated(summary, about, name) else finished(summary)
+    text = "\n\n".join(filter(None, (summary, about))) or where
+    return _UNPRINTABLE.sub(" ", text[:MAX_DESCRIPTION])
+
+
+def is_repeated(summary: str, about: str, name: str) -> bool:
+    """Whether the description begins alike, or the summary is only the name in words, as frameworks write it."""
+    said = words(summary)
+    return said == words(about[:MAX_DESCRIPTION])[: len(said)] or said == words(name)[: len(said)]
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", re.sub(r"(?<=[^\W_A-Z])(?=[A-Z])", " ", text).casefold())
+
+
+def finished(sentence: str) -> str:
+    return sentence if unicodedata.category(sentence[-1]).startswith("P") else f"{sentence}."

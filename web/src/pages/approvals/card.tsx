@@ -1,0 +1,119 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { get, query } from "@/api/client";
+import { interaction } from "@/api/queries";
+import type { Execution, Interaction } from "@/api/types";
+import { visible } from "@/text/visible";
+import { Badge, EffectBadge } from "@/ui/badge";
+import { Path } from "@/ui/path";
+import { Loaded } from "@/ui/states";
+import { Arguments } from "./arguments";
+import { Changed } from "./changed";
+import { Context } from "./context";
+import { Decide } from "./decide";
+import { useFolding } from "./folding";
+import { gist } from "./gist";
+import { KINDS, OUTCOMES } from "./list";
+import { Returned, Settlement } from "./settlement";
+import { Excerpt } from "./story";
+
+type Props = { id: string; known?: Interaction; returned?: boolean };
+
+/** A question where it came up: everything a decision is about, the decision, and then what came of it.
+ *
+ * `known` is what a list has of it. Where the page itself shows what came of it, it need not be `returned` here too.
+ */
+export function QuestionCard({ id, known, returned = true }: Props) {
+  const asked = useQuery({
+    ...interaction(id),
+    initialData: known,
+    initialDataUpdatedAt: known?.argumentsCut ? 0 : undefined,
+  });
+  return (
+    <Loaded asked={asked} rows={4}>
+      {(found) => <Card asked={found} returned={returned} />}
+    </Loaded>
+  );
+}
+
+function Card({ asked, returned }: { asked: Interaction; returned: boolean }) {
+  const pending = asked.status === "pending";
+  return (
+    <article
+      aria-label={`Request: ${visible(asked.tool)}`}
+      className={`card min-w-0 ${pending ? "border-warn/60" : ""}`}
+    >
+      <header className="flex flex-wrap items-center gap-x-2 gap-y-1 border-line border-b px-4 py-2.5">
+        {pending && <p className="basis-full text-sm text-warn">{visible(asked.question ?? "Allow this call?")}</p>}
+        <h2 className="min-w-0 break-words font-mono font-semibold text-sm">
+          <Path path={asked.tool} />
+        </h2>
+        <EffectBadge effect={asked.effect} />
+        {KINDS[asked.kind] && <Badge tone="accent">{KINDS[asked.kind]}</Badge>}
+        {!pending && <Outcome status={asked.status} />}
+        <Link
+          to="/approvals/$id"
+          params={{ id: asked.id }}
+          className="ml-auto whitespace-nowrap text-accent text-xs underline"
+        >
+          Open the full request
+        </Link>
+      </header>
+      {pending ? <Pending asked={asked} /> : <Ended asked={asked} returned={returned} />}
+    </article>
+  );
+}
+
+export function Outcome({ status }: { status: string }) {
+  const [tone, text] = OUTCOMES[status] ?? ["quiet", status];
+  return <Badge tone={tone}>{text}</Badge>;
+}
+
+function Pending({ asked }: { asked: Interaction }) {
+  const { folded, unseen, unfold } = useFolding(useMemo(() => [asked], [asked]));
+  return (
+    <>
+      <div className="space-y-4 px-4 py-3">
+        <Arguments asked={asked} folded={folded} onUnfold={unfold} />
+        <Changed asked={asked} />
+        <Context asked={asked} brief />
+        <CodeLine asked={asked} />
+      </div>
+      <footer className="border-line border-t px-4 py-3">
+        <Decide asked={asked} folded={unseen} />
+      </footer>
+    </>
+  );
+}
+
+function Ended({ asked, returned }: { asked: Interaction; returned: boolean }) {
+  return (
+    <div className="space-y-2 px-4 py-3">
+      <p className="truncate font-mono text-dim text-xs">{gist(asked)}</p>
+      <Settlement asked={asked} />
+      {returned && <Returned asked={asked} />}
+    </div>
+  );
+}
+
+/** The code never changes, so it is read once. */
+function CodeLine({ asked }: { asked: Interaction }) {
+  const { executionId } = asked;
+  const found = useQuery({
+    queryKey: ["code", executionId],
+    queryFn: ({ signal }) =>
+      get<Execution>(
+        `/v1/executions/${encodeURIComponent(executionId)}${query({ include: "code", result: "preview" })}`,
+        signal,
+      ),
+    staleTime: Number.POSITIVE_INFINITY,
+  }).data;
+  if (!found) return null;
+  return (
+    <section aria-label="The code that asks">
+      <h3 className="mb-1.5 font-medium text-sm">The code that asks</h3>
+      <Excerpt code={found.code ?? ""} language={found.language} tool={asked.tool} around={1} label="Line of code" />
+    </section>
+  );
+}

@@ -1,0 +1,46 @@
+import { useQuery } from "@tanstack/react-query";
+import { lazy, Suspense } from "react";
+import { whoami } from "@/api/queries";
+import type { Interaction } from "@/api/types";
+import { visible } from "@/text/visible";
+import { Skeleton } from "@/ui/states";
+import { Ago } from "@/ui/time";
+
+const AllowedCall = lazy(() => import("../executions/answer"));
+
+const SAID: Record<string, string> = {
+  expired: "Nobody decided in time, so it expired. The code got an error",
+  cancelled: "It was cancelled with its execution",
+  superseded: "It was asked again, because something changed after it was shown",
+};
+const SCOPES: Record<string, string> = { execution: " for this execution", always: " always, by a new rule" };
+
+/** How a question ended, and by whom. */
+export function Settlement({ asked }: { asked: Interaction }) {
+  const me = useQuery(whoami).data?.actorId;
+  const who = asked.settledBy === me ? "you" : visible(asked.settledByName ?? asked.settledBy ?? "somebody");
+  const given = asked.kind === "credential" || asked.kind === "oauth";
+  const verb = asked.status === "denied" ? "Denied" : given ? "Given" : "Allowed";
+  return (
+    <p role="status" className="min-w-0 break-words text-sm">
+      {SAID[asked.status] ?? (
+        <>
+          <b>{verb}</b>
+          {` by ${who}${SCOPES[asked.scope ?? ""] ?? ""}`}
+        </>
+      )}{" "}
+      {asked.settledAt && <Ago at={asked.settledAt} />}
+      {asked.decisionReason && <>: “{visible(asked.decisionReason)}”</>}
+    </p>
+  );
+}
+
+/** What the call returned; of one that was not allowed, nothing. */
+export function Returned({ asked }: { asked: Interaction }) {
+  if (asked.status !== "approved") return null;
+  return (
+    <Suspense fallback={<Skeleton rows={1} />}>
+      <AllowedCall asked={asked} />
+    </Suspense>
+  );
+}

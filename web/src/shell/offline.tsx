@@ -1,0 +1,34 @@
+import { useEffect } from "react";
+import { command } from "@/text/code";
+import { Command } from "@/ui/copy";
+import { Page } from "@/ui/page";
+
+const LOOK_AGAIN = 1000;
+
+export async function isReachable(): Promise<boolean> {
+  try {
+    return (await fetch("/healthz", { cache: "no-store" })).ok;
+  } catch {
+    return false;
+  }
+}
+
+/** Nobody answers: how to start it. The page opens by itself once somebody does. */
+export function Offline() {
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout>;
+    const look = async () => {
+      if (await isReachable()) window.location.reload();
+      else timer = setTimeout(look, LOOK_AGAIN);
+    };
+    timer = setTimeout(look, LOOK_AGAIN);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    <Page title="Executor is not running" about="Start it, and this page opens by itself. Nothing you ran is lost.">
+      <div className="max-w-2xl">
+        <Command text={command("up")} />
+      </div>
+    </Page>
+  );
+}
