@@ -58,6 +58,18 @@ class Events:
         return json.loads(line.removeprefix("data: "))
 
 
+@pytest.mark.parametrize("version", ["2025-06-18", "2025-11-25"])
+def test_the_page_is_shown_in_every_revision_in_which_a_client_says_so(
+    daemon: Daemon, shop: list[Any], version: str
+) -> None:
+    headers = {**PAGES, "MCP-Protocol-Version": version}
+    events = Events(SentCall(daemon, "execute", {"code": WRITE["typescript"]}, headers=headers))
+    asked = events.next()
+    assert asked["method"] == "elicitation/create"
+    reply(daemon, asked["id"], {"result": {"action": "decline"}})
+    assert about(events.next()["result"])["status"] == "paused"
+
+
 def begin(daemon: Daemon, language: str = "typescript", road: str = "plain", **more: Any) -> Events:
     arguments = {"code": WRITE[language], "language": language}
     return Events(SentCall(daemon, "execute", arguments, headers=PAGES, **ROADS[road], **more))
@@ -172,7 +184,7 @@ def test_several_questions_are_one_page(daemon: Daemon, shop: list[Any]) -> None
     "headers",
     [
         {"Mcp-Session-Id": "mine"},
-        {**PAGES, "MCP-Protocol-Version": "2025-06-18"},
+        {"Mcp-Session-Id": "url-mine", "MCP-Protocol-Version": "2025-06-18"},
         {**PAGES, "Accept": "application/json"},
     ],
 )

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol
 
-from executor.surfaces.mcp.handshake import HANDSHAKE_VERSIONS, META, MODERN_VERSION
+from executor.surfaces.mcp.handshake import META, MODERN_VERSION
 from executor.surfaces.mcp.session import is_session_with_pages, shows_pages
 from executor.surfaces.views import View
 
@@ -127,7 +127,10 @@ def required_input(link: Link, execution_id: str) -> Message:
 def dialog_of(
     links: Links, actor_id: str, message: Message, headers: Mapping[str, str], stream: Stream | None
 ) -> Dialog | None:
-    """None for a client that has not said that it can show pages. `stream` is there if it reads streams."""
+    """None for a client that has not said that it can show pages. `stream` is there if it reads streams.
+
+    Codex says so although it speaks a revision that is older than such pages.
+    """
     version = headers.get("mcp-protocol-version")
     params = message.get("params")
     if version == MODERN_VERSION and isinstance(params, dict):
@@ -137,7 +140,7 @@ def dialog_of(
         state = params.get("requestState")
         return Dialog(links, actor_id, None, state if isinstance(state, str) else "", _is_accepted(params))
     is_told = is_session_with_pages(headers.get("mcp-session-id", ""))
-    return Dialog(links, actor_id, stream) if version == HANDSHAKE_VERSIONS[-1] and is_told and stream else None
+    return Dialog(links, actor_id, stream) if version != MODERN_VERSION and is_told and stream else None
 
 
 def _is_accepted(params: Message) -> bool:
