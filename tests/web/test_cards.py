@@ -216,6 +216,8 @@ def test_like_calls_are_allowed_together_each_by_its_own_request_and_what_change
     allow.click()
     expect(group.get_by_role("status").last).to_contain_text("4 allowed, 1 skipped")
     expect(rows.filter(has_text="skipped")).to_have_count(1)
+    rows.filter(has_text="like 4").get_by_role("button", name="Show what it returned").click()
+    expect(rows.filter(has_text="like 4").get_by_role("region")).to_contain_text("It returned:")
     assert sorted(url.split("/")[-2] for url in sent if url.endswith("/approve")) == sorted(
         one["id"] for one in view["interactions"]
     )

@@ -21,7 +21,7 @@ def test_a_page_that_cannot_be_fetched_says_how_to_start_the_daemon_and_opens_wh
     pill = page.get_by_role("status").filter(has_text="Reconnecting").first
     expect(pill).to_contain_text("executor up")
     page.get_by_role("link", name="Secrets").first.click()
-    expect(page.get_by_role("heading", level=1, name="Executor is not running")).to_be_visible()
+    expect(page.get_by_role("heading", level=1, name="Executor is not answering")).to_be_visible()
     expect(page.get_by_role("main")).to_contain_text("executor up")
     expect(page.get_by_role("navigation", name="Main").first).to_be_visible()
     page.context.set_offline(False)

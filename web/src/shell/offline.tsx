@@ -25,7 +25,10 @@ export function Offline() {
     return () => clearTimeout(timer);
   }, []);
   return (
-    <Page title="Executor is not running" about="Start it, and this page opens by itself. Nothing you ran is lost.">
+    <Page
+      title="Executor is not answering"
+      about="Start it on its machine, and this page opens by itself. Nothing you ran is lost."
+    >
       <div className="max-w-2xl">
         <Command text={command("up")} />
       </div>

@@ -64,10 +64,10 @@ function Deciding({ asked, folded, inbox, mayRule }: Props & { mayRule: boolean 
   const [armed, setArmed] = useState(false);
   const [goesOn, setGoesOn] = useGoingOn();
   const navigate = useNavigate();
-  const settle = useSettling(asked, () => {
-    if (goesOn && inbox?.next) {
-      void navigate({ to: "/approvals/$id", params: { id: inbox.next.id }, search: inbox.wanted });
-    }
+  const settle = useSettling(asked, (settled) => {
+    if (!goesOn || !inbox?.next) return;
+    tell(settled.status === "approved" ? "Allowed" : "Denied");
+    void navigate({ to: "/approvals/$id", params: { id: inbox.next.id }, search: inbox.wanted });
   });
   const calm = useCalm();
   const blocked = !calm || settle.isPending || settle.isSuccess;
@@ -118,7 +118,7 @@ function Deciding({ asked, folded, inbox, mayRule }: Props & { mayRule: boolean 
 }
 
 /** One decision, sent once. Somebody else may have been faster: then the question is shown as it is now. */
-function useSettling(asked: Interaction, done: () => void) {
+function useSettling(asked: Interaction, done: (settled: Interaction) => void) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: ({ act, ...body }: Answer) => post<Interaction>(`/v1/interactions/${asked.id}/${act}`, body),
@@ -126,8 +126,7 @@ function useSettling(asked: Interaction, done: () => void) {
       client.setQueryData(["interaction", asked.id], { ...asked, ...settled });
       client.invalidateQueries({ queryKey: ["interactions"] });
       client.invalidateQueries({ queryKey: ["execution", asked.executionId] });
-      tell(settled.status === "approved" ? "Allowed" : "Denied");
-      done();
+      done(settled);
     },
     onError: () => client.invalidateQueries({ queryKey: ["interactions"] }),
     onSettled: () => client.invalidateQueries({ queryKey: ["interaction", asked.id] }),

@@ -16,6 +16,7 @@ import { Settler } from "./decide";
 import { DenyForm } from "./deny";
 import { useFolding } from "./folding";
 import { differing, fields } from "./gist";
+import { Returned } from "./settlement";
 
 const FEW = 10;
 const SHORT = 200;
@@ -104,7 +105,7 @@ function Rows({ rows, open, decided, folded }: RowsProps) {
       <h3 className="mb-1.5 font-medium text-sm">{names.size > 0 ? "What differs" : "Each call"}</h3>
       <ol className="divide-y divide-line rounded-lg border border-line text-xs">
         {shown.map((one, index) => (
-          <li key={one.id} className="flex items-baseline gap-3 px-3 py-1.5">
+          <li key={one.id} className="flex flex-wrap items-baseline gap-x-3 px-3 py-1.5">
             <span className="w-6 shrink-0 text-right text-dim tabular-nums">{index + 1}</span>
             <Row one={one} names={names} request={requests} folded={folded} />
             <State waits={open.has(one.id)} decided={decided.get(one.id)} />
@@ -116,11 +117,28 @@ function Rows({ rows, open, decided, folded }: RowsProps) {
             >
               Open
             </Link>
+            {decided.get(one.id)?.status === "approved" && <Result asked={{ ...one, status: "approved" }} />}
           </li>
         ))}
         {shown.length < rows.length && <li className="px-3 py-1.5 text-warn">{rows.length - shown.length} more</li>}
       </ol>
     </section>
+  );
+}
+
+/** Read only when it is wanted: there may be a hundred of them. */
+function Result({ asked }: { asked: Interaction }) {
+  const [wanted, setWanted] = useState(false);
+  return (
+    <div className="min-w-0 basis-full pl-9">
+      {wanted ? (
+        <Returned asked={asked} />
+      ) : (
+        <button type="button" className="text-accent underline" onClick={() => setWanted(true)}>
+          Show what it returned
+        </button>
+      )}
+    </div>
   );
 }
 
