@@ -35,7 +35,7 @@ export function ApprovalsPage() {
   const alone = !id && items.length === 0;
   return (
     <Page title="Approvals" about={about} wide actions={<NoticesSwitch />}>
-      <div className={`grid min-w-0 gap-5 ${alone ? "" : "lg:grid-cols-[23rem_minmax(0,1fr)]"}`}>
+      <div className={`grid min-w-0 grid-cols-1 gap-5 ${alone ? "" : "lg:grid-cols-[23rem_minmax(0,1fr)]"}`}>
         <div
           className={`lg:-mx-1 lg:sticky lg:top-4 lg:max-h-[calc(100dvh-2rem)] lg:self-start lg:overflow-y-auto lg:px-1 ${id ? "hidden lg:block" : ""}`}
         >
