@@ -200,6 +200,7 @@ PLAIN: list[tuple[str, Any]] = [
     ("tools/list", {}),
     *(("tools/call", parameters) for parameters in CALLS),
     ("tools/call", {"name": "execute", "arguments": {}, "_meta": {"progressToken": 5}}),
+    ("tools/call", {"name": "execute", "arguments": {}, "_meta": {"claudecode/toolUseId": "x", "traceparent": "00"}}),
 ]
 NOT_PLAIN: list[tuple[str, Any]] = [
     ("initialize", {**HANDSHAKE, "protocolVersion": "1999-01-01"}),
@@ -214,6 +215,7 @@ NOT_PLAIN: list[tuple[str, Any]] = [
     ("tools/unknown", {}),
     *(("tools/call", parameters) for parameters in ODD_CALLS),
     ("tools/call", {"name": "execute", "arguments": {}, "_meta": {"progressToken": True}}),
+    ("tools/call", {"name": "execute", "arguments": {}, "_meta": {"io.modelcontextprotocol/logLevel": "debug"}}),
     ("tools/call", None),
 ]
 

@@ -16,7 +16,6 @@ from starlette.responses import Response
 from executor.surfaces.mcp.calls import SCHEMAS, Gateway, call
 from executor.surfaces.mcp.handshake import (
     HANDSHAKE_VERSIONS,
-    IDEMPOTENCY_KEYS,
     META,
     MODERN_VERSION,
     OPENINGS,
@@ -29,7 +28,6 @@ INITIALIZED: Final = "notifications/initialized"
 _MEMBERS = frozenset({"jsonrpc", "id", "method", "params"})
 _ENVELOPE = frozenset({f"{META}protocolVersion", f"{META}clientInfo", f"{META}clientCapabilities"})
 _RETRY = frozenset({"requestState", "inputResponses"})
-_OWN_META = frozenset({"progressToken", *IDEMPOTENCY_KEYS})
 
 Params = dict[str, Any]
 
@@ -102,8 +100,10 @@ def _without_retry(params: Params) -> Params:
 
 
 def _is_meta(meta: Any, expected: frozenset[str]) -> bool:
-    """What is expected, and at most a token for progress and a name for the submission."""
-    if not isinstance(meta, dict) or meta.keys() - _OWN_META != expected:
+    """What is expected and nothing else of MCP's own but a token for progress. What clients add is theirs."""
+    if not isinstance(meta, dict) or not expected <= meta.keys():
+        return False
+    if any(key.startswith(META) for key in meta.keys() - expected):
         return False
     return "progressToken" not in meta or type(meta["progressToken"]) in (str, int)
 
