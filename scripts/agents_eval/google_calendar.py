@@ -37,16 +37,19 @@ class GoogleCalendar(Service):
 
     @route("PATCH", "/calendars/{calendar}/events/{id}")
     def patch_event(self, request: Request, calendar: str, id: str) -> Reply:
-        if id not in self.events:
-            return gone()
-        self.events[id] |= request.body
-        return Reply(self.events[id])
+        return self.change(id, request.body)
 
     @route("PUT", "/calendars/{calendar}/events/{id}")
     def update_event(self, request: Request, calendar: str, id: str) -> Reply:
         if not (request.body.get("start") and request.body.get("end")):
             return Reply({"error": {"code": 400, "message": "Missing end time."}}, 400)
-        return self.patch_event(request, calendar, id)
+        return self.change(id, request.body)
+
+    def change(self, id: str, changes: Any) -> Reply:
+        if id not in self.events:
+            return gone()
+        self.events[id] |= changes
+        return Reply(self.events[id])
 
     @route("POST", "/freeBusy")
     def read_busy(self, request: Request) -> Reply:

@@ -6,13 +6,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache
 
-from splintr import Tokenizer
+from splintr import AnyTokenizer, Tokenizer
 
 KINDS = ("discovery", "descriptions", "pauses", "failures", "results")
 
 
-@cache
-def tokenizer() -> Tokenizer:
+@cache  # loading it takes longer than most tasks
+def tokenizer() -> AnyTokenizer:
     return Tokenizer.from_pretrained("o200k_base")
 
 

@@ -89,8 +89,8 @@ return made.number
         create=create.path,
         comment=agent.see(comment, "issue_number", "body").path,
     )
-    number = len(world.github.issues)
-    return world.github.issues[-1]["title"] == "Login is broken" and world.github.comments[-1]["issue"] == number
+    made, comments = world.github.issues[-1], world.github.comments
+    return bool(made["title"] == "Login is broken" and [one["issue"] for one in comments] == [made["number"]])
 
 
 @TASKS.add("How much did failed charges in euros add up to?", Stripe)

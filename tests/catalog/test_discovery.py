@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from executor.catalog import catalog
 from executor.catalog.absent import absent
 from executor.catalog.indexes import Indexes
+from executor.catalog.language import Language
 from executor.catalog.search import keeping
 from executor.catalog.search.entry import Entry
 from executor.catalog.search.segment import built
@@ -335,3 +337,20 @@ def test_a_segment_comes_back_as_it_was_kept() -> None:
     again = keeping.unpacked(keeping.packed(segment))
     assert again.paths == segment.paths and again.terms == segment.terms
     assert all((getattr(again, name) == getattr(segment, name)).all() for name in keeping.ARRAYS)
+
+
+@pytest.mark.parametrize("language", ["typescript", "python"])
+async def test_a_brief_answer_has_the_fields_of_a_result_for_the_best_tool_alone(
+    house: House, language: Language
+) -> None:
+    """The other tools are there to choose from; what they return is described when one is chosen."""
+    await connected(house)
+    found = await house.catalog.search(
+        house.workspace, "get thing", depth=None, brief=True, explain=False, language=language
+    )
+    declared = "class Thing(TypedDict)" if language == "python" else "type Thing ="
+    assert declared in found["items"][0]["signature"]
+    others = [item["signature"] for item in found["items"][1:3]]
+    assert others and not any(declared in one for one in others)
+    indents = [re.search(r'\n +[^ "]', item["signature"]) for item in found["items"][:3]]
+    assert indents == [None] * len(indents)

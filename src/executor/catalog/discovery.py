@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from executor.catalog.absent import absent, is_connected
+from executor.catalog.brevity import flatten, without_result
 from executor.catalog.fit import Fit, is_foreign, judge, list_connected, miss
 from executor.catalog.indexes import Indexes, Shown, Veil
 from executor.catalog.text import first_sentence
@@ -131,6 +132,9 @@ class Discovery:
         for item in deepened if depth else ():
             for level in range(depth, 0, -1):
                 more = await self._deepen(workspace_id, item["path"], level)
+                if wanted.brief and "signature" in more:
+                    flat = flatten(more["signature"])
+                    more["signature"] = flat if item is items[0] else without_result(flat)
                 size = len(orjson.dumps(more))
                 if size <= room:
                     item |= more
