@@ -35,6 +35,14 @@ Open = Callable[..., Any]
 sync_api.expect.set_options(timeout=60_000)
 
 
+# A note, "Copied" or "Sure?" is gone after seconds. Here they stay longer: the next step of a test may come late.
+PATIENCE = """(window => {
+    const later = window.setTimeout
+    const passing = [1500, 3500, 5000, 8000]
+    window.setTimeout = (act, delay, ...rest) => later(act, passing.includes(delay) ? delay * 10 : delay, ...rest)
+})(window)"""
+
+
 @contextmanager
 def chromium(**options: Any) -> Iterator[Any]:
     program = next(filter(None, map(shutil.which, NAMES)), None)
@@ -73,6 +81,7 @@ def visit(browser: Any, daemon: Daemon, also_asked: tuple[str, ...]) -> Iterator
         if within is None:
             contexts.append(context)
             context.set_default_timeout(60_000)
+            context.add_init_script(PATIENCE)
             if signed_in:
                 sign_in(context, daemon)
         page = watched(context.new_page(), (daemon.url, *also_asked), complaints)

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Set
 from functools import lru_cache
 from http import HTTPStatus
+from itertools import chain
 from typing import Any
 
 import httptools
@@ -50,7 +51,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().__init__(*arguments, **options)
         self.waiting_since = 0.0  # for the rest of a request, or for the next one
         self._in_head = self._in_body = self._has_moved = False
-        self._fed = self._head = self._headers = self._gap = self._discarded = 0
+        self._fed = self._gap = self._discarded = 0
         self._refusal: ExecutorError | None = None
 
     @property
@@ -89,7 +90,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._fed += len(data)
         if self._in_body and was_in_body:
             self._gap = 0 if self._has_moved else self._gap + len(data)
-        if self._in_head and self._fed > MAX_HEAD:
+        if self._in_head and (self._fed > MAX_HEAD or len(self.headers) > MAX_HEADERS):
             self._refuse(headers_too_large())
         elif self._in_body and self._gap > MAX_GAP:
             self._refuse(InvalidRequest("the body's framing is too large", hint="send no trailers"))
@@ -97,7 +98,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self.scope["state"][ABORT] = self.transport.abort
-        self._in_head, self._fed, self._head, self._headers = True, 0, 0, 0
+        self._in_head, self._fed = True, 0
 
     def on_url(self, url: bytes) -> None:
         super().on_url(url)
@@ -106,16 +107,14 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """After the head these are trailers, which nothing here reads."""
-        if not self._in_head:
-            return
-        self._headers += 1
-        self._head += len(name) + len(value) + 4
-        if self._headers > MAX_HEADERS or self._head > MAX_HEAD:
-            self._fail(headers_too_large())
-        super().on_header(name, value)
+        if self._in_head:
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         self._in_head, self._in_body, self._gap = False, True, 0
+        size = len(b"".join(chain.from_iterable(self.headers))) + 4 * len(self.headers)
+        if size > MAX_HEAD or len(self.headers) > MAX_HEADERS:
+            self._fail(headers_too_large())
         if len(self.pipeline) >= MAX_PIPELINED:
             self._fail(InvalidRequest(f"more than {MAX_PIPELINED} requests were sent at once", hint="wait for answers"))
         super().on_headers_complete()

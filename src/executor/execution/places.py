@@ -41,7 +41,10 @@ class Places:
         self._timer: asyncio.TimerHandle | None = None
 
     def pool(self, runtime: Runtime) -> Pool:
-        return self._pools.setdefault(runtime, Pool())
+        found = self._pools.get(runtime)
+        if found is None:
+            found = self._pools[runtime] = Pool()
+        return found
 
     def opener(self, runtime: Runtime, lane: Lane) -> Callable[[], Awaitable[Sandbox]]:
         pool = self.pool(runtime)

@@ -476,9 +476,8 @@ class Run:
             self.journal.close_open_calls()
         at = await self.journal.finish(status, result, failure, self.wall_ms)
         kept = self.journal.artifact.id if self.journal.artifact else ""
-        self.execution = replace(self.execution, result=result, failure=failure, finished_at=at, artifact_id=kept)
         self._questions.asked.clear()
-        self._tell(status)
+        self._tell(status, result=result, failure=failure, finished_at=at, artifact_id=kept)
 
     def _unknown_writes(self) -> list[dict[str, Any]]:
         """Those under way, and those whose answer was lost and about which nobody has decided."""
@@ -487,8 +486,8 @@ class Run:
         lost += [(one.call_seq, one.binding.path) for one in asked]
         return [*self._sends.unanswered_writes(), *({"seq": seq, "path": path} for seq, path in lost)]
 
-    def _tell(self, status: Status) -> None:
-        self.execution = replace(self.execution, status=status, updated_at=now_ms())
+    def _tell(self, status: Status, **changed: Any) -> None:
+        self.execution = replace(self.execution, status=status, updated_at=now_ms(), **changed)
         asked = tuple(self._questions.asked.values())
         self.outcome = Outcome(self.execution, asked, tuple(self._logs), self._diagnostics, self.journal.artifact)
 

@@ -52,7 +52,9 @@ class Callers:
 
     async def _acting(self, actor: Actor, shown: Shown) -> Actor:
         """This installation's own account, in person, also operates the machine; nobody's role gives that."""
-        actor = await self._placed(replace(actor, address=shown.address), shown.workspace)
+        if actor.address != shown.address:
+            actor = replace(actor, address=shown.address)
+        actor = await self._placed(actor, shown.workspace)
         if actor.kind != "human" or not actor.is_in_person or actor.account_id != self._local.account.id:
             return actor
         held = OWNER if actor.permissions is None else actor.permissions
@@ -69,8 +71,10 @@ class Callers:
     def _own(self, shown: Shown) -> Actor | None:
         """For the two tokens of this installation."""
         if shown.kind == "human":
-            return replace(self._local.operator, via="operator_token")
-        return replace(self._local.agent, via="agent_token") if shown.kind == "agent" else None
+            return replace(self._local.operator, via="operator_token", address=shown.address)
+        if shown.kind == "agent":
+            return replace(self._local.agent, via="agent_token", address=shown.address)
+        return None
 
     async def _identify(self, shown: Shown) -> Actor:
         if own := self._own(shown):

@@ -35,10 +35,10 @@ class Counts(dict[K, int]):
         return 0
 
     def add(self, key: K, amount: int = 1) -> None:
-        self[key] += amount
+        self[key] = self.get(key, 0) + amount
 
     def remove(self, key: K, amount: int = 1) -> None:
-        left = self[key] - amount
+        left = self.get(key, 0) - amount
         if left > 0:
             self[key] = left
         else:

@@ -19,13 +19,23 @@ from executor.storage.tables import calls, executions
 Condition = sa.ColumnElement[bool]
 LAST = "exec_~"  # above every id
 CODE = 400  # characters that a list reads of the code
+SERVED = {"runtime": {"runtime", "language"}}  # by an index that knows more than its name says
 LIVE = frozenset({"queued", "running", "paused"})
 _e, _c = executions.c, calls.c
 _all = stream_of(executions, _e.id, _e.workspace_id)
-_by: dict[str, Prepared] = {
-    name: stream_of(executions, _e.id, _e.workspace_id, _e[name])
-    for name in ("status", "actor_id", "language", "runtime")
-}
+_of_status = stream_of(executions, _e.id, _e.workspace_id, _e.status)
+_of_actor = stream_of(executions, _e.id, _e.workspace_id, _e.actor_id)
+_of_runtime = stream_of(executions, _e.id, _e.workspace_id, _e.runtime, _e.language)
+_next_runtime = Prepared(
+    sa.select(_e.runtime, _e.language)
+    .where(
+        _e.workspace_id == sa.bindparam("w"),
+        sa.tuple_(_e.runtime, _e.language) > sa.tuple_(sa.bindparam("runtime"), sa.bindparam("language")),
+    )
+    .order_by(_e.runtime, _e.language)
+    .limit(sa.literal_column("1"))
+    .offset(scan.NONE)
+)
 _calling = stream_of(calls, _c.execution_id, _c.workspace_id, _c.path)
 _next_path = Prepared(
     sa.select(sa.func.min(_c.path)).where(
@@ -57,7 +67,8 @@ def page(
     """Without results, and with the beginning of the code alone: a list shows no more."""
     asked = _asked(wanted)
     used = _narrowest(wanted)
-    rest = [condition for name, conditions in asked.items() if name != used for condition in conditions]
+    served = SERVED.get(used, {used})
+    rest = [condition for name, conditions in asked.items() if name not in served for condition in conditions]
     top = min(before or LAST, LAST if wanted.until is None else _first_id(wanted.until))
     streams = list(_streams(c, workspace_id, wanted, used))
     found = scan.page(streams, top, limit, (lambda ids: _fitting(c, ids, rest)) if rest else None)
@@ -97,9 +108,8 @@ def _narrowest(wanted: Wanted) -> str:
         return "tool"
     if wanted.statuses and LIVE.issuperset(wanted.statuses):
         return "status"
-    named = (("actor_id", wanted.actor_id), ("status", wanted.statuses))
-    more = (("language", wanted.language), ("runtime", wanted.runtime))
-    return next((name for name, value in (*named, *more) if value), "")
+    named = (("actor_id", wanted.actor_id), ("status", wanted.statuses), ("runtime", wanted.runtime or wanted.language))
+    return next((name for name, value in named if value), "")
 
 
 def _streams(c: Connection, workspace_id: str, wanted: Wanted, used: str) -> Iterator[Fetch[str]]:
@@ -109,9 +119,12 @@ def _streams(c: Connection, workspace_id: str, wanted: Wanted, used: str) -> Ite
             yield fetching(c, _calling, first, workspace_id, path)
     elif used == "status":
         for status in dict.fromkeys(wanted.statuses):
-            yield fetching(c, _by["status"], first, workspace_id, status)
-    elif used:
-        yield fetching(c, _by[used], first, workspace_id, getattr(wanted, used))
+            yield fetching(c, _of_status, first, workspace_id, status)
+    elif used == "actor_id":
+        yield fetching(c, _of_actor, first, workspace_id, wanted.actor_id)
+    elif used == "runtime":
+        for runtime, language in _runtimes(c, workspace_id, wanted):
+            yield fetching(c, _of_runtime, first, workspace_id, runtime, language)
     else:
         yield fetching(c, _all, first, workspace_id)
 
@@ -120,6 +133,15 @@ def _paths(c: Connection, workspace_id: str, tool: str) -> Iterator[str]:
     """Of what was called: the tool itself, and everything below it."""
     yield tool
     yield from scan.distinct_values(c, _next_path, workspace_id, f"{tool}.", f"{tool}/")  # "/" follows "."
+
+
+def _runtimes(c: Connection, workspace_id: str, wanted: Wanted) -> Iterator[tuple[str, str]]:
+    """Of what was run: each runtime with each of its languages, one step in the index from one to the next."""
+    last = ("", "")
+    while row := _next_runtime(c, {"w": workspace_id, "runtime": last[0], "language": last[1]}).first():
+        last = (row.runtime, row.language)
+        if wanted.runtime in ("", row.runtime) and wanted.language in ("", row.language):
+            yield last
 
 
 def _fitting(c: Connection, ids: list[str], rest: Sequence[Condition]) -> set[str]:

@@ -240,8 +240,7 @@ executions = Table(
     Index(None, "workspace_id", "id"),
     Index(None, "workspace_id", "status", "id"),
     Index(None, "workspace_id", "actor_id", "id"),
-    Index(None, "workspace_id", "language", "id"),
-    Index(None, "workspace_id", "runtime", "id"),
+    Index(None, "workspace_id", "runtime", "language", "id"),
 )
 
 calls = Table(

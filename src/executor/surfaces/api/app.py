@@ -81,6 +81,7 @@ def create_app(executor: Executor, held: Held) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # looked up for every request otherwise
         exception_handlers={
             ExecutorError: problems.on_executor_error,
             RequestValidationError: problems.on_validation_error,
