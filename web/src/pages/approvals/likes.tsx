@@ -51,8 +51,7 @@ export function LikeCalls({ waiting }: { waiting: Interaction[] }) {
         {folded && <NotInView values={whole.map((one) => one.arguments)} onUnfold={unfold} />}
         <Shared rows={rows} />
         <Rows rows={rows} open={new Set(open.map((one) => one.id))} decided={batch.decided} folded={folded} />
-        <Context asked={{ ...first, request: sameRequest(rows) }} brief />
-        <Alike asked={rows.slice(1)} />
+        <Together rows={rows} first={first} />
       </div>
       <footer className="border-line border-t px-4 py-3">
         {open.length > 0 && (
@@ -63,6 +62,17 @@ export function LikeCalls({ waiting }: { waiting: Interaction[] }) {
         <Progress decided={batch.decided} sending={batch.sending} open={open.length} />
       </footer>
     </article>
+  );
+}
+
+/** Everything else is the same in all of them, but for the address where it holds an argument. */
+function Together({ rows, first }: { rows: readonly Interaction[]; first: Interaction }) {
+  const asked = useMemo(() => ({ ...first, request: sameRequest(rows) }), [rows, first]);
+  return (
+    <>
+      <Context asked={asked} brief />
+      <Alike asked={rows} />
+    </>
   );
 }
 
