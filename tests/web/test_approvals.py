@@ -131,9 +131,10 @@ RELEASE = "held.splice(0).forEach((act) => act())"
 
 
 def test_what_has_just_appeared_or_come_to_the_front_cannot_be_answered_yet(visit: Open, paused: Any) -> None:
-    page = visit("/approvals")
+    page = visit("/")
+    expect(page.get_by_role("heading", level=1, name="Sources")).to_be_visible()
     page.evaluate(HOLD)
-    page.get_by_role("list", name="Questions").get_by_role("link").first.click()
+    page.get_by_role("link", name="Approvals").first.click()
     allow = page.get_by_role("button", name="Allow once")
     expect(allow).to_be_disabled()
     expect(page.get_by_role("button", name="Deny…")).to_be_disabled()
@@ -155,6 +156,7 @@ def test_a_double_click_decides_once_and_the_next_question_opens_calmly(
     page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
     alike = page.get_by_role("list", name=f"{CREATE}, asked 2 times")
     alike.get_by_role("link", name='name: "first"').click()
+    expect(page.get_by_role("region", name="Arguments")).to_contain_text('"first"')
     page.get_by_label("Then open the next one").check()
     expect(page.get_by_role("button", name="Allow once")).to_be_enabled()
     page.evaluate(HOLD)
@@ -235,10 +237,11 @@ def test_a_question_decided_cancelled_or_asked_again_elsewhere_says_so_where_it_
 
 
 def test_a_question_whose_time_is_over_cannot_be_decided(visit: Open, daemon: Daemon, paused: Any) -> None:
-    page = visit("/approvals")
+    page = visit("/")
+    expect(page.get_by_role("heading", level=1, name="Sources")).to_be_visible()
     until = datetime.fromisoformat(daemon.get(f"/v1/interactions/{asked(paused)}").json["expiresAt"])
     page.clock.install(time=until - timedelta(seconds=125))
-    page.get_by_role("list", name="Questions").get_by_role("link").first.click()
+    page.get_by_role("link", name="Approvals").first.click()
     expect(page.get_by_role("article")).to_contain_text(re.compile(r"in [12]:\d\d"))
     page.clock.run_for(130_000)
     expect(page.get_by_role("article")).to_contain_text("nobody can decide it any more")

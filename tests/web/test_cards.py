@@ -14,6 +14,7 @@ from executor.storage.tables import interactions
 from tests.api.serving import Daemon, wait_for
 from tests.web.conftest import Open
 from tests.web.people import guest
+from tests.web.test_approvals import HOLD, RELEASE
 
 CREATE = "shop.things.createThing"
 TRY = f"/sources/shop?tool={CREATE}&tab=try"
@@ -257,10 +258,10 @@ def test_like_calls_are_not_allowed_together_before_all_of_them_were_in_view(
     daemon.execute(code % "10")
     page.goto("/approvals")
     expect(page.get_by_role("article", name="The question")).to_be_visible()
-    page.clock.install()
+    page.evaluate(HOLD)
     page.get_by_role("link", name="Review all 4").click()
     expect(page.get_by_role("button", name="Allow these 4")).to_be_disabled()
-    page.clock.run_for(1_000)
+    page.evaluate(RELEASE)
     expect(page.get_by_role("button", name="Allow these 4")).to_be_enabled()
 
 

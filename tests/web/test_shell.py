@@ -39,7 +39,7 @@ def test_the_palette_finds_pages_tools_questions_and_executions(visit: Open, pau
     expect(found.get_by_role("option").first).to_contain_text(paused["executionId"])
     page.keyboard.press("ArrowDown")
     expect(found.get_by_role("option", selected=True)).to_contain_text("shop.things.createThing")
-    expect(found.get_by_role("option").filter(has_text='name: "lamp"')).to_be_visible()
+    expect(found.get_by_role("option").filter(has_text='name: "lamp"').first).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
 

@@ -31,8 +31,8 @@ export function ApprovalsPage() {
   );
   useMoving(items, id, wanted);
   useFirst(items[0], id, wanted);
-  const about = id ? undefined : "Calls waiting for your approval.";
-  const alone = !id && items.length === 0;
+  const about = <span className={id ? "max-lg:hidden" : ""}>Calls waiting for your approval.</span>;
+  const alone = !id && pages !== undefined && items.length === 0;
   return (
     <Page title="Approvals" about={about} wide actions={<NoticesSwitch />}>
       <div className={`grid min-w-0 grid-cols-1 gap-5 ${alone ? "" : "lg:grid-cols-[23rem_minmax(0,1fr)]"}`}>

@@ -18,13 +18,14 @@ import { KINDS, OUTCOMES } from "./list";
 import { Returned, Settlement } from "./settlement";
 import { Excerpt } from "./story";
 
-type Props = { id: string; known?: Interaction; returned?: boolean };
+type Props = { id: string; known?: Interaction; run?: Execution; returned?: boolean };
 
 /** A question where it came up: everything a decision is about, the decision, and then what came of it.
  *
- * `known` is what a list has of it. Where the page itself shows what came of it, it need not be `returned` here too.
+ * `known` is what a list has of it, `run` its execution where that is at hand. Where the page itself shows what came of
+ * it, it need not be `returned` here too.
  */
-export function QuestionCard({ id, known, returned = true }: Props) {
+export function QuestionCard({ id, known, run, returned = true }: Props) {
   const asked = useQuery({
     ...interaction(id),
     initialData: known,
@@ -32,12 +33,14 @@ export function QuestionCard({ id, known, returned = true }: Props) {
   });
   return (
     <Loaded asked={asked} rows={4}>
-      {(found) => <Card asked={found} returned={returned} />}
+      {(found) => <Card asked={found} run={run} returned={returned} />}
     </Loaded>
   );
 }
 
-function Card({ asked, returned }: { asked: Interaction; returned: boolean }) {
+type CardProps = { asked: Interaction; run: Execution | undefined; returned: boolean };
+
+function Card({ asked, run, returned }: CardProps) {
   const pending = asked.status === "pending";
   return (
     <article
@@ -60,7 +63,7 @@ function Card({ asked, returned }: { asked: Interaction; returned: boolean }) {
           Open the full request
         </Link>
       </header>
-      {pending ? <Pending asked={asked} /> : <Ended asked={asked} returned={returned} />}
+      {pending ? <Pending asked={asked} run={run} /> : <Ended asked={asked} returned={returned} />}
     </article>
   );
 }
@@ -70,7 +73,7 @@ export function Outcome({ status }: { status: string }) {
   return <Badge tone={tone}>{text}</Badge>;
 }
 
-function Pending({ asked }: { asked: Interaction }) {
+function Pending({ asked, run }: { asked: Interaction; run: Execution | undefined }) {
   const { folded, unseen, unfold } = useFolding(useMemo(() => [asked], [asked]));
   return (
     <>
@@ -78,7 +81,7 @@ function Pending({ asked }: { asked: Interaction }) {
         <Arguments asked={asked} folded={folded} onUnfold={unfold} />
         <Changed asked={asked} />
         <Context asked={asked} brief />
-        <CodeLine asked={asked} />
+        <CodeLine asked={asked} run={run} />
       </div>
       <footer className="border-line border-t px-4 py-3">
         <Decide asked={asked} folded={unseen} />
@@ -98,7 +101,7 @@ function Ended({ asked, returned }: { asked: Interaction; returned: boolean }) {
 }
 
 /** The code never changes, so it is read once. */
-function CodeLine({ asked }: { asked: Interaction }) {
+function CodeLine({ asked, run }: { asked: Interaction; run: Execution | undefined }) {
   const { executionId } = asked;
   const found = useQuery({
     queryKey: ["code", executionId],
@@ -107,6 +110,7 @@ function CodeLine({ asked }: { asked: Interaction }) {
         `/v1/executions/${encodeURIComponent(executionId)}${query({ include: "code", result: "preview" })}`,
         signal,
       ),
+    initialData: run?.code == null ? undefined : run,
     staleTime: Number.POSITIVE_INFINITY,
   }).data;
   if (!found) return null;

@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { useEffect, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { write } from "@/api/json";
 import type { Interaction } from "@/api/types";
 import { because } from "@/text/because";
@@ -36,7 +36,7 @@ export function Context({ asked, brief = false }: { asked: Interaction; brief?: 
   return (
     <>
       <Facts facts={brief ? essentials(asked) : [...essentials(asked), ...more]} />
-      <Alike asked={[asked]} />
+      <Alike asked={useMemo(() => [asked], [asked])} />
     </>
   );
 }
@@ -128,8 +128,10 @@ function ExecutionLink({ id }: { id: string }) {
 }
 
 export function Alike({ asked }: { asked: readonly Interaction[] }) {
-  const texts = asked.flatMap((one) => [one.actor, one.host, one.request, one.source, write(one.arguments)]);
-  const words = mixed(texts.join("\n"));
+  const words = useMemo(() => {
+    const texts = asked.flatMap((one) => [one.actor, one.host, one.request, one.source, write(one.arguments)]);
+    return mixed(texts.join("\n"));
+  }, [asked]);
   if (words.length === 0) return null;
   return (
     <p role="note" className="rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn">

@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { useMemo, useRef, useState } from "react";
+import { isNested } from "@/api/json";
 import type { Interaction } from "@/api/types";
 import { cut } from "@/text/cut";
 import { visible } from "@/text/visible";
@@ -49,10 +50,9 @@ export function LikeCalls({ waiting }: { waiting: Interaction[] }) {
       </header>
       <div className="space-y-4 px-4 py-3">
         {folded && <NotInView values={whole.map((one) => one.arguments)} onUnfold={unfold} />}
-        <Shared rows={rows} />
+        <Shared rows={whole} />
         <Rows rows={rows} open={new Set(open.map((one) => one.id))} decided={batch.decided} folded={folded} />
-        <Context asked={{ ...first, request: sameRequest(rows) }} brief />
-        <Alike asked={rows.slice(1)} />
+        <Together rows={rows} first={first} />
       </div>
       <footer className="border-line border-t px-4 py-3">
         {open.length > 0 && (
@@ -63,6 +63,17 @@ export function LikeCalls({ waiting }: { waiting: Interaction[] }) {
         <Progress decided={batch.decided} sending={batch.sending} open={open.length} />
       </footer>
     </article>
+  );
+}
+
+/** Everything else is the same in all of them, but for the address where it holds an argument. */
+function Together({ rows, first }: { rows: readonly Interaction[]; first: Interaction }) {
+  const asked = useMemo(() => ({ ...first, request: sameRequest(rows) }), [rows, first]);
+  return (
+    <>
+      <Context asked={asked} brief />
+      <Alike asked={rows} />
+    </>
   );
 }
 
@@ -77,9 +88,7 @@ function sameRequest(rows: readonly Interaction[]): string | null {
 function Shared({ rows }: { rows: readonly Interaction[] }) {
   const names = differing(rows);
   const given = rows[0]?.arguments;
-  const shared = Object.fromEntries(
-    Object.entries((given ?? {}) as Record<string, unknown>).filter(([name]) => !names.has(name)),
-  );
+  const shared = Object.fromEntries(Object.entries(isNested(given) ? given : {}).filter(([name]) => !names.has(name)));
   if (Object.keys(shared).length === 0) return null;
   return (
     <section aria-label="The same in all">
@@ -97,7 +106,7 @@ type RowsProps = {
 };
 
 function Rows({ rows, open, decided, folded }: RowsProps) {
-  const names = useMemo(() => differing(rows), [rows]);
+  const names = useMemo(() => differing(rows.filter((one) => !one.argumentsCut)), [rows]);
   const requests = sameRequest(rows) === null;
   const shown = folded ? rows.slice(0, FEW) : rows;
   return (

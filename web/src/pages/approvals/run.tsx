@@ -28,7 +28,7 @@ function Questions({ execution, returned }: Props) {
         items.length > 1 && items.every(isPlain) ? (
           <LikeCalls key={key} waiting={waiting.filter((one) => items.some(({ id }) => id === one.id))} />
         ) : (
-          items.map((one) => <QuestionCard key={one.id} id={one.id} known={one} returned={returned} />)
+          items.map((one) => <QuestionCard key={one.id} id={one.id} known={one} run={execution} returned={returned} />)
         ),
       )}
       {more > 0 && (

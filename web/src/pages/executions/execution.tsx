@@ -7,6 +7,7 @@ import { Command, Identifier } from "@/ui/copy";
 import { Page } from "@/ui/page";
 import { Loaded } from "@/ui/states";
 import { Tabs } from "@/ui/tabs";
+import { waitingOf } from "../approvals/queries";
 import { RunQuestions } from "../approvals/run";
 import { Acts } from "./acts";
 import { artifactsTab } from "./artifacts";
@@ -26,7 +27,10 @@ export function ExecutionPage() {
 }
 
 function One({ id }: { id: string }) {
-  const asked = useQuery(shown(id));
+  const found = useQuery(shown(id));
+  // Both at once: a card that came later would push the rest of the page down.
+  const waiting = useQuery(waitingOf(id)).isPending && Boolean(found.data?.interactions.length);
+  const asked = waiting ? { ...found, data: undefined } : found;
   const replay = useMutation({ mutationFn: () => post<Replay>(`/v1/executions/${encodeURIComponent(id)}/replay`) });
   const acts = asked.data && (
     <Acts execution={asked.data} replaying={replay.isPending} onReplay={() => replay.mutate()} />
