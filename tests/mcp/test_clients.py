@@ -10,7 +10,7 @@ import pytest
 from tests.api.serving import Daemon
 from tests.mcp.conftest import about, text_of, value_of
 from tests.mcp.test_budget import tokens
-from tests.mcp.test_wire import ACCEPT, modern_request
+from tests.mcp.test_wire import ACCEPT, HANDSHAKE, modern_request, request
 
 WRITE = {
     "typescript": 'return await tools.shop.things.createThing({name: "lamp"})',
@@ -21,10 +21,11 @@ ROADS = {"plain": {}, "sdk": {"unknown": 1}}  # a member that only the SDK looks
 PATHS = ["/mcp", "/mcp/anonymous"]
 
 
-def call(daemon: Daemon, name: str, arguments: Any, road: str = "plain") -> Any:
+def call(daemon: Daemon, name: str, arguments: Any, road: str = "plain", session: str = "") -> Any:
     params = {"name": name, "arguments": arguments}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params, **ROADS[road]}
-    answer = daemon.post("/mcp", message, role="agent", headers=HEADERS)
+    headers = {**HEADERS, **({"Mcp-Session-Id": session} if session else {})}
+    answer = daemon.post("/mcp", message, role="agent", headers=headers)
     assert answer.status == 200, answer.body
     return answer.json["result"]
 
@@ -63,6 +64,23 @@ def test_a_small_result_costs_a_few_tokens(daemon: Daemon) -> None:
     result = call(daemon, "execute", {"code": "return 1 + 1"})
     assert tokens(text_of(result)) == 1
     assert tokens(json.dumps({"content": result["content"], "isError": result["isError"]})) < 25
+
+
+@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize("abilities", [{}, {"elicitation": {"url": {}}}], ids=["plain", "pages"])
+def test_gemini_gets_no_result_that_it_would_take_for_data_and_refuse(
+    daemon: Daemon, road: str, abilities: dict[str, Any]
+) -> None:
+    """Its version 0.61 parses the text, and refuses what is JSON but no object."""
+    about_client = {"name": "gemini-cli-mcp-client", "version": "0.61.0"}
+    sent = request("initialize", {**HANDSHAKE, "capabilities": abilities, "clientInfo": about_client})
+    session = daemon.post("/mcp", {**sent, **ROADS[road]}, role="agent", headers=ACCEPT).headers["mcp-session-id"]
+    for value in ("42", '"done"', "[1, 2]", "true", "'null'", "'{}'"):
+        text = text_of(call(daemon, "execute", {"code": f"return {value}"}, road, session))
+        assert text.startswith("Result: ")
+    assert json.loads(text_of(call(daemon, "execute", {"code": "return {a: 1}"}, road, session))) == {"a": 1}
+    assert text_of(call(daemon, "execute", {"code": "return null"}, road, session)).startswith("Completed")
+    assert text_of(call(daemon, "execute", {"code": "return 42"}, road)) == "42"
 
 
 def test_what_programs_need_holds_no_words_of_a_stranger(daemon: Daemon, shop: list[Any]) -> None:

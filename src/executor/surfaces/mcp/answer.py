@@ -14,6 +14,7 @@ import orjson
 
 from executor.errors import ExecutorError
 from executor.surfaces.mcp.media import MARKS, Media
+from executor.surfaces.mcp.session import SESSION, parses_text
 from executor.surfaces.text import error_code, escape, quote_lines, shorten
 from executor.surfaces.views import View
 
@@ -42,7 +43,10 @@ def result_of(view: View, *, has_sounds: bool = True) -> dict[str, Any]:
     """Images and sounds that the code returned are blocks behind the text."""
     if view["status"] == "completed":
         media = Media(has_sounds)
-        return _result(_completed(view, media), _about(view), is_error=False, blocks=media.blocks)
+        text = _completed(view, media)
+        if view["result"] is not None and not isinstance(view["result"], dict) and parses_text(SESSION.get()):
+            text = f"Result: {text}"
+        return _result(text, _about(view), is_error=False, blocks=media.blocks)
     text = {"paused": _paused, "failed": _failed, "cancelled": _failed}.get(view["status"], _running)(view)
     return _result(text, _about(view), is_error=view["status"] in ("failed", "cancelled"))
 

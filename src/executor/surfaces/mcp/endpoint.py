@@ -27,7 +27,7 @@ from executor.surfaces.mcp.gateway import ASKING, EngineGateway
 from executor.surfaces.mcp.handshake import OPENINGS
 from executor.surfaces.mcp.open_calls import CANCELLED, OpenCalls, call_key
 from executor.surfaces.mcp.progress import CallStream, progress_token, reads_streams
-from executor.surfaces.mcp.session import new_session
+from executor.surfaces.mcp.session import SESSION, new_session
 from executor.surfaces.open_requests import declare_needs
 from executor.surfaces.waiting import Held
 
@@ -96,6 +96,7 @@ class McpEndpoint:
             stream = CallStream(send, message, token) if reads_streams(request.headers) else None
             dialog = dialog_of(self._links, request.scope[ACTOR].id, message, request.headers, stream)
             DIALOG.set(dialog)
+            SESSION.set(request.headers.get("mcp-session-id", ""))
             if stream is None or (token is None and dialog is None):
                 await self._answer(request, message, send)
             else:
@@ -177,7 +178,7 @@ def _with_session(send: Send, message: dict[str, Any]) -> Send:
     params = message.get("params")
     if message["method"] != "initialize" or not isinstance(params, dict):
         return send
-    header = (b"mcp-session-id", new_session(params.get("capabilities")).encode())
+    header = (b"mcp-session-id", new_session(params).encode())
 
     async def name(part: Message) -> None:
         if part["type"] == "http.response.start":

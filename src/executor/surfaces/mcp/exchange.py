@@ -66,7 +66,7 @@ async def answer(gateway: Gateway, message: dict[str, Any], version: str | None)
 def _headers(method: str, params: Params) -> dict[str, str]:
     """A client repeats the session with every request, so that a cancellation can't mean another client's. It is kept
     nowhere, and a request without one, or with that of an earlier life, is as good."""
-    return {"Mcp-Session-Id": new_session(params["capabilities"])} if method == "initialize" else {}
+    return {"Mcp-Session-Id": new_session(params)} if method == "initialize" else {}
 
 
 def _is_of_handshake(method: str, params: Params, version: str | None) -> bool:

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import secrets
-from typing import Final
+from contextvars import ContextVar
+from typing import Any, Final
 
 _PAGES: Final = "-url"
+_PARSED: Final = "-parsed"
+# Gemini CLI 0.61 takes text that is JSON for structured content, and refuses that if it is no object.
+_PARSING_CLIENTS: Final = frozenset({"gemini-cli-mcp-client"})
+# Of the request under way. The SDK's own tasks start from the request's and inherit it.
+SESSION: ContextVar[str] = ContextVar("session", default="")
 
 
-def new_session(capabilities: object) -> str:
-    return secrets.token_hex(16) + (_PAGES if shows_pages(capabilities) else "")
+def new_session(handshake: dict[str, Any]) -> str:
+    """For a client that says this of itself in `initialize`."""
+    client = handshake.get("clientInfo")
+    name = client.get("name") if isinstance(client, dict) else None
+    is_parsing = isinstance(name, str) and name in _PARSING_CLIENTS
+    pages = _PAGES if shows_pages(handshake.get("capabilities")) else ""
+    return f"{secrets.token_hex(16)}{_PARSED if is_parsing else ''}{pages}"
 
 
 def is_session_with_pages(session_id: str) -> bool:
     return session_id.endswith(_PAGES)
+
+
+def parses_text(session_id: str) -> bool:
+    """Whether the client reads text as data, so that only an object may look like JSON."""
+    return session_id.removesuffix(_PAGES).endswith(_PARSED)
 
 
 def shows_pages(capabilities: object) -> bool:

@@ -60,7 +60,7 @@ class Bridge:
         self._under_way: set[Request] = set()
         self._version = ""  # that `initialize` agreed on
         # Clients count their requests from the same number: this tells a cancellation by one from that by another.
-        self._session = new_session(None)
+        self._session = new_session({})
 
     def serve(self, lines: Iterable[bytes]) -> None:
         for line in lines:
@@ -79,7 +79,7 @@ class Bridge:
         elif not request.is_notification:  # the others mean nothing to a server without sessions
             if request.method == "initialize" and request.opening:
                 self._version = request.opening["protocolVersion"]  # before the next message is read
-                self._session = new_session(request.params.get("capabilities"))
+                self._session = new_session(request.params)
             self._start(request)
 
     def _start(self, request: Request) -> None:
