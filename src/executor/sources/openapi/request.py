@@ -56,9 +56,15 @@ def build(base_url: str, binding: dict[str, Any], arranged: dict[str, Any], idem
         headers["Cookie"] = "; ".join(jar)
     url = base_url + fill_path(binding["path"], values, query, named)
     body = None
-    if binding["body"] is not None and "body" in given:
+    if binding["body"] is not None and "body" in given and not is_left_out(binding["body"], given["body"]):
         body, headers["Content-Type"] = payload(binding["body"], given["body"])
     return Outgoing(binding["method"], url, headers, body)
+
+
+def is_left_out(body: dict[str, Any], value: Any) -> bool:
+    """An optional form without a single field to send is no body at all."""
+    is_form = body.get("form") in ("form", "multipart") and isinstance(value, dict)
+    return is_form and not body["required"] and all(part is None for part in value.values())
 
 
 def check_names(binding: dict[str, Any], given: dict[str, Any]) -> None:
