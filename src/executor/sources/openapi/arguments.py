@@ -12,6 +12,7 @@ from typing import Any
 from executor.errors import ToolError
 from executor.model.tool import Schema, Tool
 from executor.sources.kind import Meaning
+from executor.sources.openapi.credential_parameters import check_not_given
 
 FORMS = ("form", "multipart")
 
@@ -33,6 +34,7 @@ def strict_schema(tool: Tool) -> Schema:
 def arrange(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
     """Names that belong nowhere stay where they are, for validation to name them."""
     body = tool.binding["body"]
+    check_not_given(tool.binding, tool.input_schema["properties"], arguments)
     if body is None or not body["object"]:
         return arguments
     parameters = {one["argument"] for one in tool.binding["parameters"]}

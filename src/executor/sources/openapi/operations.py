@@ -11,9 +11,15 @@ from executor.errors import DocumentInvalid, EgressRefused
 from executor.model.tool import Effect, Skipped, Tool
 from executor.sources.names import unique
 from executor.sources.openapi import answers, names, pages, security, streams, swagger
-from executor.sources.openapi.bodies import body_of
+from executor.sources.openapi.bodies import Body, body_of
+from executor.sources.openapi.credential_parameters import (
+    USABLE,
+    form_without_credentials,
+    needed_parameters,
+    without_credentials,
+)
 from executor.sources.openapi.document import Document, UnresolvedRef, key_text
-from executor.sources.openapi.parameters import Parameter, Unusable, collect
+from executor.sources.openapi.parameters import Parameter, Unusable, collect, name_arguments
 from executor.sources.openapi.schemas import Schemas
 from executor.sources.openapi.servers import base_url, fixed_query
 from executor.sources.openapi.shapes import body_binding, flat_fields, input_schema, output_schema
@@ -69,6 +75,7 @@ class Reader:
     ) -> None:
         self.document = document
         self.schemas = Schemas(document)
+        self.schemes = security.schemes(document)
         self.skipped: list[Skipped] = []
         self._namespace = namespace
         self._location = location
@@ -147,8 +154,10 @@ class Reader:
         else:
             parameters = collect(self.document, operation.path, operation.item.get("parameters"), raw.get("parameters"))
         responses = answers.successes(self.document, raw)
-        parameters = streams.resumable(self._open(operation, parameters), responses)
-        tool = self._tool(operation, raw, path, parameters, responses)
+        parameters, credentials = without_credentials(self._open(operation, parameters), self.schemes)
+        parameters = streams.resumable(name_arguments(parameters) if credentials else parameters, responses)
+        body, fields = form_without_credentials(body_of(self.document, raw), self.schemes)
+        tool = self._tool(operation, raw, path, parameters, body, responses, [*credentials, *fields])
         yield tool
         if operation.method in ("get", "query") and tool.binding["body"] is None:
             paging = pages.pages_of(self.document, responses, parameters)
@@ -168,9 +177,10 @@ class Reader:
         raw: dict[str, Any],
         path: str,
         parameters: list[Parameter],
+        body: Body | None,
         responses: dict[str, dict[str, Any]],
+        credentials: list[dict[str, Any]],
     ) -> Tool:
-        body = body_of(self.document, raw)
         key = next((one for one in parameters if one.place == "header" and one.name.lower() == "idempotency-key"), None)
         flat = flat_fields(parameters, body)
         shown = input_schema(self.schemas, parameters, body, flat)
@@ -191,8 +201,9 @@ class Reader:
                 "body": body_binding(self.schemas, body, flat),
                 "answers": {status: answers.promise(self.document, one) for status, one in responses.items()},
                 "idempotencyArgument": key.argument if key else "",
-                "security": security.required(raw, self.document.root),
+                "security": self._security(raw, credentials),
                 **({"accept": accept} if accept else {}),
+                **({"credentials": credentials} if credentials else {}),
             },
             tags=operation.tags[:8],
             deprecated=raw.get("deprecated") is True,
@@ -212,6 +223,13 @@ class Reader:
             output_schema=pages.all_output(items),
             binding={**tool.binding, "all": paging},
         )
+
+    def _security(self, raw: dict[str, Any], credentials: list[dict[str, Any]]) -> list[dict[str, list[str]]]:
+        """A credential that the document only names as a required parameter is needed as well (see `undeclared`)."""
+        declared = security.required(raw, self.document.root)
+        if declared or any(scheme["type"] in USABLE for scheme in self.schemes):
+            return declared
+        return [{one["name"]: [] for one in needed}] if (needed := needed_parameters(credentials)) else []
 
     def _path(self, operation: Operation) -> str:
         """With the query of its server, so that nothing of it is lost."""

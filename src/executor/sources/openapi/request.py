@@ -71,7 +71,7 @@ def check_names(binding: dict[str, Any], given: dict[str, Any]) -> None:
     """Raises ToolError if a key of an object would be sent under the name of something else."""
     check_parameters(binding, given)
     if binding["body"] is not None and "body" in given:
-        check_fields(binding["body"], given["body"])
+        check_fields(binding, given["body"])
 
 
 def whole_query(parameter: dict[str, Any], value: Any) -> str:
