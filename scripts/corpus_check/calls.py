@@ -254,10 +254,10 @@ def put_body(call: Call, tool: Any) -> None:
     taken = {one["argument"] for one in tool.binding["parameters"]}
     known = set(tool.input_schema["properties"])
     is_flat = tool.binding["body"]["object"] and isinstance(call.body, dict) and call.body
-    if is_flat and not set(call.body) & (taken | {"body"}) and set(call.body) <= known:
+    if is_flat and not set(call.body) & (taken | {tool.body_argument}) and set(call.body) <= known:
         call.arguments |= call.body
     else:
-        call.arguments["body"] = call.body
+        call.arguments[tool.body_argument] = call.body
 
 
 def essence(media_type: str) -> str:

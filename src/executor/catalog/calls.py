@@ -39,7 +39,8 @@ def unshown(tool: Tool) -> set[str]:
     """Accepted, but rarely worth the words: a key that is filled in anyway, `body` where its fields stand beside."""
     body = tool.binding.get("body") or {}
     names = {tool.binding.get("idempotencyArgument", "")}
-    return names | {"body"} if body.get("flat") and "body" not in body["flat"] else names
+    whole = tool.body_argument
+    return names | {whole} if body.get("flat") and whole not in body["flat"] else names
 
 
 def fitting(fields: list[tuple[str, str]], required: int, budget: int) -> tuple[list[tuple[str, str]], int]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from executor.errors import ToolError
 from executor.model.credential import Credential, Pairs
+from executor.model.tool import Tool
 from executor.sources.openapi.bodies import Body, Fields
 from executor.sources.openapi.pages import plain
 from executor.sources.openapi.parameters import Parameter
@@ -118,10 +119,10 @@ def needed_parameters(credentials: Iterable[Mapping[str, Any]]) -> list[Mapping[
     return [one for one in credentials if one["required"] and one["in"] in PLACES]
 
 
-def check_not_given(binding: Mapping[str, Any], known: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
+def check_not_given(tool: Tool, arguments: Mapping[str, Any]) -> None:
     """Raises ToolError if arguments name a credential: nothing that an agent makes up is sent in its place."""
-    whole = arguments.get("body")
-    for one in binding.get("credentials", ()):
+    whole, known = arguments.get(tool.body_argument), tool.input_schema["properties"]
+    for one in tool.binding.get("credentials", ()):
         inside = one["in"] == "form" and isinstance(whole, dict) and one["name"] in whole
         if inside or (one["name"] in arguments and one["name"] not in known):
             raise ToolError(

@@ -22,7 +22,7 @@ from executor.sources.openapi.document import Document, UnresolvedRef, key_text
 from executor.sources.openapi.parameters import Parameter, Unusable, collect, name_arguments
 from executor.sources.openapi.schemas import Schemas
 from executor.sources.openapi.servers import base_url, fixed_query
-from executor.sources.openapi.shapes import body_binding, flat_fields, input_schema, output_schema
+from executor.sources.openapi.shapes import body_binding, flat_fields, input_schema, output_schema, whole_argument
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 READS = frozenset({"get", "head", "options", "query"})
@@ -182,8 +182,8 @@ class Reader:
         credentials: list[dict[str, Any]],
     ) -> Tool:
         key = next((one for one in parameters if one.place == "header" and one.name.lower() == "idempotency-key"), None)
-        flat = flat_fields(parameters, body)
-        shown = input_schema(self.schemas, parameters, body, flat)
+        flat, whole = flat_fields(parameters, body), whole_argument(parameters, body)
+        shown = input_schema(self.schemas, parameters, body, flat, whole)
         accept = answers.accepted(responses)
         return Tool(
             path=path,
@@ -198,7 +198,7 @@ class Reader:
                 "path": self._path(operation),
                 "server": self._server(operation) or self._base_url,
                 "parameters": [parameter.binding() for parameter in parameters],
-                "body": body_binding(self.schemas, body, flat),
+                "body": body_binding(self.schemas, body, flat, whole),
                 "answers": {status: answers.promise(self.document, one) for status, one in responses.items()},
                 "idempotencyArgument": key.argument if key else "",
                 "security": self._security(raw, credentials),
