@@ -11,7 +11,7 @@ from executor.errors import DocumentInvalid, EgressRefused
 from executor.model.tool import Effect, Skipped, Tool
 from executor.sources.names import unique
 from executor.sources.openapi import answers, names, pages, security, streams, swagger
-from executor.sources.openapi.bodies import Body, body_of
+from executor.sources.openapi.bodies import Body, body_of, is_empty
 from executor.sources.openapi.credential_parameters import (
     USABLE,
     form_without_credentials,
@@ -156,7 +156,10 @@ class Reader:
         responses = answers.successes(self.document, raw)
         parameters, credentials = without_credentials(self._open(operation, parameters), self.schemes)
         parameters = streams.resumable(name_arguments(parameters) if credentials else parameters, responses)
-        body, fields = form_without_credentials(body_of(self.document, raw), self.schemes)
+        body = body_of(self.document, raw)
+        if operation.method in ("get", "head") and is_empty(body):
+            body = None
+        body, fields = form_without_credentials(body, self.schemes)
         tool = self._tool(operation, raw, path, parameters, body, responses, [*credentials, *fields])
         yield tool
         if operation.method in ("get", "query") and tool.binding["body"] is None:
