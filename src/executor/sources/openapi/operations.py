@@ -22,7 +22,15 @@ from executor.sources.openapi.document import Document, UnresolvedRef, key_text
 from executor.sources.openapi.parameters import Parameter, Unusable, collect, name_arguments
 from executor.sources.openapi.schemas import Schemas
 from executor.sources.openapi.servers import base_url, fixed_query
-from executor.sources.openapi.shapes import body_binding, flat_fields, input_schema, output_schema, whole_argument
+from executor.sources.openapi.shapes import (
+    body_binding,
+    flat_fields,
+    input_schema,
+    ordered,
+    output_schema,
+    whole_argument,
+)
+from executor.sources.openapi.shared import Place, places_of, shared_parameters
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 READS = frozenset({"get", "head", "options", "query"})
@@ -84,12 +92,14 @@ class Reader:
         self._query = query
         self._options = options
         self._known = known
+        self._shared: frozenset[Place] = frozenset()
         self._fixed = frozenset(name.lower() for name in fixed)
 
     def tools(self) -> list[Tool]:
         operations = list(self._operations())
         wanted = [(operation.wanted_name, operation.where) for operation in operations]
         paths = unique(wanted, names.kept(self._known, self._namespace))
+        self._shared = self._shared_by(operations)
         found: list[Tool] = []
         for operation, path in zip(operations, paths, strict=True):
             self.document.visits.begin()
@@ -186,7 +196,9 @@ class Reader:
     ) -> Tool:
         key = next((one for one in parameters if one.place == "header" and one.name.lower() == "idempotency-key"), None)
         flat, whole = flat_fields(parameters, body), whole_argument(parameters, body)
-        shown = input_schema(self.schemas, parameters, body, flat, whole)
+        common = self._shared | places_of(self.document, operation.item.get("parameters"))
+        last = [one.argument for one in parameters if (one.place, one.name) in common]
+        shown = ordered(input_schema(self.schemas, parameters, body, flat, whole), flat, [*last, whole])
         accept = answers.accepted(responses)
         return Tool(
             path=path,
@@ -226,6 +238,11 @@ class Reader:
             output_schema=pages.all_output(items),
             binding={**tool.binding, "all": paging},
         )
+
+    def _shared_by(self, operations: list[Operation]) -> frozenset[Place]:
+        self.document.visits.begin()
+        lists = ((one.item.get("parameters"), one.raw.get("parameters")) for one in operations)
+        return shared_parameters(self.document, lists)
 
     def _security(self, raw: dict[str, Any], credentials: list[dict[str, Any]]) -> list[dict[str, list[str]]]:
         """A credential that the document only names as a required parameter is needed as well (see `undeclared`)."""

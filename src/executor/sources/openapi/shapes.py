@@ -72,6 +72,13 @@ def input_schema(
     return {**schema, "required": required} if required else schema
 
 
+def ordered(schema: Schema, fields: list[str], last: list[str]) -> Schema:
+    """What must be given comes first, then the body's fields, then the operation's own arguments, then the `last`."""
+    ranks = {**dict.fromkeys(fields, 1), **dict.fromkeys(last, 3), **dict.fromkeys(schema.get("required", ()), 0)}
+    names = sorted(schema["properties"], key=lambda name: ranks.get(name, 2))
+    return {**schema, "properties": {name: schema["properties"][name] for name in names}}
+
+
 def required_of(body: Body, flat: list[str], whole_name: str) -> list[str]:
     if not body.required:
         return []
