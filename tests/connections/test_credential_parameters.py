@@ -20,16 +20,16 @@ CALLS = {
 INVENTED = {"typescript": ', token: "made-up"', "python": ', token="made-up"'}
 
 
-@pytest.mark.parametrize("runtime", ["typescript", "python"])
-async def test_the_connection_fills_the_parameter(home: Home, runtime: str) -> None:
+@pytest.mark.parametrize("language", ["typescript", "python"])
+async def test_the_connection_fills_the_parameter(home: Home, language: str) -> None:
     home.service.extra = DOCUMENT
     source = await home.add_source(namespace="chat")
     bearer = [{"in": "header", "name": "Authorization", "template": "Bearer {token}"}]
     offer = Offer(values={"token": "k-bearer"}, placements=bearer)
     await home.executor.connections.add(source, offer, by=home.executor.tenancy.operator)
-    refused = await home.run(CALLS[runtime].format(INVENTED[runtime]), runtime=runtime)
+    refused = await home.run(CALLS[language].format(INVENTED[language]), language=language)
     assert refused.execution.status == "failed" and not home.service.calls
-    value(await home.run(CALLS[runtime].format(""), runtime=runtime))
+    value(await home.run(CALLS[language].format(""), language=language))
     sent = home.service.calls[-1]
     assert sent["query"] == {"channel": "C1", "token": "k-bearer"}
     assert sent["headers"]["authorization"] == "Bearer k-bearer"
