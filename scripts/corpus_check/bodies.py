@@ -14,6 +14,8 @@ from .styles import query_fits, said, same, same_json
 
 def body_problems(call: Call, arrived: Arrived) -> list[str]:
     if not call.has_body:
+        if not arrived.body and "content-type" in arrived.headers:
+            return ["a request without a body has a content type"]
         return ["a body arrived that was not given"] if arrived.body else []
     told = arrived.headers.get("content-type", "")
     if not any(in_range(essence(told), essence(one)) for one in call.media_types):

@@ -77,6 +77,8 @@ def make(
         if argument is None and place == "query" and f"={{{name}}}" in path.partition("?")[2]:
             argument = bound.pop(("path", name), None)  # the path itself says where in the query it belongs
         if argument is None:
+            if (place, name) in credentials(tool):
+                continue
             if one.get("required") is True and place == "header" and name.lower() not in STANDARD:
                 raise Impossible(f"the required header {name} is left to the client")
             continue
@@ -95,6 +97,11 @@ def make(
     elif bodies and bodies[1] and bodies[0]:
         raise Impossible("the tool has no body, the document requires one")
     return call
+
+
+def credentials(tool: Any) -> set[tuple[str, str]]:
+    """What a connection fills, and no call may give."""
+    return {(one["in"], one["name"]) for one in tool.binding.get("credentials", ())}
 
 
 def add(
@@ -251,13 +258,17 @@ def is_file(document: Document, maker: Maker, schema: Any, encoding: dict[str, A
 
 def put_body(call: Call, tool: Any) -> None:
     """Fields stand beside the parameters where they may, as an agent would write them."""
+    for place, name in credentials(tool):
+        if place == "form" and isinstance(call.body, dict):
+            call.body.pop(name, None)
+            call.fields.pop(name, None)
     taken = {one["argument"] for one in tool.binding["parameters"]}
     known = set(tool.input_schema["properties"])
     is_flat = tool.binding["body"]["object"] and isinstance(call.body, dict) and call.body
-    if is_flat and not set(call.body) & (taken | {"body"}) and set(call.body) <= known:
+    if is_flat and not set(call.body) & (taken | {tool.body_argument}) and set(call.body) <= known:
         call.arguments |= call.body
     else:
-        call.arguments["body"] = call.body
+        call.arguments[tool.body_argument] = call.body
 
 
 def essence(media_type: str) -> str:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
 
@@ -62,6 +63,21 @@ async def test_an_unknown_tool_names_the_nearest_ones(house: House) -> None:
     code, hint = value(outcome)
     assert code == "unknown_tool"
     assert "ledger.entries.listEntries" in hint
+
+
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [
+        ("typescript", "try { await tools.ledger.wrong.wrong.all() } catch (e) { return [e.code, e.hint] }"),
+        (
+            "python",
+            "try:\n    await tools.ledger.wrong.wrong.all()\nexcept ToolError as e:\n    return [e.code, e.hint]",
+        ),
+    ],
+)
+async def test_a_missing_all_names_the_tool_itself(house: House, language: Any, code: str) -> None:
+    outcome = await house.run(code, language=language)
+    assert value(outcome) == ["unknown_tool", "ledger.wrong.wrong has no `.all`: call it as it is, without `.all`"]
 
 
 @pytest.mark.parametrize("arguments", ["{key: 5}", "{}", '{key: "a", amuont: 1}'])

@@ -28,9 +28,9 @@ def body_forms(tool: Tool, body: dict[str, Any], accepting: Accepting) -> list[S
     parameters = parameter_fields(tool, accepting)
     beside = [Field(name, known.shape(name), name in demanded) for name in flat]
     inside = Fields(tuple(Field(name, known.shape(name), False) for name in known.properties), open=True)
-    optional = [Field(name, known.shape(name), False) for name in flat if name != "body"]
+    optional = [Field(name, known.shape(name), False) for name in flat if name != tool.body_argument]
     is_open = bool(body.get("open"))
-    wrapped = Fields((*parameters, Field("body", inside, True), *optional), is_open)
+    wrapped = Fields((*parameters, Field(tool.body_argument, inside, True), *optional), is_open)
     if demanded - set(flat):  # a parameter has the name of a field that must be there
         return [wrapped]
     return [wrapped, Fields((*parameters, *beside), is_open)]

@@ -22,6 +22,7 @@ from executor.catalog.indexes import Indexes, Veil
 from executor.catalog.language import LANGUAGES, Language
 from executor.catalog.nearest import nearest
 from executor.catalog.operations import Operations, read_operations
+from executor.catalog.paging import page_hint
 from executor.catalog.references import reached, with_definitions
 from executor.catalog.shelf import Recent, Shelf
 from executor.catalog.signatures import COMPACT, FULL, signature
@@ -178,6 +179,12 @@ class Catalog:
             return ""
         return await kind.outline(source, tool, arguments, idempotency_key)
 
+    async def single_page(self, workspace_id: str, path: str, *, veil: Veil | None = None) -> Tool | None:
+        """The tool that `path`, which ends in `.all`, would fetch every page of, if only that had one."""
+        base, is_all = path.removesuffix(".all"), path.endswith(".all")
+        tool = await self.tool(workspace_id, base) if is_all else None
+        return None if tool is None or (veil is not None and veil.hides(base, tool.effect)) else tool
+
     async def nearest(self, workspace_id: str, path: str, limit: int = 3, *, veil: Veil | None = None) -> list[str]:
         """Nothing that `veil` hides is named."""
         shown = await self._indexes.of(workspace_id)
@@ -224,6 +231,9 @@ class Catalog:
         told = None if hidden else shelf.described.get((path, wish))
         if told is None:
             if tool is None or hidden:
+                if single := await self.single_page(workspace_id, path, veil=veil):
+                    hint = page_hint(single)
+                    raise NotFound(f"there is no tool {path[:200]!r}", hint=hint, nearest=[single.path])
                 close = await self.nearest(workspace_id, path, veil=veil)
                 hint = f"nearest: {', '.join(close)}" if close else "find tools with tools.discover({query})"
                 raise NotFound(f"there is no tool {path[:200]!r}", hint=hint, nearest=close)

@@ -43,7 +43,7 @@ def example(
         made = Maker(definitions, choice, full, matches).value(strict, "")
         if not isinstance(made, dict):
             continue
-        for arguments in (beside(tool, made), made):
+        for arguments in (beside(tool, made), named(tool, made)):
             if arguments not in seen:
                 seen.append(arguments)
                 if accepts(arguments):
@@ -58,9 +58,15 @@ def beside(tool: Tool, arranged: dict[str, Any]) -> dict[str, Any]:
         return arranged
     others = {name: value for name, value in arranged.items() if name != "body"}
     flat = set(binding.get("flat", ()))
-    if set(body) <= flat or (binding.get("open") and not set(body) & {*others, "body"}):
+    whole = tool.body_argument
+    if set(body) <= flat or (binding.get("open") and not set(body) & {*others, whole}):
         return {**others, **body}
-    return arranged
+    return {**others, whole: body}
+
+
+def named(tool: Tool, arranged: dict[str, Any]) -> dict[str, Any]:
+    """With the whole body under the name that a call gives it."""
+    return {tool.body_argument if name == "body" else name: value for name, value in arranged.items()}
 
 
 class Maker:

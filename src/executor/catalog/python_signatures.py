@@ -30,7 +30,7 @@ def call(tool: Tool, types: Types, budget: int, part: Part = "") -> Call:
 
 def parameters(tool: Tool, types: Types, budget: int) -> tuple[str, int]:
     """Keywords; or one dict, where a name can't be written as a keyword."""
-    properties, required = shown(tool)
+    properties, required = shown(tool, types.definitions)
     if not isinstance(types, PythonTypes) or (not properties and not is_composed(tool)):
         return "", 0
     if not properties or not all(is_word(name) and not name.startswith("__") for name in properties):

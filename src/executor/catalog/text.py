@@ -8,7 +8,9 @@ import unicodedata
 
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_SENTENCE = re.compile(r"(?<=[.!?])\s")
+_SENTENCE = re.compile(r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)\s")
+# Markdown: `[text](address)`, `[text][name]`. An address may have one pair of parentheses in it.
+_LINK = re.compile(r"!?\[([^\[\]]{0,500})\](?:\([^()]{0,2000}(?:\([^()]{0,500}\)[^()]{0,500})?\)|\[[^\[\]]{0,200}\])")
 _MARKUP = re.compile(r"</?(?:a|b|br|code|div|em|h[1-6]|i|li|ol|p|pre|span|strong|ul)(?:\s[^<>]*)?/?>", re.IGNORECASE)
 
 
@@ -25,6 +27,7 @@ def one_line(text: str) -> str:
 def first_sentence(text: str, limit: int) -> str:
     """Without the markup of web pages, in which some documents are written."""
     text = text[: limit * 20]
+    text = _LINK.sub(r"\1", text) if "](" in text or "][" in text else text
     sentence = _SENTENCE.split(one_line(_MARKUP.sub(" ", text) if "<" in text else text), maxsplit=1)[0]
     return sentence if len(sentence) <= limit else sentence[: limit - 1].rsplit(" ", 1)[0] + "…"
 

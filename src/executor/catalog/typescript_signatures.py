@@ -21,7 +21,7 @@ def call(tool: Tool, types: Types, budget: int, part: Part = "") -> Call:
 
 
 def arguments(tool: Tool, types: Types, budget: int) -> tuple[str, int]:
-    properties, required = shown(tool)
+    properties, required = shown(tool, types.definitions)
     if not properties:
         return (f"args: {types.render({'type': 'object', **tool.input_schema})}", 0) if is_composed(tool) else ("", 0)
     fields = [types.field(name, part, name in required, 0) for name, part in properties.items()]

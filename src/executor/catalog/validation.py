@@ -80,7 +80,7 @@ Problem = dict[str, str]
 
 
 def explain(error: jsonschema_rs.ValidationError, arguments: dict[str, Any], tool: Tool) -> list[Problem]:
-    where = as_given(list(error.instance_path), arguments)
+    where = as_given(list(error.instance_path), arguments, tool.body_argument)
     kind: Any = error.kind
     if isinstance(kind, jsonschema_rs.ValidationErrorKind.AdditionalProperties):
         return [unknown(where, str(name), tool) for name in kind.unexpected]
@@ -91,19 +91,19 @@ def explain(error: jsonschema_rs.ValidationError, arguments: dict[str, Any], too
     return [{"at": pointer(where), "message": message if len(message) <= MAX_MESSAGE else message[:MAX_MESSAGE] + "…"}]
 
 
-def as_given(path: list[str | int], arguments: dict[str, Any]) -> list[str | int]:
-    """A body field that was given beside the parameters is named as it was given, without `body` in front."""
+def as_given(path: list[str | int], arguments: dict[str, Any], name: str) -> list[str | int]:
+    """A body field that was given beside the parameters is named as it was given, without `name` in front."""
     if not path or path[0] != "body":
         return path
-    whole = arguments.get("body")
+    whole = arguments.get(name)
     inside = isinstance(whole, dict) and (len(path) == 1 or path[1] in whole or path[1] not in arguments)
-    is_whole = "body" in arguments and (inside or not isinstance(whole, dict)) and not is_field(path, arguments)
-    return path if is_whole else path[1:]
+    is_whole = name in arguments and (inside or not isinstance(whole, dict)) and not is_field(path, arguments, name)
+    return [name, *path[1:]] if is_whole else path[1:]
 
 
-def is_field(path: list[str | int], arguments: dict[str, Any]) -> bool:
-    """A field called `body` inside a body: `/body/body` was given as `/body`."""
-    return len(path) > 1 and path[1] == "body" and not isinstance(arguments.get("body"), dict)
+def is_field(path: list[str | int], arguments: dict[str, Any], name: str) -> bool:
+    """A field with the name of the whole body: `/body/body` was given as `/body`."""
+    return len(path) > 1 and path[1] == name and not isinstance(arguments.get(name), dict)
 
 
 def unknown(where: list[str | int], name: str, tool: Tool) -> Problem:

@@ -14,6 +14,7 @@ import orjson
 
 from executor.catalog.catalog import Catalog
 from executor.catalog.language import spoken
+from executor.catalog.paging import page_hint
 from executor.connections.connections import Connections
 from executor.connections.resolving import Missing, Use
 from executor.errors import ExecutorError, ToolError
@@ -355,6 +356,10 @@ class Door:
 
     async def _unknown(self, execution: Execution, path: str) -> ToolError:
         veil = await self.rules.veil(execution.workspace_id, execution.actor_id)
+        if single := await self.catalog.single_page(execution.workspace_id, path, veil=veil):
+            return ToolError(
+                "unknown_tool", f"there is no tool {path!r}", hint=page_hint(single), details={"nearest": [single.path]}
+            )
         near = await self.catalog.nearest(execution.workspace_id, path, veil=veil)
         find = "tools.discover(query=…)" if execution.language == "python" else "tools.discover({query})"
         hint = f"did you mean {', '.join(near)}?" if near else f"find tools with {find}"

@@ -37,6 +37,12 @@ class Tool:
     def namespace(self) -> str:
         return self.path.partition(".")[0]
 
+    @property
+    def body_argument(self) -> str:
+        """The argument that is the whole request body, where there is one."""
+        argument: str = (self.binding.get("body") or {}).get("whole", "body")
+        return argument
+
 
 @dataclass(frozen=True, slots=True)
 class Skipped:

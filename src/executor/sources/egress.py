@@ -183,7 +183,7 @@ def redirected(outgoing: Outgoing, target: Target, status: int, location: str) -
             f"{shown(outgoing.url)} redirects to an unencrypted address", hint="use the final https:// address instead"
         )
     if outgoing.method in SAFE_METHODS:
-        return Outgoing(outgoing.method, url, outgoing.headers if same_origin else {})
+        return Outgoing(outgoing.method, url, without_body_headers(outgoing.headers) if same_origin else {})
     if status == 303 and same_origin:
         return Outgoing("GET", url, without_body_headers(outgoing.headers))
     if status in (307, 308) and same_origin and same_place(outgoing.url, url):

@@ -65,6 +65,9 @@ ATTEMPT: ContextVar[Attempt] = ContextVar("executor_attempt")
 class Request(aiohttp.ClientRequest):
     """Asked to send once there is a connection: whatever fails before that has not left."""
 
+    # Methods that have no length where they have no body (RFC 9110, 8.6): all but those that usually carry one.
+    GET_METHODS = aiohttp.ClientRequest.ALL_METHODS - aiohttp.ClientRequest.POST_METHODS
+
     async def send(self, conn: Connection) -> aiohttp.ClientResponse:
         ATTEMPT.get().sent = True
         return await super().send(conn)
@@ -127,6 +130,8 @@ class Transport:
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"User-Agent": f"executor/{__version__}", "Accept-Encoding": "gzip, deflate"},
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._connect_seconds),
+            # aiohttp would call an absent body `application/octet-stream`, which strict services refuse.
+            skip_auto_headers=("Content-Type",),
             auto_decompress=False,
             trust_env=False,
         )

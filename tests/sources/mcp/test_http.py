@@ -305,3 +305,14 @@ async def test_tools_in_pages_are_all_read(connect: Connecting, upstream: Upstre
     upstream.routes["/mcp"] = paged
     connected = await connect.to_url(f"{upstream.url}/mcp")
     assert list(connected.tools) == [f"tool_{number}" for number in range(50)]
+
+
+async def test_only_messages_have_a_content_type(connect: Connecting, upstream: Upstream, server: Server) -> None:
+    """Strict frameworks refuse a DELETE or GET that is said to be JSON and has no body."""
+    connected = await connect.to_url(f"{upstream.url}/mcp")
+    assert await connected.call("work") == "done"
+    await connect.kind.close()
+    await until(lambda: any(got.method == "DELETE" for got in upstream.requests))
+    typed = {(got.method, "content-type" in got.headers) for got in upstream.requests if got.method != "POST"}
+    assert ("DELETE", False) in typed and not any(has_type for _, has_type in typed)
+    assert all(got.headers["content-type"] == "application/json" for got in upstream.requests if got.method == "POST")

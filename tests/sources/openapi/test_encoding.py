@@ -125,13 +125,13 @@ def test_a_whole_query_string_is_made_of_an_object() -> None:
 
 def test_two_spellings_of_a_header_are_one() -> None:
     item = {
-        "parameters": [{"name": "X-Token", "in": "header", "schema": {"type": "string"}}],
-        "get": {"parameters": [{"name": "x-token", "in": "header", "schema": {"type": "integer"}}]},
+        "parameters": [{"name": "X-Trace", "in": "header", "schema": {"type": "string"}}],
+        "get": {"parameters": [{"name": "x-trace", "in": "header", "schema": {"type": "integer"}}]},
     }
     from tests.sources.openapi.documents import load
 
     (tool,) = load({"/x": item}).tools
-    assert tool.input_schema["properties"] == {"x-token": {"type": "integer"}}
+    assert tool.input_schema["properties"] == {"x-trace": {"type": "integer"}}
 
 
 @pytest.mark.parametrize(

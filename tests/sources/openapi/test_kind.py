@@ -312,15 +312,14 @@ async def test_bodies_arrive_as_json(kind: OpenApi, upstream: Upstream) -> None:
 
 
 async def test_a_header_that_the_source_has_is_no_argument(kind: OpenApi, upstream: Upstream) -> None:
-    """Documents that ask every call for a token must not bring it into code."""
-    token = {"name": "token", "in": "header", "required": True, "schema": {"type": "string"}}
-    here = {"get": {"operationId": "here", "parameters": [token]}}
+    tenant = {"name": "tenant", "in": "header", "required": True, "schema": {"type": "string"}}
+    here = {"get": {"operationId": "here", "parameters": [tenant]}}
     elsewhere = {"get": {**here["get"], "operationId": "there", "servers": [{"url": "https://b.example"}]}}
     upstream.routes["/openapi.json"] = as_json(document({"/here": here, "/there": elsewhere}))
     upstream.routes["/here"] = as_json({})
-    request = SourceRequest(location=upstream.url + "/openapi.json", headers=(("Token", "s3cret"),), allow_private=True)
+    request = SourceRequest(location=upstream.url + "/openapi.json", headers=(("Tenant", "acme"),), allow_private=True)
     loaded = await kind.load(request)
     tools = {tool.path.rpartition(".")[2]: tool for tool in loaded.tools}
-    assert [tools[name].input_schema.get("required", []) for name in ("here", "there")] == [[], ["token"]]
+    assert [tools[name].input_schema.get("required", []) for name in ("here", "there")] == [[], ["tenant"]]
     await kind.invoke(source_of(loaded), tools["here"], {}, "key")
-    assert upstream.requests[-1].headers["token"] == "s3cret"
+    assert upstream.requests[-1].headers["tenant"] == "acme"

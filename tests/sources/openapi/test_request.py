@@ -165,6 +165,11 @@ OBJECT = {"type": "object", "properties": {"name": {"type": "string"}, "size": {
         (
             {"type": "object", "properties": {"body": {"type": "object"}}},
             {"id": "1", "body": {"body": {}}},
+            b'{"body":{"body":{}}}',
+        ),
+        (
+            {"type": "object", "properties": {"body": {"type": "object"}}},
+            {"id": "1", "requestBody": {"body": {}}},
             b'{"body":{}}',
         ),
     ],

@@ -96,7 +96,7 @@ def test_shared_parameters_and_those_of_the_path_are_found() -> None:
         "get": {"parameters": [{"name": "name", "in": "formData", "type": "string"}]},
     }
     (tool,) = load({"/a": item}, parameters={"Limit": {"name": "limit", "in": "query", "type": "integer"}}).tools
-    assert list(tool.input_schema["properties"]) == ["limit", "name", "body"]
+    assert list(tool.input_schema["properties"]) == ["name", "limit", "body"]
 
 
 FIELDS = [

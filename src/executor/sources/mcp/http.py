@@ -126,7 +126,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         )
         extensions = {**request.extensions, "trace": partial(note_progress, exchange)}
         core = httpcore2.Request(
-            request.method, url, headers=request.headers.raw, content=content, extensions=extensions
+            request.method, url, headers=headers_to_send(request), content=content, extensions=extensions
         )
         try:
             answer = await self._pool.handle_async_request(core)
@@ -208,6 +208,12 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             sent=True,
             upstream_status=status,
         )
+
+
+def headers_to_send(request: httpx2.Request) -> list[tuple[bytes, bytes]]:
+    """The SDK gives every request the content type of a message, also those that have no body."""
+    has_body = "content-length" in request.headers or "transfer-encoding" in request.headers
+    return [pair for pair in request.headers.raw if has_body or pair[0].lower() != b"content-type"]
 
 
 class Body(httpx2.AsyncByteStream):

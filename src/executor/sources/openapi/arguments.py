@@ -2,7 +2,7 @@
 
 Fields of an object body may stand beside the parameters, inside an explicit `body`, or some here and some there; the
 same field in both places is a contradiction. Where a field shares its name with a parameter, the name outside is the
-parameter's.
+parameter's. Where a field is called `body` and may be an object, the whole body has another name outside.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 from executor.errors import ToolError
 from executor.model.tool import Schema, Tool
 from executor.sources.kind import Meaning
+from executor.sources.openapi.credential_parameters import check_not_given
 
 FORMS = ("form", "multipart")
 
@@ -33,22 +34,26 @@ def strict_schema(tool: Tool) -> Schema:
 def arrange(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
     """Names that belong nowhere stay where they are, for validation to name them."""
     body = tool.binding["body"]
+    check_not_given(tool, arguments)
     if body is None or not body["object"]:
         return arguments
     parameters = {one["argument"] for one in tool.binding["parameters"]}
     flat = set(body["flat"])
-    has_whole = "body" in arguments and ("body" not in flat or isinstance(arguments["body"], dict))
+    whole = tool.body_argument
+    has_whole = whole in arguments and (whole not in flat or isinstance(arguments[whole], dict))
     arranged: dict[str, Any] = {}
     fields: dict[str, Any] = {}
     for name, value in arguments.items():
-        if name in parameters or (name == "body" and has_whole):
+        if name == whole and has_whole:
+            arranged["body"] = value
+        elif name in parameters:
             arranged[name] = value
         elif name in flat or body["open"]:
             fields[name] = value
         else:
             arranged[name] = value
     if fields and has_whole:
-        arranged["body"] = merged(arranged["body"], fields)
+        arranged["body"] = merged(arranged["body"], fields, whole)
     elif fields or (body["required"] and not has_whole):
         arranged["body"] = fields
     return arranged
@@ -67,23 +72,23 @@ def meaning(tool: Tool, arguments: dict[str, Any]) -> Meaning:
     hidden = any(name in parameters for name in fields)
     beside = {name: value for name, value in fields.items() if name not in parameters}
     kept = {name: value for name, value in given.items() if name != "body"}
-    return Meaning({**kept, **({"body": fields} if hidden else {}), **beside}, body=fields)
+    return Meaning({**kept, **({tool.body_argument: fields} if hidden else {}), **beside}, body=fields)
 
 
-def merged(whole: Any, fields: dict[str, Any]) -> dict[str, Any]:
+def merged(whole: Any, fields: dict[str, Any], name: str) -> dict[str, Any]:
     names = ", ".join(sorted(fields))
     if not isinstance(whole, dict):
-        raise contradiction(f"`body` must be an object when fields ({names}) stand beside it", "/body")
+        raise contradiction(f"`{name}` must be an object when fields ({names}) stand beside it", f"/{name}", name)
     twice = sorted(set(whole) & set(fields))
     if twice:
-        raise contradiction(f"given both inside `body` and beside it: {', '.join(twice)}", f"/{twice[0]}")
+        raise contradiction(f"given both inside `{name}` and beside it: {', '.join(twice)}", f"/{twice[0]}", name)
     return {**whole, **fields}
 
 
-def contradiction(message: str, at: str) -> ToolError:
+def contradiction(message: str, at: str, name: str) -> ToolError:
     return ToolError(
         "invalid_arguments",
         message,
         details={"problems": [{"at": at, "message": message}]},
-        hint="give each field once: either beside the parameters or inside `body`",
+        hint=f"give each field once: either beside the parameters or inside `{name}`",
     )

@@ -94,6 +94,15 @@ def of_media(document: Document, media_type: str, media: dict[str, Any], require
     return Body(media_type, form, schema, required, fields, encodings(document, form, fields, media.get("encoding")))
 
 
+def is_empty(body: Body | None) -> bool:
+    """An optional body that can't say anything, as some generators give to every GET."""
+    if body is None or body.required or body.form not in ("json", "form", "multipart"):
+        return False
+    if body.fields is not None:
+        return not body.fields.properties
+    return not body.schema
+
+
 def folded(document: Document, schema: Any) -> Any:
     """A reference and what stands beside it as parts of one schema."""
     more = beside(schema) if document.has_siblings and isinstance(schema, dict) and "$ref" in schema else None

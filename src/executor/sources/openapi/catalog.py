@@ -19,7 +19,8 @@ from executor.sources.kind import SourceRequest
 from executor.sources.loosen import loosen
 from executor.sources.names import namespace_from
 from executor.sources.openapi import document as documents
-from executor.sources.openapi import security, servers, swagger
+from executor.sources.openapi import servers, swagger
+from executor.sources.openapi.credential_parameters import undeclared
 from executor.sources.openapi.linked import Linked, absolute, base_of
 from executor.sources.openapi.operations import Reader
 from executor.sources.openapi.parsing import parse
@@ -27,7 +28,7 @@ from executor.sources.openapi.visits import Visits
 from executor.sources.stopping import Stopped, never
 
 # Raised when more or other is kept of the same document than before: then one that is unchanged is read again.
-READER = "5"
+READER = "6"
 NOTHING: Mapping[str, bytes] = {}
 NO_REASONS: Mapping[str, str] = {}
 _building = threading.Lock()
@@ -141,7 +142,7 @@ def built(request: SourceRequest, document: documents.Document, location: str, d
             "headers": [list(pair) for pair in request.headers],
             "options": dict(request.options),
             "servers": servers.listed(offered),
-            "auth": security.schemes(document),
+            "auth": [*reader.schemes, *undeclared((tool.binding for tool in tools), reader.schemes)],
             "validators": {"digest": digest, "reader": READER},
         },
     )

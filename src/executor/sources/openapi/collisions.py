@@ -40,6 +40,7 @@ def taken_by(binding: dict[str, Any], parameter: dict[str, Any], given: dict[str
             value = given.get(one["argument"])
             if isinstance(value, dict | list):
                 found += made_names(one, value, f"/{one['argument']}")
+    found += [one["name"] for one in binding.get("credentials", ()) if one["in"] == place_of(parameter)]
     if place_of(parameter) == "query":
         query = binding["path"].partition("#")[0].partition("?")[2]
         found += [name for name, _ in parse_qsl(query, keep_blank_values=True)]
@@ -91,11 +92,13 @@ def keys_of(value: dict[str, Any], at: str) -> Iterator[str]:
     yield from present
 
 
-def check_fields(body: dict[str, Any], value: Any) -> None:
+def check_fields(binding: dict[str, Any], value: Any) -> None:
     """The same for the fields of a form. Where the document allows more fields than it names, these are made too."""
+    body = binding["body"]
     if body.get("form") not in ("form", "multipart") or not isinstance(value, dict):
         return
-    declared = set(body["flat"]) | set(body["encoding"])
+    credentials = {one["name"] for one in binding.get("credentials", ()) if one["in"] == "form"}
+    declared = set(body["flat"]) | set(body["encoding"]) | credentials
     extra = [key for key in value if key not in declared] if body["open"] else []
     if extra:
         list(keys_of({key: value[key] for key in extra}, "/body"))

@@ -20,6 +20,7 @@ from executor.sources.loading import Loading, in_time
 from executor.sources.openapi import arguments as forms
 from executor.sources.openapi import linked, listing, parsing, probing
 from executor.sources.openapi.catalog import READER, build_catalog, digest_of, read_catalog, without_collection
+from executor.sources.openapi.credential_parameters import with_bearer
 from executor.sources.openapi.document import read_root
 from executor.sources.openapi.fetching import Fetcher, Read, address_of
 from executor.sources.openapi.request import build as build_request
@@ -29,6 +30,7 @@ from executor.sources.openapi.servers import origin_of
 from executor.sources.results import transport_error
 
 __all__ = ["OpenApi", "build_catalog"]
+NOTHING: Mapping[str, str] = {}
 
 
 class OpenApi:
@@ -142,7 +144,10 @@ class OpenApi:
         credential: Credential | None = None,
         may_follow: MayFollow | None = None,
     ) -> Answer:
+        _, fields = with_bearer(tool.binding, credential)
         outgoing = request_of(source, tool, arguments, idempotency_key)
+        if fields and credential is not None and origin_of(outgoing.url) == credential.origin:
+            outgoing = request_of(source, tool, arguments, idempotency_key, fields)
         return await self.dispatch(source, tool, outgoing, credential, may_follow)
 
     async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
@@ -165,7 +170,7 @@ class OpenApi:
         headers = source.config.get("headers")
         if headers and origin_of(outgoing.url) == origin_of(source.config["base_url"]):
             outgoing = replace(outgoing, headers=with_static(outgoing.headers, headers))
-        outgoing = with_credential(outgoing, credential)
+        outgoing = with_credential(outgoing, with_bearer(tool.binding, credential)[0])
         origins = frozenset(source.config["origins"])
         try:
             return await self._egress.send(outgoing, origins=origins, bounds=self._call_bounds, may_follow=may_follow)
@@ -197,9 +202,15 @@ class Sending:
         return await self.kind.dispatch(source, tool, outgoing, self.credential, self.may_follow)
 
 
-def request_of(source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> Outgoing:
+def request_of(
+    source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str, fields: Mapping[str, str] = NOTHING
+) -> Outgoing:
+    """`fields` of the form come from a connection."""
     base_url = tool.binding["server"] or source.config["base_url"]
-    return build_request(base_url, tool.binding, forms.arrange(tool, arguments), idempotency_key)
+    arranged = forms.arrange(tool, arguments)
+    if fields:
+        arranged = {**arranged, "body": {**(arranged.get("body") or {}), **fields}}
+    return build_request(base_url, tool.binding, arranged, idempotency_key)
 
 
 def without_values(request: SourceRequest) -> SourceRequest:

@@ -11,13 +11,27 @@ from executor.errors import DocumentInvalid, EgressRefused
 from executor.model.tool import Effect, Skipped, Tool
 from executor.sources.names import unique
 from executor.sources.openapi import answers, names, pages, security, streams, swagger
-from executor.sources.openapi.bodies import body_of
+from executor.sources.openapi.bodies import Body, body_of, is_empty
+from executor.sources.openapi.credential_parameters import (
+    USABLE,
+    form_without_credentials,
+    needed_parameters,
+    without_credentials,
+)
 from executor.sources.openapi.descriptions import MAX_DESCRIPTION, description
 from executor.sources.openapi.document import Document, UnresolvedRef, key_text
-from executor.sources.openapi.parameters import Parameter, Unusable, collect
+from executor.sources.openapi.parameters import Parameter, Unusable, collect, name_arguments
 from executor.sources.openapi.schemas import Schemas
 from executor.sources.openapi.servers import base_url, fixed_query
-from executor.sources.openapi.shapes import body_binding, flat_fields, input_schema, output_schema
+from executor.sources.openapi.shapes import (
+    body_binding,
+    flat_fields,
+    input_schema,
+    ordered,
+    output_schema,
+    whole_argument,
+)
+from executor.sources.openapi.shared import Place, places_of, shared_parameters
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 READS = frozenset({"get", "head", "options", "query"})
@@ -68,6 +82,7 @@ class Reader:
     ) -> None:
         self.document = document
         self.schemas = Schemas(document)
+        self.schemes = security.schemes(document)
         self.skipped: list[Skipped] = []
         self._namespace = namespace
         self._location = location
@@ -76,12 +91,14 @@ class Reader:
         self._query = query
         self._options = options
         self._known = known
+        self._shared: frozenset[Place] = frozenset()
         self._fixed = frozenset(name.lower() for name in fixed)
 
     def tools(self) -> list[Tool]:
         operations = list(self._operations())
         wanted = [(operation.wanted_name, operation.where) for operation in operations]
         paths = unique(wanted, names.kept(self._known, self._namespace))
+        self._shared = self._shared_by(operations)
         found: list[Tool] = []
         for operation, path in zip(operations, paths, strict=True):
             self.document.visits.begin()
@@ -146,8 +163,13 @@ class Reader:
         else:
             parameters = collect(self.document, operation.path, operation.item.get("parameters"), raw.get("parameters"))
         responses = answers.successes(self.document, raw)
-        parameters = streams.resumable(self._open(operation, parameters), responses)
-        tool = self._tool(operation, raw, path, parameters, responses)
+        parameters, credentials = without_credentials(self._open(operation, parameters), self.schemes)
+        parameters = streams.resumable(name_arguments(parameters) if credentials else parameters, responses)
+        body = body_of(self.document, raw)
+        if operation.method in ("get", "head") and is_empty(body):
+            body = None
+        body, fields = form_without_credentials(body, self.schemes)
+        tool = self._tool(operation, raw, path, parameters, body, responses, [*credentials, *fields])
         yield tool
         if operation.method in ("get", "query") and tool.binding["body"] is None:
             paging = pages.pages_of(self.document, responses, parameters)
@@ -167,12 +189,15 @@ class Reader:
         raw: dict[str, Any],
         path: str,
         parameters: list[Parameter],
+        body: Body | None,
         responses: dict[str, dict[str, Any]],
+        credentials: list[dict[str, Any]],
     ) -> Tool:
-        body = body_of(self.document, raw)
         key = next((one for one in parameters if one.place == "header" and one.name.lower() == "idempotency-key"), None)
-        flat = flat_fields(parameters, body)
-        shown = input_schema(self.schemas, parameters, body, flat)
+        flat, whole = flat_fields(parameters, body), whole_argument(parameters, body)
+        common = self._shared | places_of(self.document, operation.item.get("parameters"))
+        last = [one.argument for one in parameters if (one.place, one.name) in common]
+        shown = ordered(input_schema(self.schemas, parameters, body, flat, whole), flat, [*last, whole])
         accept = answers.accepted(responses)
         return Tool(
             path=path,
@@ -187,11 +212,12 @@ class Reader:
                 "path": self._path(operation),
                 "server": self._server(operation) or self._base_url,
                 "parameters": [parameter.binding() for parameter in parameters],
-                "body": body_binding(self.schemas, body, flat),
+                "body": body_binding(self.schemas, body, flat, whole),
                 "answers": {status: answers.promise(self.document, one) for status, one in responses.items()},
                 "idempotencyArgument": key.argument if key else "",
-                "security": security.required(raw, self.document.root),
+                "security": self._security(raw, credentials),
                 **({"accept": accept} if accept else {}),
+                **({"credentials": credentials} if credentials else {}),
             },
             tags=operation.tags[:8],
             deprecated=raw.get("deprecated") is True,
@@ -211,6 +237,18 @@ class Reader:
             output_schema=pages.all_output(items),
             binding={**tool.binding, "all": paging},
         )
+
+    def _shared_by(self, operations: list[Operation]) -> frozenset[Place]:
+        self.document.visits.begin()
+        lists = ((one.item.get("parameters"), one.raw.get("parameters")) for one in operations)
+        return shared_parameters(self.document, lists)
+
+    def _security(self, raw: dict[str, Any], credentials: list[dict[str, Any]]) -> list[dict[str, list[str]]]:
+        """A credential that the document only names as a required parameter is needed as well (see `undeclared`)."""
+        declared = security.required(raw, self.document.root)
+        if declared or any(scheme["type"] in USABLE for scheme in self.schemes):
+            return declared
+        return [{one["name"]: [] for one in needed}] if (needed := needed_parameters(credentials)) else []
 
     def _path(self, operation: Operation) -> str:
         """With the query of its server, so that nothing of it is lost."""

@@ -42,11 +42,28 @@ NEXT_CURSORS = (
     "nextpage", "nextkey", "nextbookmark", "bookmark", "scrollid", "cursor", "next", "after", "continuation",
     "lastevaluatedkey", "nextcontinuationtoken", "nextpagekey", "pagetoken", "marker", "nextcursormark",
 )  # fmt: skip
-NEXT_LINKS = ("next", "nextlink", "odatanextlink", "nexturl", "nextpageurl", "nextpage", "nexthref", "nextpagelink")
+NEXT_LINKS = (
+    "next", "nextlink", "odatanextlink", "nexturl", "nextpageurl", "nextpage", "nexthref", "nextpagelink",
+    "nextpageuri", "nexturi",
+)  # fmt: skip
+# Cursors where they are text; numbers of these names count items.
+TEXT_CURSORS = ("continue", "offset", "start", "skip")
+LAST_IDS = ("lastid",)
 WRAPPERS = (
     "responsemetadata", "meta", "metadata", "pagination", "paging", "pageinfo", "page", "cursors", "cursor", "links",
-    "next", "nextpage", "pagingmetadata", "paginationinfo",
+    "next", "nextpage", "pagingmetadata", "paginationinfo", "payload", "data", "result",
 )  # fmt: skip
+# Arrays that stand beside the list.
+ASIDE = frozenset({"errors", "warnings", "included", "notices"})
+HOLDERS = ("payload", "data", "result", "results", "response")
+_ZERO_BASED = re.compile(
+    r"\b(?:zero|0)[- ]?(?:based|indexed)|\b(?:start|begin|count)\w*\s+(?:\w+\s+)?(?:at|from|with)\s+(?:0|zero)\b",
+    re.IGNORECASE,
+)
+_ONE_BASED = re.compile(
+    r"\b(?:one|1)[- ]?(?:based|indexed)|\b(?:start|begin|count)\w*\s+(?:\w+\s+)?(?:at|from|with)\s+(?:1|one)\b",
+    re.IGNORECASE,
+)
 ITEMS = ("items", "data", "results", "values", "records", "entries", "value", "list", "objects", "resources", "rows")
 PAGES = ("page", "pagenumber", "pageno", "pagenum", "pageindex", "currentpage")
 OFFSETS = ("offset", "skip", "startindex", "startat", "start", "first")
@@ -79,36 +96,69 @@ def pages_of(document: Document, responses: dict[str, dict[str, Any]], parameter
     query = {plain(one.name): one for one in parameters if one.place == "query" and not one.content}
     types = types_of(document, schema)
     if types == {"array"}:
-        by = by_argument(query) or ({"by": "link"} if tells_links(document, response) else {})
+        by = by_argument(query) or by_link(document, response, query)
         return {**by, "items": []} if by else {}
     if types is None or "object" not in types:
         return {}
     properties, _, _ = object_parts(document, schema)
-    items = items_field(document, properties)
-    if items is None:
+    items = items_path(document, properties)
+    if not items:
         return {}
     by = by_answer(document, properties, query) or by_argument(query)
     if not by and tells_links(document, response):
         by = {"by": "link"}
-    return {**by, "items": [items]} if by else {}
+    return {**by, "items": items} if by else {}
+
+
+def items_path(document: Document, properties: dict[str, Any]) -> list[str]:
+    """The way to the list: a field of the answer, or of the one object that holds all the rest."""
+    found = items_field(document, properties)
+    if found is not None:
+        return [found]
+    for name in properties:
+        if plain(name) in HOLDERS and types_of(document, properties[name]) in ({"object"}, {"object", "null"}):
+            inner = items_field(document, object_parts(document, properties[name])[0])
+            if inner is not None:
+                return [name, inner]
+    return []
 
 
 def items_field(document: Document, properties: dict[str, Any]) -> str | None:
     arrays = [name for name, schema in properties.items() if types_of(document, schema) == {"array"}]
+    if not arrays:
+        arrays = [name for name, schema in properties.items() if types_of(document, schema) == {"array", "null"}]
+    if len(arrays) > 1:
+        arrays = [name for name in arrays if plain(name) not in ASIDE]
     if len(arrays) == 1:
         return arrays[0]
-    return next((name for wanted in ITEMS for name in arrays if plain(name) == wanted), None)
+    named = next((name for wanted in ITEMS for name in arrays if plain(name) == wanted), None)
+    of_objects = [name for name in arrays if holds_objects(document, properties[name])]
+    return named or (of_objects[0] if len(of_objects) == 1 else None)
+
+
+def holds_objects(document: Document, schema: Any) -> bool:
+    try:
+        schema = document.follow(schema)
+    except UnresolvedRef:
+        return False
+    return isinstance(schema, dict) and types_of(document, schema.get("items")) == {"object"}
 
 
 def by_answer(document: Document, properties: dict[str, Any], query: dict[str, Parameter]) -> dict[str, Any]:
     cursor = next((query[name] for name in CURSORS if name in query), None)
+    cursor = cursor or next(
+        (query[name] for name in TEXT_CURSORS if name in query and is_text(query[name].schema)), None
+    )
     has_more = next((name for name in properties if plain(name) == "hasmore"), None)
     if cursor is not None and plain(cursor.name) == "startingafter" and has_more:
         return {"by": "last", "argument": cursor.argument, "more": has_more}
     if cursor is not None:
-        found = find(document, properties, NEXT_CURSORS)
+        found = find(document, properties, (*NEXT_CURSORS, plain(cursor.name)))
         if found:
             return {"by": "cursor", "argument": cursor.argument, "from": found}
+        found = find(document, properties, LAST_IDS) if has_more else []
+        if found:
+            return {"by": "cursor", "argument": cursor.argument, "from": found, "more": has_more}
     found = find(document, properties, NEXT_LINKS, text_only=True)
     return {"by": "next", "from": found} if found else {}
 
@@ -140,11 +190,33 @@ def by_argument(query: dict[str, Parameter]) -> dict[str, Any]:
     size = next((query[name] for name in SIZES if name in query), None)
     for name in PAGES:
         if name in query and is_number(query[name].schema):
-            return {"by": "page", "argument": query[name].argument, "start": first_page(query[name].schema)}
+            return {"by": "page", "argument": query[name].argument, **first_number(query[name])}
     for name in OFFSETS:
         if name in query and is_number(query[name].schema) and size is not None and size is not query[name]:
             return {"by": "offset", "argument": query[name].argument, "start": first_page(query[name].schema, 0)}
     return {}
+
+
+def by_link(document: Document, response: dict[str, Any], query: dict[str, Parameter]) -> dict[str, Any]:
+    """A list that takes a cursor and does not say where one comes from has it in `Link`, if anywhere."""
+    if tells_links(document, response):
+        return {"by": "link"}
+    return {"by": "link", "undeclared": True} if any(name in query for name in CURSORS) else {}
+
+
+def first_number(parameter: Parameter) -> dict[str, Any]:
+    """`guessed` where neither the schema nor the description says if pages are counted from 0 or from 1."""
+    schema = parameter.schema
+    text = f"{parameter.description} {schema.get('description', '') if isinstance(schema, dict) else ''}"
+    told = first_page(schema, -1)
+    if told < 0:
+        told = 0 if _ZERO_BASED.search(text) else 1 if _ONE_BASED.search(text) else -1
+    return {"start": told} if told >= 0 else {"start": 1, "guessed": True}
+
+
+def is_text(schema: Any) -> bool:
+    types = schema.get("type") if isinstance(schema, dict) else None
+    return types == "string" or (isinstance(types, list) and "string" in types)
 
 
 def is_number(schema: Any) -> bool:
@@ -172,8 +244,8 @@ def item_schema(document: Document, responses: dict[str, dict[str, Any]], path: 
     response = responses.get("200") or next(iter(responses.values()), {})
     _, schema = content_schema(response)
     try:
-        if path:
-            schema = object_parts(document, schema)[0].get(path[0])
+        for name in path:
+            schema = object_parts(document, schema)[0].get(name)
         schema = document.follow(schema)
         if isinstance(schema, dict) and isinstance(schema.get("items"), dict):
             return schema["items"]

@@ -193,7 +193,7 @@ def name_arguments(parameters: Iterable[Parameter]) -> list[Parameter]:
         while argument in taken:
             argument += "_"
         taken.add(argument)
-        named.append(parameter if argument == parameter.name else replace(parameter, argument=argument))
+        named.append(parameter if argument == parameter.argument else replace(parameter, argument=argument))
     return named
 
 

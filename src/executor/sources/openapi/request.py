@@ -56,16 +56,22 @@ def build(base_url: str, binding: dict[str, Any], arranged: dict[str, Any], idem
         headers["Cookie"] = "; ".join(jar)
     url = base_url + fill_path(binding["path"], values, query, named)
     body = None
-    if binding["body"] is not None and "body" in given:
+    if binding["body"] is not None and "body" in given and not is_left_out(binding["body"], given["body"]):
         body, headers["Content-Type"] = payload(binding["body"], given["body"])
     return Outgoing(binding["method"], url, headers, body)
+
+
+def is_left_out(body: dict[str, Any], value: Any) -> bool:
+    """An optional form without a single field to send is no body at all."""
+    is_form = body.get("form") in ("form", "multipart") and isinstance(value, dict)
+    return is_form and not body["required"] and all(part is None for part in value.values())
 
 
 def check_names(binding: dict[str, Any], given: dict[str, Any]) -> None:
     """Raises ToolError if a key of an object would be sent under the name of something else."""
     check_parameters(binding, given)
     if binding["body"] is not None and "body" in given:
-        check_fields(binding["body"], given["body"])
+        check_fields(binding, given["body"])
 
 
 def whole_query(parameter: dict[str, Any], value: Any) -> str:

@@ -25,18 +25,25 @@ BINARY: Schema = {
 
 
 def flat_fields(parameters: list[Parameter], body: Body | None) -> list[str]:
-    """Body fields that are arguments of their own: all but those whose name a parameter has.
-
-    A field called `body` is one only if it can't be an object: an object under `body` is always the whole body.
-    """
+    """Body fields that are arguments of their own: all but those whose name a parameter has."""
     if body is None or body.fields is None:
         return []
     taken = {parameter.argument for parameter in parameters}
-    return [
-        name
-        for name, schema in body.fields.properties.items()
-        if name not in taken and (name != "body" or never_object(schema))
-    ]
+    return [name for name in body.fields.properties if name not in taken]
+
+
+def whole_argument(parameters: list[Parameter], body: Body | None) -> str:
+    """The argument that is the whole body: `body`, unless that is a field which may be an object as well.
+
+    A field that never is one can share the name: then an object under `body` is the whole body.
+    """
+    fields = body.fields.properties if body is not None and body.fields is not None else {}
+    if "body" not in fields or never_object(fields["body"]):
+        return "body"
+    name, taken = "requestBody", {*fields, *(parameter.argument for parameter in parameters)}
+    while name in taken:
+        name += "_"
+    return name
 
 
 def never_object(schema: Any) -> bool:
@@ -45,7 +52,9 @@ def never_object(schema: Any) -> bool:
     return types is not None and "object" not in named and "file" not in named and schema.get("format") != "binary"
 
 
-def input_schema(schemas: Schemas, parameters: list[Parameter], body: Body | None, flat: list[str]) -> Schema:
+def input_schema(
+    schemas: Schemas, parameters: list[Parameter], body: Body | None, flat: list[str], whole_name: str
+) -> Schema:
     properties: dict[str, Schema] = {}
     required = []
     for parameter in parameters:
@@ -56,20 +65,27 @@ def input_schema(schemas: Schemas, parameters: list[Parameter], body: Body | Non
     if body is not None:
         whole = whole_schema(schemas, body)
         properties |= {name: field_schema(schemas, body, name) for name in flat}
-        properties.setdefault("body", described(whole, WHOLE_BODY) if body.fields is not None else whole)
+        properties.setdefault(whole_name, described(whole, WHOLE_BODY) if body.fields is not None else whole)
         is_open = body.fields is not None and body.fields.open
-        required += required_of(body, flat)
+        required += required_of(body, flat, whole_name)
     schema: Schema = {"type": "object", "properties": properties, "additionalProperties": is_open}
     return {**schema, "required": required} if required else schema
 
 
-def required_of(body: Body, flat: list[str]) -> list[str]:
+def ordered(schema: Schema, fields: list[str], last: list[str]) -> Schema:
+    """What must be given comes first, then the body's fields, then the operation's own arguments, then the `last`."""
+    ranks = {**dict.fromkeys(fields, 1), **dict.fromkeys(last, 3), **dict.fromkeys(schema.get("required", ()), 0)}
+    names = sorted(schema["properties"], key=lambda name: ranks.get(name, 2))
+    return {**schema, "properties": {name: schema["properties"][name] for name in names}}
+
+
+def required_of(body: Body, flat: list[str], whole_name: str) -> list[str]:
     if not body.required:
         return []
     if body.fields is None:
         return ["body"]
     found = [name for name in flat if name in body.fields.required]
-    return [*found, "body"] if body.fields.required - set(flat) else found
+    return [*found, whole_name] if body.fields.required - set(flat) else found
 
 
 def whole_schema(schemas: Schemas, body: Body) -> Schema:
@@ -95,7 +111,7 @@ def field_schema(schemas: Schemas, body: Body, name: str) -> Schema:
     return {"anyOf": [{"type": "array", "items": FILE}, file]} if is_list else file
 
 
-def body_binding(schemas: Schemas, body: Body | None, flat: list[str]) -> dict[str, Any] | None:
+def body_binding(schemas: Schemas, body: Body | None, flat: list[str], whole_name: str) -> dict[str, Any] | None:
     """With the schema only where the input schema has something else under `body`."""
     if body is None:
         return None
@@ -109,6 +125,8 @@ def body_binding(schemas: Schemas, body: Body | None, flat: list[str]) -> dict[s
     }
     if body.form in ("form", "multipart"):
         bound["encoding"] = body.encoding
+    if whole_name != "body":
+        bound["whole"] = whole_name
     if "body" in flat:
         bound["schema"] = whole_schema(schemas, body)
     return bound

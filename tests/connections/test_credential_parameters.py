@@ -1,0 +1,45 @@
+"""A service that documents its token as a parameter: agents neither see it nor can give another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from executor.connections.offers import Offer
+from tests.support.connected import Home, value
+
+TOKEN = {"name": "token", "in": "query", "required": True, "schema": {"type": "string"}, "description": "Access token"}
+CHANNEL = {"name": "channel", "in": "query", "required": True, "schema": {"type": "string"}}
+HISTORY = {"operationId": "history", "tags": ["chat"], "parameters": [TOKEN, CHANNEL], "responses": {"200": {}}}
+DOCUMENT: dict[str, Any] = {"paths": {"/history": {"get": HISTORY}}, "components": {}}
+CALLS = {
+    "typescript": 'return await tools.chat.chat.history({{channel: "C1"{}}})',
+    "python": 'return await tools.chat.chat.history(channel="C1"{})',
+}
+INVENTED = {"typescript": ', token: "made-up"', "python": ', token="made-up"'}
+
+
+@pytest.mark.parametrize("language", ["typescript", "python"])
+async def test_the_connection_fills_the_parameter(home: Home, language: str) -> None:
+    home.service.extra = DOCUMENT
+    source = await home.add_source(namespace="chat")
+    bearer = [{"in": "header", "name": "Authorization", "template": "Bearer {token}"}]
+    offer = Offer(values={"token": "k-bearer"}, placements=bearer)
+    await home.executor.connections.add(source, offer, by=home.executor.tenancy.operator)
+    refused = await home.run(CALLS[language].format(INVENTED[language]), language=language)
+    assert refused.execution.status == "failed" and not home.service.calls
+    value(await home.run(CALLS[language].format(""), language=language))
+    sent = home.service.calls[-1]
+    assert sent["query"] == {"channel": "C1", "token": "k-bearer"}
+    assert sent["headers"]["authorization"] == "Bearer k-bearer"
+
+
+async def test_a_call_without_a_connection_asks_for_it(home: Home) -> None:
+    home.service.extra = DOCUMENT
+    await home.add_source(namespace="chat")
+    paused = await home.run(CALLS["typescript"].format(""))
+    [asked] = paused.interactions
+    [way] = asked.prompt["credential"]["ways"]
+    assert way["placements"] == [{"in": "query", "name": "token", "template": "{key}"}]
+    assert not home.service.calls

@@ -1,0 +1,241 @@
+"""Services that page in the usual styles: every item once, and `complete` only if that is so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from executor.errors import ToolError
+from executor.model.source import Source
+from executor.sources.egress import Egress
+from executor.sources.kind import SourceRequest
+from executor.sources.openapi.kind import OpenApi
+from tests.sources.openapi.documents import answers, document, load
+from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json
+
+TEXT, NUMBER, FLAG = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}
+Asked = dict[str, str]
+Service = Callable[[Asked], Any]
+
+
+def fields(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+THINGS = {"type": "array", "items": fields(id=NUMBER)}
+
+
+def query(name: str, schema: Any = NUMBER, description: str = "") -> dict[str, Any]:
+    return {"name": name, "in": "query", "schema": schema, "description": description}
+
+
+def things(start: int, count: int) -> list[dict[str, int]]:
+    return [{"id": number} for number in range(start, start + count)]
+
+
+class List:
+    """One list of a service, whose behaviour may change between calls."""
+
+    def __init__(self, egress: Egress, upstream: Upstream, parameters: list[Any], schema: Any) -> None:
+        self.upstream, self.kind = upstream, OpenApi(egress, call_seconds=60.0)
+        self.service: Service = lambda asked: []
+        operation = {"operationId": "list", "parameters": parameters, "responses": answers(schema)}
+        upstream.routes["/openapi.json"] = as_json(document({"/list": {"get": operation}}))
+        upstream.routes["/list"] = self.answer
+
+    def answer(self, got: Got, handler: Handler) -> Reply:
+        reply = self.service(dict(parse_qsl(urlsplit(got.target).query)))
+        return reply if isinstance(reply, Reply) else as_json(reply)
+
+    async def all(self, service: Service, **arguments: Any) -> tuple[list[Any], bool]:
+        self.service = service
+        request = SourceRequest(location=self.upstream.url + "/openapi.json", allow_private=True)
+        loaded = await self.kind.load(request)
+        (tool,) = (tool for tool in loaded.tools if tool.path.endswith(".all"))
+        source = Source("s", "w", "openapi", loaded.namespace, loaded.name, loaded.config)
+        found = json.loads(await self.kind.invoke(source, tool, arguments, ""))
+        return found["items"], found["complete"]
+
+
+def numbered(base: int, total: int, shape: Any, behind: Any = None) -> Service:
+    """Counts its pages from `base`, two items each; `shape(items, page, pages, is_last)` is its answer."""
+
+    def answer(asked: Asked) -> Any:
+        page, pages = int(asked.get("page", base)) - base, -(-total // 2)
+        found = things(0, total)[page * 2 : page * 2 + 2] if page >= 0 else []
+        return behind if behind is not None and not found else shape(found, page + base, pages, page + 1 >= pages)
+
+    return answer
+
+
+SHAPES = {
+    "bare": (THINGS, lambda items, page, pages, is_last: items),
+    "number": (
+        fields(content=THINGS, number=NUMBER),
+        lambda items, page, pages, is_last: {"content": items, "number": page},
+    ),
+    "last": (
+        fields(content=THINGS, last=FLAG),
+        lambda items, page, pages, is_last: {"content": items, "last": is_last},
+    ),
+    "nested": (
+        fields(data=THINGS, meta=fields(current_page=NUMBER, last_page=NUMBER)),
+        lambda items, page, pages, is_last: {"data": items, "meta": {"current_page": page, "last_page": pages}},
+    ),
+    "misled": (  # takes numbers from 1 and tells them from 0, as Spring can
+        fields(content=THINGS, number=NUMBER),
+        lambda items, page, pages, is_last: {"content": items, "number": 0},
+    ),
+}
+
+
+@pytest.mark.parametrize("style", SHAPES)
+async def test_no_page_is_lost_however_pages_are_numbered(egress: Egress, upstream: Upstream, style: str) -> None:
+    schema, shape = SHAPES[style]
+    listed = List(egress, upstream, [query("page"), query("size")], schema)
+    for base in (0, 1):
+        for total, behind in ((0, None), (1, None), (4, None), (5, as_json({"detail": "Invalid page."}, 404))):
+            assert await listed.all(numbered(base, total, shape, behind)) == (things(0, total), True), (base, total)
+
+
+@pytest.mark.parametrize("words", ["Zero-based page number", "0-indexed page", "Page to get, starting from 0"])
+async def test_a_description_may_say_that_pages_are_counted_from_zero(
+    egress: Egress, upstream: Upstream, words: str
+) -> None:
+    listed = List(egress, upstream, [query("page", NUMBER, words)], THINGS)
+    assert await listed.all(numbered(0, 5, SHAPES["bare"][1])) == (things(0, 5), True)
+
+
+async def test_a_first_page_that_the_document_names_is_not_asked_for_twice(egress: Egress, upstream: Upstream) -> None:
+    listed = List(egress, upstream, [query("page", {**NUMBER, "default": 1})], THINGS)
+    assert await listed.all(numbered(1, 3, SHAPES["bare"][1])) == (things(0, 3), True)
+    assert [got.target for got in upstream.requests if got.target != "/openapi.json"] == [
+        "/list", "/list?page=2", "/list?page=3",
+    ]  # fmt: skip
+
+
+async def test_a_list_shorter_than_its_service_says_is_not_called_complete(egress: Egress, upstream: Upstream) -> None:
+    listed = List(egress, upstream, [query("page")], fields(items=THINGS, total=NUMBER))
+    shape = lambda items, page, pages, is_last: {"items": items, "total": 9}  # noqa: E731 - as above
+    assert await listed.all(numbered(1, 3, shape)) == (things(0, 3), False)
+
+
+async def test_a_total_ends_a_list_and_a_count_of_the_page_does_not(egress: Egress, upstream: Upstream) -> None:
+    listed = List(egress, upstream, [query("offset"), query("limit")], fields(items=THINGS, total=NUMBER))
+
+    def answer(total: Any) -> Service:
+        def by_offset(asked: Asked) -> Any:
+            found = things(0, 4)[int(asked.get("offset", 0)) :][:2]
+            return {"items": found, "total": total(found)}
+
+        return by_offset
+
+    assert await listed.all(answer(lambda found: 4)) == (things(0, 4), True)
+    assert len(upstream.requests) == 3
+    assert await listed.all(answer(len)) == (things(0, 4), True)
+
+
+async def test_a_service_that_ignores_the_page_is_reported(egress: Egress, upstream: Upstream) -> None:
+    listed = List(egress, upstream, [query("page")], THINGS)
+    with pytest.raises(ToolError, match="leads back"):
+        await listed.all(lambda asked: things(0, 2))
+
+
+CURSORS = {
+    "asana": (
+        [query("offset", TEXT)],
+        fields(data=THINGS, next_page=fields(offset=TEXT)),
+        lambda items, cursor: {"data": items, "next_page": {"offset": cursor} if cursor else None},
+        "offset",
+    ),
+    "kubernetes": (
+        [query("continue", TEXT), query("limit")],
+        fields(items=THINGS, metadata=fields(**{"continue": TEXT})),
+        lambda items, cursor: {"items": items, "metadata": {"continue": cursor}},
+        "continue",
+    ),
+    "errors beside the list": (
+        [query("cursor", TEXT)],
+        fields(errors={"type": "array", "items": fields(code=TEXT)}, payments=THINGS, cursor=TEXT),
+        lambda items, cursor: {"payments": items, **({"cursor": cursor} if cursor else {})},
+        "cursor",
+    ),
+    "last_id": (
+        [query("after", TEXT)],
+        fields(data=THINGS, last_id=TEXT, has_more=FLAG),
+        lambda items, cursor: {"data": items, "last_id": cursor or "last", "has_more": bool(cursor)},
+        "after",
+    ),
+    "payload": (
+        [query("NextToken", TEXT)],
+        fields(payload=fields(Orders=THINGS, NextToken=TEXT)),
+        lambda items, cursor: {"payload": {"Orders": items, "NextToken": cursor}},
+        "NextToken",
+    ),
+    "two lists, one of objects": (
+        [query("nextPageToken", TEXT)],
+        fields(names={"type": "array", "items": TEXT}, issues=THINGS, nextPageToken=TEXT),
+        lambda items, cursor: {"names": ["a"], "issues": items, "nextPageToken": cursor},
+        "nextPageToken",
+    ),
+}
+
+
+@pytest.mark.parametrize("style", CURSORS)
+async def test_cursors_by_any_usual_name_are_followed(egress: Egress, upstream: Upstream, style: str) -> None:
+    parameters, schema, shape, argument = CURSORS[style]
+
+    def answer(asked: Asked) -> Any:
+        at = int(asked.get(argument, "0"))
+        return shape(things(at, 2), str(at + 2) if at < 4 else "")
+
+    assert await List(egress, upstream, parameters, schema).all(answer) == (things(0, 6), True)
+
+
+async def test_the_address_of_the_next_page_has_many_names(egress: Egress, upstream: Upstream) -> None:
+    schema = fields(messages=THINGS, page=NUMBER, next_page_uri=TEXT)
+
+    def answer(asked: Asked) -> Any:
+        at = int(asked.get("Page", "0"))
+        following = f"/list?Page={at + 1}&PageToken=x" if at < 2 else None
+        return {"messages": things(at, 1), "page": at, "next_page_uri": following}
+
+    assert await List(egress, upstream, [query("Page")], schema).all(answer) == (things(0, 3), True)
+
+
+async def test_links_are_followed_that_no_document_declares(egress: Egress, upstream: Upstream) -> None:
+    listed = List(egress, upstream, [query("cursor", TEXT)], THINGS)
+
+    def answer(asked: Asked) -> Reply:
+        at = int(asked.get("cursor", "0"))
+        link = f'<{upstream.url}/list?cursor={at + 1}>; rel="next"; results="{"true" if at < 2 else "false"}"'
+        return as_json(things(at, 1), Link=link)
+
+    assert await listed.all(answer) == (things(0, 3), True)
+    assert await listed.all(lambda asked: things(0, 3)) == (things(0, 3), False)  # nobody said that this is all
+    about = '</docs>; rel="describedby"'
+    assert await listed.all(lambda asked: as_json(things(0, 3), Link=about)) == (things(0, 3), False)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"content": {"application/x-www-form-urlencoded": {"schema": {"type": "object", "properties": {}}}}},
+        {"content": {"application/json": {"schema": {}}}},
+        {"content": {"application/json": {}}, "required": False},
+    ],
+)
+def test_an_empty_body_of_a_get_is_ignored(body: dict[str, Any]) -> None:
+    operation = {
+        "operationId": "list",
+        "parameters": [query("page")],
+        "requestBody": body,
+        "responses": answers(THINGS),
+    }
+    tools = {tool.path: tool for tool in load({"/list": {"get": operation}}).tools}
+    assert "things.list.list.all" in tools
+    assert set(tools["things.list.list"].input_schema["properties"]) == {"page"}
