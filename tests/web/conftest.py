@@ -19,7 +19,7 @@ from tests.web import hostile as hostile_api
 from tests.web.views import View, settled
 
 __all__ = ["daemon", "paused", "shop"]
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = (
     "--no-sandbox",
     "--disable-background-networking",
