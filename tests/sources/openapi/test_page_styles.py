@@ -239,3 +239,37 @@ def test_an_empty_body_of_a_get_is_ignored(body: dict[str, Any]) -> None:
     tools = {tool.path: tool for tool in load({"/list": {"get": operation}}).tools}
     assert "things.list.list.all" in tools
     assert set(tools["things.list.list"].input_schema["properties"]) == {"page"}
+
+
+@pytest.mark.parametrize(
+    ("size", "asked"),
+    [
+        ({"name": "limit", "schema": {"type": "integer", "maximum": 40}}, "40"),
+        ({"name": "per_page", "schema": {**NUMBER, "maximum": 100_000}}, "500"),
+        (
+            {"name": "limit", "schema": NUMBER, "description": "Limit can range between 1 and 100, the default is 10."},
+            "100",
+        ),
+        ({"name": "pageSize", "schema": NUMBER, "description": "How many (max 50)."}, "50"),
+        ({"name": "pageSize", "schema": {**NUMBER, "description": "The maximum value is 250; default 20"}}, "250"),
+        ({"name": "limit", "schema": NUMBER, "description": "The maximum number of items. Default 20."}, None),
+        ({"name": "limit", "schema": TEXT, "description": "max 50"}, None),
+        ({"name": "limit", "schema": NUMBER}, None),
+    ],
+)
+async def test_the_largest_page_that_a_service_offers_is_asked_for(
+    egress: Egress, upstream: Upstream, size: dict[str, Any], asked: str | None
+) -> None:
+    paged = List(egress, upstream, [query("page"), {"in": "query", **size}], THINGS)
+    sizes: list[str | None] = []
+
+    def service(arguments: Asked) -> Any:
+        sizes.append(arguments.get(size["name"]))
+        return things(0, 3) if arguments.get("page", "1") in ("0", "1") else []
+
+    assert (await paged.all(service))[0] == things(0, 3)
+    assert set(sizes) == {asked}
+    sizes.clear()
+    if asked:
+        await paged.all(service, **{size["name"]: 7})
+        assert set(sizes) == {"7"}

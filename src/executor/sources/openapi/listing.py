@@ -134,7 +134,7 @@ async def collect(sender: Sender, source: Source, tool: Tool, arguments: dict[st
     """`{items, pages, complete}` as JSON. A page that fails fails the call: half a list would look like a whole one."""
     max_pages = int(arguments.get("maxPages") or DEFAULT_PAGES)
     max_items = int(arguments.get("maxItems") or DEFAULT_ITEMS)
-    given, walk = first_page(arguments), Walk(tool)
+    given, walk = {**tool.binding["all"].get("size", {}), **first_page(arguments)}, Walk(tool)
     size, started, before = 0, time.monotonic(), ""
     following: Following = {}
     while following is not None and walk.pages < max_pages and len(walk.items) < max_items:

@@ -16,6 +16,7 @@ DEFAULT_PAGES = 20
 DEFAULT_ITEMS = 1_000
 MAX_PAGES = 500
 MAX_ITEMS = 20_000
+LARGEST_PAGE = 500
 LIMITS: dict[str, Schema] = {
     "maxPages": {
         "type": "integer",
@@ -64,6 +65,11 @@ _ONE_BASED = re.compile(
     r"\b(?:one|1)[- ]?(?:based|indexed)|\b(?:start|begin|count)\w*\s+(?:\w+\s+)?(?:at|from|with)\s+(?:1|one)\b",
     re.IGNORECASE,
 )
+_LARGEST = re.compile(
+    r"\b(?:between|from)\s+[01]\s+(?:and|to)\s+(\d{1,4})\b"
+    r"|\bmax(?:imum)?\.?(?: (?:allowed|page size|value|limit|per page))?(?:\s+is|\s+of|:)?\s+(\d{1,4})\b",
+    re.IGNORECASE,
+)
 ITEMS = ("items", "data", "results", "values", "records", "entries", "value", "list", "objects", "resources", "rows")
 PAGES = ("page", "pagenumber", "pageno", "pagenum", "pageindex", "currentpage")
 OFFSETS = ("offset", "skip", "startindex", "startat", "start", "first")
@@ -97,7 +103,7 @@ def pages_of(document: Document, responses: dict[str, dict[str, Any]], parameter
     types = types_of(document, schema)
     if types == {"array"}:
         by = by_argument(query) or by_link(document, response, query)
-        return {**by, "items": []} if by else {}
+        return {**by, **largest_size(query), "items": []} if by else {}
     if types is None or "object" not in types:
         return {}
     properties, _, _ = object_parts(document, schema)
@@ -107,7 +113,7 @@ def pages_of(document: Document, responses: dict[str, dict[str, Any]], parameter
     by = by_answer(document, properties, query) or by_argument(query)
     if not by and tells_links(document, response):
         by = {"by": "link"}
-    return {**by, "items": items} if by else {}
+    return {**by, **largest_size(query), "items": items} if by else {}
 
 
 def items_path(document: Document, properties: dict[str, Any]) -> list[str]:
@@ -195,6 +201,18 @@ def by_argument(query: dict[str, Parameter]) -> dict[str, Any]:
         if name in query and is_number(query[name].schema) and size is not None and size is not query[name]:
             return {"by": "offset", "argument": query[name].argument, "start": first_page(query[name].schema, 0)}
     return {}
+
+
+def largest_size(query: dict[str, Parameter]) -> dict[str, Any]:
+    """How many items to ask for at once, if the document says how many a page may have."""
+    size = next((query[name] for name in SIZES if name in query), None)
+    if size is None or not isinstance(size.schema, dict) or not is_number(size.schema):
+        return {}
+    most = size.schema.get("maximum")
+    if not isinstance(most, int) or isinstance(most, bool):
+        told = _LARGEST.search(f"{size.description} {size.schema.get('description', '')}")
+        most = int(next(filter(None, told.groups()))) if told else 0
+    return {"size": {size.argument: min(most, LARGEST_PAGE)}} if most > 1 else {}
 
 
 def by_link(document: Document, response: dict[str, Any], query: dict[str, Parameter]) -> dict[str, Any]:
