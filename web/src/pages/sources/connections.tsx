@@ -46,8 +46,11 @@ function Known({ connection }: { connection: Connection }) {
   const renew = () => client.invalidateQueries({ queryKey: ["connections"] });
   const path = `/v1/connections/${encodeURIComponent(connection.id)}`;
   const test = useMutation({
-    mutationFn: () => post<{ ok: boolean; checked: string; error?: string | null }>(`${path}/test`),
-    onSuccess: (done) => tell(done.ok ? done.checked : (done.error ?? "it does not work"), !done.ok),
+    mutationFn: () => post<{ outcome: string; checked: string; error?: string | null }>(`${path}/test`),
+    onSuccess: (done) => {
+      tell(`${capital(done.outcome)}: ${visible(done.error ?? done.checked)}`, done.outcome !== "ok");
+      renew();
+    },
     onError: tellProblem,
   });
   const gone = useMutation({ mutationFn: () => remove(path), onSuccess: renew, onError: tellProblem });
