@@ -304,8 +304,10 @@ async def test_host_content_length_or_authorization_overridden_by_arguments(home
     forged = "{Authorization: 'Bearer forged', Host: 'evil', 'Content-Length': '1', api_key: 'forged'}"
     for tool, argument in (("bearer", forged), ("query", "{api_key: 'forged'}"), ("header", "{'X-Api-Key': 'forged'}")):
         await home.run(f"try {{ await tools.guarded.use.{tool}({argument}) }} catch (e) {{ return e.message }}")
+    for tool in ("query", "header"):
+        await home.run(f"return await tools.guarded.use.{tool}({{}})")
     for sent in home.service.calls:
-        assert "evil" not in json.dumps(sent)
+        assert "evil" not in json.dumps(sent) and "forged" not in json.dumps(sent)
         assert sent["headers"].get("authorization", f"Bearer {CANARY}") == f"Bearer {CANARY}"
     by_path = {sent["path"]: sent for sent in home.service.calls}
     assert by_path["/query"]["query"]["api_key"] == CANARY and by_path["/header"]["headers"]["x-api-key"] == CANARY

@@ -35,6 +35,7 @@ REASONS = {
         executions:cancel
         interactions:_settle interactions:_use interactions:_of_execution interactions:supersede interactions:rebind
         interactions:cancel_pending permits:add permits:of_execution permits:_denials events:count_logs
+        interactions:was_given
     """,
     FOUND: """
         chains:_read chains:_write
@@ -43,6 +44,7 @@ REASONS = {
         connections:finish_refresh connections:release_refresh connections:reseal_grant
         oauth:put_client oauth:reseal_client secrets:replace_value secrets:reseal secrets:touch
         sources:rewrite sources:delete sources:by_id tools:show tools:bindings tools:digests tools:_own tools:_delete
+        tools:simple_reads entries:effects
     """,
     "of an organization: whether another of its workspaces has such a source": "policies:is_made_for",
     PAGED: """

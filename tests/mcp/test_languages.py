@@ -22,7 +22,7 @@ def message(arguments: dict[str, Any], **extra: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("is_plain", [True, False])
 def test_python_runs_on_both_roads_alike(daemon: Daemon, is_plain: bool) -> None:
     headers = {**ACCEPT, "MCP-Protocol-Version": "2025-11-25"}
-    extra = {} if is_plain else {"_meta": {"made.up/key": 1}}
+    extra = {} if is_plain else {"_meta": {"io.modelcontextprotocol/made-up": 1}}
     sent = message(PYTHON, **extra)
     lower = {name.lower(): value for name, value in headers.items()}
     assert exchange.is_plain(sent, lower) is is_plain

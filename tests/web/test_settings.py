@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 from tests.api.serving import Daemon
 from tests.web.conftest import Open
 from tests.web.people import guest
+from tests.web.test_notices import STAND_IN
 
 
 def confirm(row: Any, word: str, sure: str) -> None:
@@ -114,7 +115,9 @@ def test_the_page_about_tells_versions_layers_and_checks(visit: Open, daemon: Da
 
 
 def test_notifications_are_switched_on_only_with_the_browsers_permission(visit: Open) -> None:
-    page = visit("/settings?tab=appearance", permissions=["notifications"])
+    page = visit("/settings?tab=appearance")
+    page.add_init_script(STAND_IN)
+    page.reload()
     page.get_by_label("Notify me on this desktop").check()
     assert page.evaluate("localStorage.getItem('executor.notices')") == "on"
     page.reload()

@@ -21,6 +21,7 @@ from executor.surfaces.views import View
 RESULT_CHARACTERS = 50_000
 LOG_CHARACTERS = 8_000
 DETAIL_CHARACTERS = 2_000
+REQUEST_CHARACTERS = 1_000
 ARGUMENT_CHARACTERS = 600
 MOST_QUESTIONS = 10
 WARNING_CHARACTERS = 1_500
@@ -186,12 +187,14 @@ def _paused(view: View) -> str:
 
 
 def _questions(interactions: list[dict[str, Any]]) -> str:
-    """What a model needs to say about each; request and credential are where a person decides. Like calls share a head,
-    and of very many the first are named."""
+    """Each with the request and the credential, as people see them. Like calls share a head, and of very many the first
+    are named."""
     heads: dict[str, list[str]] = {}
     for one in interactions[:MOST_QUESTIONS]:
         arguments = shorten(escape(orjson.dumps(one["arguments"]).decode()), ARGUMENT_CHARACTERS)
-        heads.setdefault(_head(one), []).append(f"  arguments: {arguments}\n  decide: {one['url']}")
+        request = shorten(escape(one.get("request") or ""), REQUEST_CHARACTERS)
+        sent = f"  request: {request}\n" if request else ""
+        heads.setdefault(_head(one), []).append(f"{sent}  arguments: {arguments}\n  decide: {one['url']}")
     lines = [line for head, asked in heads.items() for line in (head, *asked)]
     if more := interactions[MOST_QUESTIONS:]:
         lines.append(f"- and {len(more)} more: {more[0]['url'].rpartition('/')[0].rpartition('/')[0]}/approvals")
@@ -201,6 +204,8 @@ def _questions(interactions: list[dict[str, Any]]) -> str:
 def _head(interaction: dict[str, Any]) -> str:
     host = f" on {escape(interaction['host'])}" if interaction["host"] else ""
     head = f"- {interaction['kind']}: {interaction['tool']} ({interaction['effect']}){host}"
+    if interaction.get("request"):
+        head += f"\n  credential: {escape(interaction.get('sentWith') or '')}"
     is_default = interaction["kind"] == "approval" and not interaction.get("policyId")
     return head if is_default else f"{head}\n  why: {escape(interaction['reason'] or '')}"
 

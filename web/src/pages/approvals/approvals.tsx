@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useParams, useRouter, useSearch } from "@tanstack/react-router";
 import { ArrowLeft, ListChecks } from "lucide-react";
 import { useEffect, useMemo, useRef } from "react";
 import { interaction } from "@/api/queries";
@@ -72,12 +72,14 @@ const WIDE = "(min-width: 64rem)";
 /** Where there is room beside the list, the first that waits is open. It stays open when others come before it. */
 function useFirst(first: Interaction | undefined, id: string | undefined, wanted: Wanted) {
   const navigate = useNavigate();
+  const router = useRouter();
   const { show, actor, source } = wanted;
   const open = !id && first?.status === "pending" ? first.id : undefined;
   useEffect(() => {
-    if (!open || !matchMedia(WIDE).matches) return;
+    const leaving = router.latestLocation.pathname !== "/approvals"; // another page is asked for and still on its way
+    if (!open || leaving || !matchMedia(WIDE).matches) return;
     void navigate({ to: "/approvals/$id", params: { id: open }, search: { show, actor, source }, replace: true });
-  }, [open, show, actor, source, navigate]);
+  }, [open, show, actor, source, navigate, router]);
 }
 
 /** All that are like one of them, to decide together. */
