@@ -1,6 +1,6 @@
 """A scripted agent: it knows what `tools/list` says, and of everything else only what it was answered.
 
-It stands for a model that was watched at such work. Where that model relied on what it had read, the script looks into
+It acts as a model did that was watched at such work. Where that model relied on what it had read, the script looks into
 the same text: an argument is used when the signature shows it, `.all` when it is listed, and so on.
 """
 
@@ -74,7 +74,7 @@ class Found:
 
     @property
     def wants_token(self) -> bool:
-        """Whether a credential stands among the arguments that must be given."""
+        """Whether a credential is among the required arguments."""
         return any(
             name == "token" and not optional and "..." not in kind
             for name, optional, kind in _ARGUMENT.findall(self.arguments)

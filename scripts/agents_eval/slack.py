@@ -27,18 +27,18 @@ class Slack(Service):
     @route("GET", "/conversations.history")
     def read_history(self, request: Request) -> Reply:
         if request.query.get("channel") != "C02":
-            return failed("channel_not_found")
+            return failure("channel_not_found")
         return Reply({"ok": True, "messages": [message(number) for number in range(8)], "has_more": False})
 
     @route("POST", "/conversations.open")
     def open_direct(self, request: Request) -> Reply:
         users = str(request.body.get("users") or "")
-        return Reply({"ok": True, "channel": {"id": f"D{users[1:]}"}}) if users else failed("users_not_found")
+        return Reply({"ok": True, "channel": {"id": f"D{users[1:]}"}}) if users else failure("users_not_found")
 
     @route("GET", "/users.lookupByEmail")
     def find_by_email(self, request: Request) -> Reply:
         found = next((one for one in people() if one["profile"]["email"] == request.query.get("email")), None)
-        return Reply({"ok": True, "user": found}) if found else failed("users_not_found")
+        return Reply({"ok": True, "user": found}) if found else failure("users_not_found")
 
     @route("GET", "/users.list")
     def list_people(self, request: Request) -> Reply:
@@ -47,7 +47,7 @@ class Slack(Service):
     @route("POST", "/chat.postMessage")
     def post_message(self, request: Request) -> Reply:
         if not request.body.get("channel"):
-            return failed("channel_not_found")
+            return failure("channel_not_found")
         made = {key: request.body[key] for key in ("channel", "text", "thread_ts") if key in request.body}
         self.posted.append(made)
         ts = f"177252{len(self.posted):04}.000100"
@@ -55,7 +55,7 @@ class Slack(Service):
         return Reply({"ok": True, "channel": made["channel"], "ts": ts, "message": sent})
 
 
-def failed(code: str) -> Reply:
+def failure(code: str) -> Reply:
     return Reply({"ok": False, "error": code})
 
 

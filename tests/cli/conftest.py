@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,15 +98,22 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli]:
     cli("down")
 
 
-@pytest.fixture(scope="session")
-def shop(shared: Cli) -> Iterator[DemoServer]:
-    """The shared daemon with a connected source `shop`."""
+@contextmanager
+def connected(cli: Cli, namespace: str) -> Iterator[DemoServer]:
+    """A sample API as a source of this name."""
     with DemoServer() as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        added = shared("sources", "add", f"{server.url}/openapi.json", "--namespace", "shop", "--json")
+        added = cli("sources", "add", f"{server.url}/openapi.json", "--namespace", namespace, "--json")
         assert added.code == 0, added.err
         yield server
         server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def shop(shared: Cli) -> Iterator[DemoServer]:
+    """The shared daemon with a connected source `shop`."""
+    with connected(shared, "shop") as server:
+        yield server
 
 
 @pytest.fixture

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 
 import pytest
 
 from executor.demo.server import DemoServer
 from executor.surfaces.cli import exits
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, connected
 
 TOOL = "described.refunds.createRefund"
 
 
 @pytest.fixture(scope="module")
 def described(shared: Cli) -> Iterator[DemoServer]:
-    with DemoServer() as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        added = shared("sources", "add", f"{server.url}/openapi.json", "--namespace", "described", "--json")
-        assert added.code == 0, added.err
+    with connected(shared, "described") as server:
         yield server
         shared("sources", "remove", "described", "--yes")
-        server.shutdown()
 
 
 def test_a_tool_is_shown_with_a_call_as_an_example(shared: Cli, described: DemoServer) -> None:

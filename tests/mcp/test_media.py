@@ -75,12 +75,12 @@ SMALL = png()
 LARGE = png(noise=20_000)
 
 
-def encoded(data: bytes) -> str:
+def encode(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
 def returning(data: bytes, kind: str = "image/png", language: str = "typescript", **more: Any) -> dict[str, str]:
-    value = json.dumps({"contentType": kind, "base64": encoded(data), **more})
+    value = json.dumps({"contentType": kind, "base64": encode(data), **more})
     return {"code": f"return {value}", "language": language}
 
 
@@ -128,9 +128,9 @@ def test_kinds_that_clients_take_are_shown_under_any_of_their_names(kind: str, d
     names = [kind, *(other for other, same in media._SAME.items() if same == kind)]
     for name in names:
         shown = Media()
-        value = {"mimeType": f"{name.upper()}; q=1", "base64": encoded(data)}
+        value = {"mimeType": f"{name.upper()}; q=1", "base64": encode(data)}
         shown.take([value])
-        assert shown.blocks == [{"type": kind.partition("/")[0], "mimeType": kind, "data": encoded(data)}]
+        assert shown.blocks == [{"type": kind.partition("/")[0], "mimeType": kind, "data": encode(data)}]
         assert value["base64"] == f"… ({len(data)} bytes of {kind}, shown below)"
 
 
@@ -164,7 +164,7 @@ def test_kinds_that_clients_take_are_shown_under_any_of_their_names(kind: str, d
     ],
 )
 def test_what_is_no_whole_picture_or_sound_of_its_kind_is_not_shown(kind: str, data: bytes) -> None:
-    shown, value = Media(), {"contentType": kind, "base64": encoded(data)}
+    shown, value = Media(), {"contentType": kind, "base64": encode(data)}
     before = dict(value)
     shown.take(value)
     assert shown.blocks == [] and value == before
@@ -173,7 +173,7 @@ def test_what_is_no_whole_picture_or_sound_of_its_kind_is_not_shown(kind: str, d
 
 @pytest.mark.parametrize("language", ["typescript", "python"])
 def test_a_run_that_does_not_return_an_image_shows_none(daemon: Daemon, language: str) -> None:
-    made = json.dumps({"contentType": "image/png", "base64": encoded(LARGE)})
+    made = json.dumps({"contentType": "image/png", "base64": encode(LARGE)})
     code = {"typescript": f"const made = {made}; return made.base64.length", "python": f"made = {made}\nlen(made)"}
     assert blocks(call(daemon, "execute", {"code": code[language], "language": language})) == []
 
@@ -182,10 +182,10 @@ def test_a_run_that_does_not_return_an_image_shows_none(daemon: Daemon, language
 def test_an_answer_has_few_of_them_and_says_which_are_missing(daemon: Daemon, data: bytes) -> None:
     """Each is another picture: equal ones are kept once."""
     different = [data[:-12] + bytes([number]) + data[-12:] for number in range(7)]
-    files = [{"mimeType": "image/png", "base64": encoded(one)} for one in different]
+    files = [{"mimeType": "image/png", "base64": encode(one)} for one in different]
     result = call(daemon, "execute", {"code": f"return {json.dumps(files)}"})
     assert [block[2] for block in blocks(result)] == different[:MOST_BLOCKS]
-    assert [encoded(one) in text(result) for one in different] == [False] * 5 + [data is SMALL] * 2
+    assert [encode(one) in text(result) for one in different] == [False] * 5 + [data is SMALL] * 2
     assert text(result).count(f"is not shown: an answer has at most {MOST_BLOCKS}.") == (2 if data is LARGE else 0)
 
 
@@ -201,7 +201,7 @@ def making(size: int) -> str:
     whole = png(noise=16)
     head, tail = whole[:-28], whole[-12:]
     return (
-        f"const head = atob('{encoded(head)}'), tail = atob('{encoded(tail)}');"
+        f"const head = atob('{encode(head)}'), tail = atob('{encode(tail)}');"
         f"return {{mimeType: 'image/png', base64: btoa(head + 'x'.repeat({size}) + tail)}}"
     )
 
@@ -278,7 +278,7 @@ for line in sys.stdin:
 def camera(daemon: Daemon, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """A source of each kind that can answer with a file: an MCP server, and an API."""
     program = tmp_path_factory.mktemp("camera") / "server.py"
-    program.write_text(SERVER.replace("IMAGE", encoded(LARGE)).replace("SOUND", encoded(SOUNDS["audio/wav"])))
+    program.write_text(SERVER.replace("IMAGE", encode(LARGE)).replace("SOUND", encode(SOUNDS["audio/wav"])))
     with serving() as upstream:
         upstream.routes["/shot"] = Reply(200, LARGE, {"Content-Type": "image/png"})
         shot = {"get": {"operationId": "shot", "tags": ["yard"], "responses": {"200": {"description": "it"}}}}

@@ -30,7 +30,7 @@ class Call:
 def shown(tool: Tool, definitions: Mapping[str, Schema]) -> tuple[dict[str, Any], set[str]]:
     """Arguments worth showing, the required ones first, and which those are."""
     schema = tool.input_schema
-    required = set(required_of(schema)) | demanded(tool, definitions)
+    required = set(required_of(schema)) | required_fields(tool, definitions)
     known = schema.get("properties")
     properties: dict[str, Any] = known if isinstance(known, dict) else {}
     hidden = unshown(tool) - required
@@ -38,7 +38,7 @@ def shown(tool: Tool, definitions: Mapping[str, Schema]) -> tuple[dict[str, Any]
     return {name: properties[name] for name in sorted(names, key=lambda name: name not in required)}, required
 
 
-def demanded(tool: Tool, definitions: Mapping[str, Schema]) -> set[str]:
+def required_fields(tool: Tool, definitions: Mapping[str, Schema]) -> set[str]:
     """Fields that a body must have. One that may be left out as a whole is hardly ever meant to be."""
     body = tool.binding.get("body") or {}
     flat = set(body.get("flat", ()))

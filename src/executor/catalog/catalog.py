@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from executor.catalog.indexes import Indexes, Veil
 from executor.catalog.language import LANGUAGES, Language
 from executor.catalog.nearest import nearest
 from executor.catalog.operations import Operations, read_operations
-from executor.catalog.paging import page_hint
+from executor.catalog.page_hints import page_hint
 from executor.catalog.references import reached, with_definitions
 from executor.catalog.shelf import Recent, Shelf
 from executor.catalog.signatures import COMPACT, FULL, signature
@@ -33,7 +34,7 @@ from executor.errors import NotFound, ToolError
 from executor.model.credential import Credential
 from executor.model.source import Source
 from executor.model.tenancy import Actor
-from executor.model.tool import Effect, Tool
+from executor.model.tool import ALL, Effect, Tool
 from executor.sources.egress import MayFollow
 from executor.sources.kind import (
     Checks,
@@ -181,7 +182,7 @@ class Catalog:
 
     async def single_page(self, workspace_id: str, path: str, *, veil: Veil | None = None) -> Tool | None:
         """The tool that `path`, which ends in `.all`, would fetch every page of, if only that had one."""
-        base, is_all = path.removesuffix(".all"), path.endswith(".all")
+        base, is_all = path.removesuffix(ALL), path.endswith(ALL)
         tool = await self.tool(workspace_id, base) if is_all else None
         return None if tool is None or (veil is not None and veil.hides(base, tool.effect)) else tool
 
@@ -410,14 +411,11 @@ def render(c: Connection, workspace_id: str, tool: Tool, budget: int, language: 
 
 
 def seen_namespaces(c: Connection, workspace_id: str, most: int, veil: Veil | None) -> tuple[str, ...]:
-    found: list[str] = []
-    for one in entries.listed(c, workspace_id):
-        if len(found) < most and has_seen(c, one, veil):
-            found.append(one.namespace)
-    return tuple(found)
+    seen = (one.namespace for one in entries.listed(c, workspace_id) if shows_tool(c, one, veil))
+    return tuple(islice(seen, most))
 
 
-def has_seen(c: Connection, one: entries.Listed, veil: Veil | None) -> bool:
+def shows_tool(c: Connection, one: entries.Listed, veil: Veil | None) -> bool:
     after = ""
     while rows := entries.effects(c, one, after, HEADS if veil else 1):
         if veil is None or not all(veil.hides(path, effect) for path, effect in rows):

@@ -16,7 +16,7 @@ from executor.catalog.fit import Fit, is_foreign, judge, list_connected, miss
 from executor.catalog.indexes import Indexes, Shown, Veil
 from executor.catalog.text import first_sentence
 from executor.errors import InvalidRequest
-from executor.model.tool import Effect
+from executor.model.tool import ALL, Effect
 from executor.storage import entries
 from executor.storage import sources as source_rows
 from executor.storage.database import Database
@@ -29,7 +29,6 @@ MAX_LIMIT = 200
 ITEM_DESCRIPTION = 160
 BRIEF_DESCRIPTION = 100
 SIGNED = 3  # of a brief answer; the rest are names
-ALL = ".all"
 MAX_GROUPS = 200
 # Characters of JSON; about a quarter as many tokens.
 ROOM = 32_000
@@ -141,7 +140,7 @@ class Discovery:
                     room -= size
                     short += level < depth
                     if wanted.brief and "signature" in more:
-                        del item["description"]  # it stands there too
+                        del item["description"]  # the signature has it
                     break
             else:
                 short += 1

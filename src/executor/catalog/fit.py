@@ -59,9 +59,9 @@ def is_foreign(index: Index, word: str, verb: str) -> bool:
     if word in STOP or first in CLEAR or first in known.meanings or first in known.doing or stem(verb) not in CLEAR:
         return False
 
-    def stands_in(term: str, fields: int) -> bool:
+    def occurs_in(term: str, fields: int) -> bool:
         found = index.postings(term)
         return found is not None and bool((found.masks & fields).any())
 
-    misspelt = any(stands_in(one, SOURCE) for one in index.nearest_words(first))
-    return not misspelt and not stands_in(first, NAME | GROUP | SOURCE | SUMMARY | ROUTE)
+    misspelt = any(occurs_in(one, SOURCE) for one in index.nearest_words(first))
+    return not misspelt and not occurs_in(first, NAME | GROUP | SOURCE | SUMMARY | ROUTE)

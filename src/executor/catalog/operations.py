@@ -9,11 +9,10 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from executor.errors import EgressRefused
-from executor.model.tool import Effect
+from executor.model.tool import ALL, Effect
 from executor.sources.addresses import parse
 
 _VARIABLE = re.compile(r"\{[^{}/]+\}")
-_ALL = ".all"
 
 Segments = tuple[str, ...]
 
@@ -65,7 +64,7 @@ def read_operations(bindings: Iterable[tuple[str, Effect, dict[str, Any]]]) -> O
     for path, effect, binding in bindings:
         if "field" in binding:
             found.fields[str(binding["operation"])] = path
-        elif "method" in binding and binding.get("server") and not path.endswith(_ALL):
+        elif "method" in binding and binding.get("server") and not path.endswith(ALL):
             one = read_operation(path, effect, binding)
             if one is not None:
                 found.requests.setdefault(one.method, []).append(one)

@@ -13,7 +13,8 @@ from executor.model.execution import Call
 from executor.model.interaction import Interaction
 from executor.model.policy import Decision, Level, MadeFor, Policy
 from executor.model.tenancy import Actor, Permission
-from executor.policy.decide import ALL, applies, decide
+from executor.model.tool import ALL
+from executor.policy.decide import applies, decide
 from executor.policy.drafts import Covers, is_broader, narrowest, text, with_rule
 from executor.policy.pattern import matches
 from executor.storage import tools

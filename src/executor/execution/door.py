@@ -14,7 +14,7 @@ import orjson
 
 from executor.catalog.catalog import Catalog
 from executor.catalog.language import spoken
-from executor.catalog.paging import page_hint
+from executor.catalog.page_hints import page_hint
 from executor.connections.connections import Connections
 from executor.connections.resolving import Missing, Use
 from executor.errors import ExecutorError, ToolError

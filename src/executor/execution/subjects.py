@@ -11,9 +11,9 @@ from executor.execution import builtins
 from executor.model.digest import digest, plain_numbers
 from executor.model.policy import Policy
 from executor.model.source import Source
-from executor.model.tool import Tool
+from executor.model.tool import ALL, Tool
 from executor.policy.conditions import Arguments
-from executor.policy.decide import ALL, Subject, decide
+from executor.policy.decide import Subject, decide
 from executor.sources.addresses import shown
 from executor.sources.egress import Outgoing, same_place
 from executor.sources.kind import Part

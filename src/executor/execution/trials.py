@@ -83,7 +83,7 @@ class Trial:
                 return found
         found = await self._read(credential) if not self.tried else None
         if found is None or (found.outcome == "untested" and self.connection.status == "rejected"):
-            return self._unproven()
+            return self._conclude()
         return found
 
     async def _candidates(self) -> list[Tool]:
@@ -97,7 +97,9 @@ class Trial:
         fitting.sort(key=lambda one: (not ways[one.path], one.deprecated, len(one.path), one.path))
         found: list[Tool] = []
         for tool in fitting:
-            if len(found) < TRIED and await self._is_free(tool):
+            if len(found) == TRIED:
+                break
+            if await self._is_free(tool):
                 found.append(tool)
         return found
 
@@ -182,7 +184,7 @@ class Trial:
         self.doubt = "the source can be read without a credential too, which proves nothing"
         return Verdict("untested", READ, self.doubt, self._call_hint)
 
-    def _unproven(self) -> Verdict:
+    def _conclude(self) -> Verdict:
         checked = f"{self.tried} of its tools, by calling them" if self.tried else "nothing"
         if self.forbidden:
             hint = "give one that may do more, or call a tool that it is meant for"

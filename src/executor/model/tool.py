@@ -9,6 +9,7 @@ from executor.model.tenancy import Permission
 
 Effect = Literal["read", "write", "destructive"]
 Schema = dict[str, Any]
+ALL = ".all"  # ends the path of a tool that reads every page of a list
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,11 @@ from typing import Any, get_args
 
 from executor.errors import InvalidRequest
 from executor.model.policy import Action, Decision, Level, MadeFor, Policy
-from executor.model.tool import Effect
+from executor.model.tool import ALL, Effect
 from executor.policy.conditions import holds
 from executor.policy.pattern import matches
 
 STRICTNESS: dict[Action, int] = {"allow": 0, "require_approval": 1, "deny": 2}
-ALL = ".all"
 MAX_NAMED = 20
 LEVELS: tuple[Level, ...] = get_args(Level)
 

@@ -6,7 +6,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from executor.model.policy import Action, Policy
-from executor.policy.decide import ALL, LEVELS
+from executor.model.tool import ALL
+from executor.policy.decide import LEVELS
 from executor.policy.pattern import parse_pattern
 
 NO_NAMESPACES: Mapping[str, str] = {}

@@ -16,6 +16,7 @@ from pathlib import Path
 from executor.catalog.search import actions
 from executor.catalog.search.entry import Entry
 from executor.catalog.search.words import STOP, split, stem
+from executor.model.tool import ALL
 
 FILE = Path(__file__).with_name("sayings.toml")
 KINDS = {
@@ -64,7 +65,7 @@ def told(key: str, words: tuple[str, ...]) -> list[Saying]:
 
 def said_of(entry: Entry, does: int) -> set[str]:
     """What may be said to mean this tool, in stems."""
-    _, _, within = entry.path.removesuffix(".all").partition(".")
+    _, _, within = entry.path.removesuffix(ALL).partition(".")
     name = within.rpartition(".")[2] if entry.route else within
     parts = [part for part in _PARTS.split(entry.route.partition(" ")[2]) if part and not part.startswith("{")]
     end = things(parts[-1]) if parts else things(name)

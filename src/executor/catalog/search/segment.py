@@ -18,6 +18,7 @@ from executor.catalog.search.entry import Entry
 from executor.catalog.search.sayings import said_of
 from executor.catalog.search.thesaurus import thesaurus
 from executor.catalog.search.words import STOP, spaced, split, stem
+from executor.model.tool import ALL
 
 Array = npt.NDArray[Any]
 NAME, GROUP, SOURCE, SUMMARY, TEXT, ROUTE, PARAMETERS, SAID = (1 << at for at in range(8))
@@ -60,7 +61,7 @@ class Segment:
 
 def fields(entry: Entry) -> Iterator[tuple[int, str]]:
     namespace, _, rest = entry.path.partition(".")
-    group, _, name = rest.removesuffix(".all").rpartition(".")
+    group, _, name = rest.removesuffix(ALL).rpartition(".")
     summary, _, more = entry.description.partition("\n\n")
     if len(summary) > MAX_SUMMARY:
         summary, more = summary[:MAX_SUMMARY], f"{summary[MAX_SUMMARY:]} {more}"
@@ -164,7 +165,7 @@ def built(entries: Iterable[Entry]) -> Segment:
 
 
 def actions_of(entry: Entry) -> int:
-    said = actions.in_name(entry.path.removesuffix(".all").rpartition(".")[2])
+    said = actions.in_name(entry.path.removesuffix(ALL).rpartition(".")[2])
     if entry.route:
         possible = actions.by_route(entry.route)
         if said & ~actions.READS or not said & possible:
@@ -183,7 +184,7 @@ def flags(entry: Entry) -> int:
     found = EFFECTS.index(entry.effect) if entry.effect in EFFECTS else 1
     if entry.deprecated or _DEPRECATED.search(entry.description[:400]):
         found |= DEPRECATED
-    if entry.path.endswith(".all"):
+    if entry.path.endswith(ALL):
         found |= ALL_PAGES
     if entry.route.startswith(("GET", "DELETE")):
         found |= ONE if entry.route.rstrip("/").endswith("}") else MANY

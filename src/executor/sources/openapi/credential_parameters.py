@@ -69,25 +69,29 @@ def without_credentials(
 ) -> tuple[list[Parameter], list[dict[str, Any]]]:
     """The parameters that are arguments, and how the others are bound."""
     found = [one for one in parameters if is_credential(one.name, one.place, one.description, schemes)]
-    takes_bearer = not any(scheme["type"] in HEADER_SCHEMES for scheme in schemes)
-    bound = [bound_as(one.name, one.place, one.required, takes_bearer) for one in found]
+    bound = [bound_as(one.name, one.place, one.required, takes_bearer(schemes)) for one in found]
     return ([one for one in parameters if one not in found], bound) if found else (parameters, [])
 
 
-def bound_as(name: str, place: str, required: bool, takes_bearer: bool) -> dict[str, Any]:
-    """`bearer` says that a bearer token goes here too: the document knows no header for it."""
-    return {"name": name, "in": place, "required": required, **({"bearer": True} if required and takes_bearer else {})}
+def takes_bearer(schemes: Sequence[Scheme]) -> bool:
+    """Whether a bearer token may go into a parameter: the document has no header for one."""
+    return not any(scheme["type"] in HEADER_SCHEMES for scheme in schemes)
+
+
+def bound_as(name: str, place: str, required: bool, may_be_bearer: bool) -> dict[str, Any]:
+    """`bearer` says that a bearer token goes here too."""
+    return {"name": name, "in": place, "required": required, **({"bearer": True} if required and may_be_bearer else {})}
 
 
 def form_without_credentials(body: Body | None, schemes: Sequence[Scheme]) -> tuple[Body | None, list[dict[str, Any]]]:
     if body is None or body.form not in ("form", "multipart") or body.fields is None:
         return body, []
     fields = body.fields
-    found = [name for name, raw in fields.properties.items() if is_credential(name, "form", told(raw), schemes)]
+    described = {name: description_of(raw) for name, raw in fields.properties.items()}
+    found = [name for name, text in described.items() if is_credential(name, "form", text, schemes)]
     if not found:
         return body, []
-    takes_bearer = not any(scheme["type"] in HEADER_SCHEMES for scheme in schemes)
-    bound = [bound_as(name, "form", name in fields.required, takes_bearer) for name in found]
+    bound = [bound_as(name, "form", name in fields.required, takes_bearer(schemes)) for name in found]
     kept = {name: raw for name, raw in fields.properties.items() if name not in found}
     left = Fields(kept, fields.required - set(found), fields.open)
     schema = {"type": "object", "properties": kept, "required": sorted(left.required)}
@@ -95,7 +99,7 @@ def form_without_credentials(body: Body | None, schemes: Sequence[Scheme]) -> tu
     return replace(body, fields=left, schema=schema, encoding=encoding), bound
 
 
-def told(raw: Any) -> str:
+def description_of(raw: Any) -> str:
     text = raw.get("description") if isinstance(raw, dict) else None
     return text if isinstance(text, str) else ""
 

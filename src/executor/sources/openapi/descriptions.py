@@ -19,7 +19,7 @@ def description(raw: dict[str, Any], where: str) -> str:
         raw[key].strip() if isinstance(raw.get(key), str) else "" for key in ("summary", "description", "operationId")
     )
     if summary and about:
-        summary = "" if is_repeated(summary, about, name) else finished(summary)
+        summary = "" if is_repeated(summary, about, name) else end_sentence(summary)
     text = "\n\n".join(filter(None, (summary, about))) or where
     return _UNPRINTABLE.sub(" ", text[:MAX_DESCRIPTION])
 
@@ -34,5 +34,5 @@ def words(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", re.sub(r"(?<=[^\W_A-Z])(?=[A-Z])", " ", text).casefold())
 
 
-def finished(sentence: str) -> str:
+def end_sentence(sentence: str) -> str:
     return sentence if unicodedata.category(sentence[-1]).startswith("P") else f"{sentence}."

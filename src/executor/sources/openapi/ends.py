@@ -27,30 +27,30 @@ HOLDERS = frozenset({*WRAPPERS, "data", "result", "payload", "response", "pageab
 
 def says_more(value: Any) -> bool | None:
     """None if the answer does not tell."""
-    more = told(value, MORE, is_flag)
+    more = find(value, MORE, is_flag)
     if more is not None:
         return bool(more)
-    last = told(value, LAST, is_flag)
+    last = find(value, LAST, is_flag)
     return None if last is None else not last
 
 
-def page_told(value: Any) -> int | None:
-    found: int | None = told(value, NUMBERS, is_count)
+def stated_page(value: Any) -> int | None:
+    found: int | None = find(value, NUMBERS, is_count)
     return found
 
 
-def offset_told(value: Any) -> int | None:
-    found: int | None = told(value, OFFSETS, is_count)
+def stated_offset(value: Any) -> int | None:
+    found: int | None = find(value, OFFSETS, is_count)
     return found
 
 
-def pages_told(value: Any) -> int | None:
-    found: int | None = told(value, PAGE_COUNTS, is_count)
+def stated_page_count(value: Any) -> int | None:
+    found: int | None = find(value, PAGE_COUNTS, is_count)
     return found
 
 
-def total_told(value: Any) -> int | None:
-    found: int | None = told(value, TOTALS, is_count)
+def stated_total(value: Any) -> int | None:
+    found: int | None = find(value, TOTALS, is_count)
     return found
 
 
@@ -62,7 +62,7 @@ def is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def told(value: Any, names: tuple[str, ...], fits: Callable[[Any], bool], depth: int = 0) -> Any:
+def find(value: Any, names: tuple[str, ...], fits: Callable[[Any], bool], depth: int = 0) -> Any:
     """At the top, or inside what usually holds such things."""
     if not isinstance(value, dict) or len(value) > 200:
         return None
@@ -71,5 +71,5 @@ def told(value: Any, names: tuple[str, ...], fits: Callable[[Any], bool], depth:
         if fits(by_plain.get(name)):
             return by_plain[name]
     inner = [part for name, part in by_plain.items() if name in HOLDERS and isinstance(part, dict)] if depth < 2 else []
-    found = (told(part, names, fits, depth + 1) for part in inner)
+    found = (find(part, names, fits, depth + 1) for part in inner)
     return next((one for one in found if one is not None), None)

@@ -12,7 +12,7 @@ from executor.errors import ToolError
 from executor.model.source import Source
 from executor.model.tool import Tool
 from executor.sources.egress import Answer, Outgoing
-from executor.sources.openapi.ends import offset_told, page_told, pages_told, says_more, total_told
+from executor.sources.openapi.ends import says_more, stated_offset, stated_page, stated_page_count, stated_total
 from executor.sources.openapi.links import is_paging, next_link
 from executor.sources.openapi.pages import DEFAULT_ITEMS, DEFAULT_PAGES, LIMITS
 from executor.sources.openapi.request import ACCEPT
@@ -53,14 +53,14 @@ class Walk:
         """Takes a page in. Arguments of the next one, or its address; None after the last."""
         found = items_in(value, self.paging["items"])
         if self._is_probe and self._settle(found):
-            return self._checked({self.paging["argument"]: 2})
+            return self._refuse_circle({self.paging["argument"]: 2})
         if found and found == self._last and isinstance(found[0], dict):
             raise circular(self._tool, self.pages)
         self._last = found
         self.items.extend(found)
         self.pages += 1
-        self._total = total_told(value) if self._total is None else self._total
-        return self._checked(self._next(answer, value, found))
+        self._total = stated_total(value) if self._total is None else self._total
+        return self._refuse_circle(self._next(answer, value, found))
 
     def end(self, says_end: bool = True) -> Following:
         """Nothing follows. A list that is shorter than the service said is not whole."""
@@ -75,7 +75,7 @@ class Walk:
         self._start = 1 if is_same else 0
         return is_same
 
-    def _checked(self, following: Following) -> Following:
+    def _refuse_circle(self, following: Following) -> Following:
         if following is not None:
             mark = repr(following)
             if mark in self._seen:  # a service that ignores the argument would give the same page for ever
@@ -100,15 +100,15 @@ class Walk:
     def _count_on(self, by: str, value: Any) -> Following:
         argument = self.paging["argument"]
         if by == "offset":
-            if self.pages == 1 and "start" in argument.lower() and offset_told(value) == 1:
+            if self.pages == 1 and "start" in argument.lower() and stated_offset(value) == 1:
                 self._start = 1
             # What is no more than one page has may count that page alone.
             is_all = self._total is not None and len(self._last) < self._total <= len(self.items)
             return self.end() if is_all else {argument: (self._start or 0) + len(self.items)}
         if self.pages == 1:
-            first = page_told(value)
+            first = stated_page(value)
             self._start = first if first == 0 or (first == 1 and self._start is None) else self._start
-        pages = pages_told(value)
+        pages = stated_page_count(value)
         if pages and self.pages >= pages:
             return self.end()
         if self.pages == 1 and not self._start:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from executor.model.tool import ALL
 from executor.sources.names import TAKEN, camel, identifier, to_ascii, words
 
 _KEPT = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,80}\.[A-Za-z][A-Za-z0-9_]{0,80}\Z")
@@ -43,7 +44,7 @@ def kept(known: Mapping[str, str], namespace: str) -> dict[str, str]:
     found: dict[str, str] = {}
     seen: set[str] = set()
     for key, path in known.items():
-        name = path.removeprefix(f"{namespace}.").removesuffix(".all")
+        name = path.removeprefix(f"{namespace}.").removesuffix(ALL)
         if _KEPT.match(name) and name.lower() not in seen and not TAKEN & set(name.split(".")):
             seen.add(name.lower())
             found[key] = name

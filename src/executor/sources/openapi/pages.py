@@ -192,8 +192,12 @@ def find(
     return []
 
 
+def size_parameter(query: dict[str, Parameter]) -> Parameter | None:
+    return next((query[name] for name in SIZES if name in query), None)
+
+
 def by_argument(query: dict[str, Parameter]) -> dict[str, Any]:
-    size = next((query[name] for name in SIZES if name in query), None)
+    size = size_parameter(query)
     for name in PAGES:
         if name in query and is_number(query[name].schema):
             return {"by": "page", "argument": query[name].argument, **first_number(query[name])}
@@ -205,7 +209,7 @@ def by_argument(query: dict[str, Parameter]) -> dict[str, Any]:
 
 def largest_size(query: dict[str, Parameter]) -> dict[str, Any]:
     """How many items to ask for at once, if the document says how many a page may have."""
-    size = next((query[name] for name in SIZES if name in query), None)
+    size = size_parameter(query)
     if size is None or not isinstance(size.schema, dict) or not is_number(size.schema):
         return {}
     most = size.schema.get("maximum")

@@ -111,11 +111,11 @@ def begin(client: Client, how: str, body: dict[str, Any], as_json: bool) -> dict
             if servers:
                 body["confirmServers"] = confirmed(servers, error)
             else:
-                body["allowServer"] = allowed(str(private), error)
+                body["allowServer"] = confirm_private(str(private), error)
     return dict(client.post(f"/v1/connections/oauth/{how}", body))
 
 
-def allowed(server: str, error: ExecutorError) -> str:
+def confirm_private(server: str, error: ExecutorError) -> str:
     say(f"the login server {clean(server)} is on a private network")
     if not click.confirm("is it the right one?", err=True):
         raise error
