@@ -9,6 +9,7 @@ import pytest
 
 from tests.api.serving import Daemon
 from tests.sources.graphql.shapes import FORGE, MadeUp
+from tests.sources.graphql.test_lists import pages
 from tests.sources.upstream import Upstream, serving
 
 ACCEPT = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
@@ -72,3 +73,26 @@ def test_a_model_reads_it_in_the_answer_of_execute(daemon: Daemon, forge: MadeUp
     answer = daemon.post("/mcp", call, role="agent", headers=ACCEPT).json
     text = answer["result"]["content"][0]["text"]
     assert "[warn]" in text and "`email`" in text
+
+
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [
+        (
+            "typescript",
+            "return await tools.forge.query.repository.all({owner: 'o', name: 'n', select: '{ issues { id } }'})",
+        ),
+        ("python", "return await tools.forge.query.repository.all(owner='o', name='n', select='{ issues { id } }')"),
+    ],
+)
+def test_all_pages_are_read_in_one_call_which_a_rule_for_the_tool_governs(
+    daemon: Daemon, forge: MadeUp, language: str, code: str
+) -> None:
+    forge.values["Repository.issues"] = pages(150)
+    view = daemon.execute(code, language=language)
+    assert view["status"] == "completed", view
+    assert len(view["result"]["items"]) == 150 and view["result"]["complete"]
+    rule = daemon.post("/v1/policies", {"pattern": "forge.query.repository", "action": "deny"}).json["id"]
+    refused = daemon.execute(code, language=language)
+    daemon.request("DELETE", f"/v1/policies/{rule}")
+    assert refused["status"] == "failed" and refused["error"]["code"] == "denied", refused

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from functools import partial
 from typing import Any
 
 import orjson
@@ -19,7 +20,7 @@ from executor.sources.addresses import shown
 from executor.sources.call_warnings import warn
 from executor.sources.credentials import with_credential
 from executor.sources.egress import Answer, Bounds, Egress, Outgoing
-from executor.sources.graphql import documents, probing, reading, refusals
+from executor.sources.graphql import all_pages, documents, probing, reading, refusals
 from executor.sources.graphql.calls import Body, call_of
 from executor.sources.graphql.refusals import Refusal, Refusals, Way
 from executor.sources.graphql.results import json_of, result_text
@@ -47,6 +48,7 @@ class GraphQL:
         self._loading = Loading()
         self._schemas: OrderedDict[str, asyncio.Future[GraphQLSchema]] = OrderedDict()
         self._refusals = Refusals()
+        self._sizes = all_pages.PageSizes()
         self._meanings: OrderedDict[tuple[str, str, str], Meaning] = OrderedDict()
 
     async def probe(self, request: SourceRequest) -> Probe | None:
@@ -127,10 +129,19 @@ class GraphQL:
     ) -> str:
         if tool.binding["type"] == "describe":
             return await self._describe(source, tool, arguments["name"])
-        if document_argument(tool, arguments) or not tool.binding["selection"]:
-            body = await self._body(source, tool, arguments)
-            return result_text(tool, await self._send(source, tool, body, credential))
-        return await self._call(source, tool, arguments, credential)
+        if "all" in tool.binding:
+            ask = partial(self._answer, source, tool, credential)
+            return await all_pages.collect(ask, source.id, tool, arguments, self._sizes)
+        return (await self._answer(source, tool, credential, arguments))[1]
+
+    async def _answer(
+        self, source: Source, tool: Tool, credential: Credential | None, arguments: dict[str, Any]
+    ) -> tuple[Answer, str]:
+        """As it came, and the JSON text of its result."""
+        if not document_argument(tool, arguments) and tool.binding["selection"]:
+            return await self._call(source, tool, arguments, credential)
+        answer = await self._send(source, tool, await self._body(source, tool, arguments), credential)
+        return answer, result_text(tool, answer)
 
     async def _send(self, source: Source, tool: Tool, body: Body, credential: Credential | None) -> Answer:
         headers = probing.headers_of(tuple((name, value) for name, value in source.config["headers"]))
@@ -142,7 +153,9 @@ class GraphQL:
         except (SourceUnreachable, EgressRefused) as error:
             raise transport_error(tool, error) from error
 
-    async def _call(self, source: Source, tool: Tool, arguments: dict[str, Any], credential: Credential | None) -> str:
+    async def _call(
+        self, source: Source, tool: Tool, arguments: dict[str, Any], credential: Credential | None
+    ) -> tuple[Answer, str]:
         """Of fields that nobody chose: a query that is refused some of them asks again without these."""
         key = (source.id, credential.digest if credential else "", tool.path, tool.schema_digest)
         whole, left_out = tool.binding["selection"], self._refusals.of(key)
@@ -155,14 +168,14 @@ class GraphQL:
             if refusal.is_lasting:
                 self._refusals.remember(key, refusal.ways)
             if tool.binding["type"] == "mutation":
-                return self._done(tool, answer, refusal, left_out)
+                return answer, self._done(tool, answer, refusal, left_out)
             left_out |= refusal.ways
             if not refusals.without(whole, left_out):
                 break
         text = result_text(tool, answer)
         if left_out:
             warn(f"{tool.path}: the service refuses {refusals.shown(left_out)}, so the result comes without. {CHOOSE}")
-        return text
+        return answer, text
 
     def _done(self, tool: Tool, answer: Answer, refusal: Refusal, left_out: frozenset[Way]) -> str:
         """A mutation is never sent again. What came counts, unless it was refused before it was run."""
@@ -181,7 +194,8 @@ class GraphQL:
         where = f"POST {shown(source.config['base_url'])}"
         if tool.binding["type"] == "raw":
             return f"{where} the document in `query`"
-        return f"{where} {tool.binding['type']} {tool.binding['field']}"
+        pages = ", and the pages after it" if "all" in tool.binding else ""
+        return f"{where} {tool.binding['type']} {tool.binding['field']}{pages}"
 
     async def close(self) -> None:
         self._schemas.clear()

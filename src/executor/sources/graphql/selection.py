@@ -222,7 +222,8 @@ class Selections:
     def abstract_view(self, named: NamedType, level: int) -> tuple[str, Schema]:
         """Fields of the interface itself, then those of each possible type in an inline fragment."""
         common_text, common = self.object_view(named, level)
-        members = self.outline.possible(named.name)
+        roots = self.outline.roots.values()  # what is behind these are calls of their own
+        members = tuple(name for name in self.outline.possible(named.name) if name not in roots)
         if named.kind == "interface" and (level <= 0 or len(members) > MAX_MEMBERS):
             members = ()
         fragments = Fragments(self, named, common["properties"])
