@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from .check import check
 from .documents import found_in
+from .list_check import check_lists
 from .processes import results_of
 from .report import appending, kept, show, summarise
 
@@ -20,7 +22,8 @@ def main() -> int:
     results = {name: before[name] for _, name in documents if name in before}
     left = [one for one in documents if one[1] not in results or (options.again and not results[one[1]].is_whole)]
     out = appending(options.out) if options.out else None
-    for result in results_of(left, jobs=options.jobs, seconds=options.seconds):
+    chosen_check = check_lists if options.lists else check
+    for result in results_of(chosen_check, left, jobs=options.jobs, seconds=options.seconds):
         results[result.document] = result
         if out is not None:
             print(result.to_json(), file=out, flush=True)
@@ -34,6 +37,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("folders", type=Path, nargs="+", help="folders with OpenAPI documents, or single documents")
     parser.add_argument("--json", action="store_true", help="one JSON object a line, the totals last")
     parser.add_argument("--names", action="store_true", help="name each operation that can't be called")
+    parser.add_argument("--lists", action="store_true", help="only the lists that come in pages, and their `.all`")
     parser.add_argument("--limit", type=int, help="at most this many documents")
     parser.add_argument("--every", type=int, default=1, help="only every n-th document")
     parser.add_argument("--only", action="append", help="only documents whose path fits, as '*stripe*'; repeatable")

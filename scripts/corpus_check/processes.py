@@ -8,12 +8,14 @@ import os
 import selectors
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from .check import check
 from .result import Result
+
+Check = Callable[[Path, str], Coroutine[Any, Any, Result]]
 
 
 @dataclass
@@ -25,13 +27,13 @@ class Running:
     is_late: bool = False
 
 
-def results_of(documents: Sequence[tuple[Path, str]], *, jobs: int, seconds: float) -> Iterator[Result]:
+def results_of(check: Check, documents: Sequence[tuple[Path, str]], *, jobs: int, seconds: float) -> Iterator[Result]:
     """In the order in which they finish."""
     waiting = list(reversed(documents))
     with selectors.DefaultSelector() as selector:
         while waiting or selector.get_map():
             while waiting and len(selector.get_map()) < jobs:
-                start(*waiting.pop(), selector, time.monotonic() + seconds)
+                start(check, *waiting.pop(), selector, time.monotonic() + seconds)
             for key, _ in selector.select(timeout=1):
                 running: Running = key.data
                 piece = os.read(key.fd, 1 << 20)
@@ -46,7 +48,7 @@ def results_of(documents: Sequence[tuple[Path, str]], *, jobs: int, seconds: flo
                     os.kill(key.data.pid, signal.SIGKILL)
 
 
-def start(path: Path, name: str, selector: selectors.BaseSelector, deadline: float) -> None:
+def start(check: Check, path: Path, name: str, selector: selectors.BaseSelector, deadline: float) -> None:
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

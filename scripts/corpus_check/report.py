@@ -38,15 +38,22 @@ def show(result: Result, as_json: bool, names: bool) -> None:
     if not result.loaded:
         print(f"NOT LOADED  {result.document}: {result.error}", flush=True)
         return
+    if result.operations:
+        print_operations(result)
+    elif result.lists:
+        print(f"{result.with_all:>6} of {result.lists:<6} lists have `.all`  {result.document}", flush=True)
+    for reason, count in result.reasons.items():
+        print(f"         {count:>5} x {reason}", flush=True)
+    for one in result.named if names else ():
+        print(f"               {one}", flush=True)
+
+
+def print_operations(result: Result) -> None:
     print(
         f"{result.usable:>6} of {result.operations:<6} {result.seconds:>7.2f} s {result.peak_mb:>5} MB  "
         f"{result.version:<7} {result.document}",
         flush=True,
     )
-    for reason, count in result.reasons.items():
-        print(f"         {count:>5} x {reason}", flush=True)
-    for one in result.named if names else ():
-        print(f"               {one}", flush=True)
 
 
 def summarise(results: list[Result], as_json: bool) -> None:
@@ -55,8 +62,13 @@ def summarise(results: list[Result], as_json: bool) -> None:
         print(json.dumps({"totals": totals}))
         return
     print(f"\n{totals['loaded']} of {totals['documents']} documents loaded ({share(totals, 'loaded', 'documents')})")
-    print(f"{totals['usable']} of {totals['operations']} operations usable ({share(totals, 'usable', 'operations')})")
-    print(f"{totals['seconds']} CPU seconds to load, at most {totals['peakMb']} MB")
+    if totals["lists"]:
+        print(f"{totals['withAll']} of {totals['lists']} lists have `.all` ({share(totals, 'withAll', 'lists')})")
+    if totals["operations"]:
+        print(
+            f"{totals['usable']} of {totals['operations']} operations usable ({share(totals, 'usable', 'operations')})"
+        )
+        print(f"{totals['seconds']} CPU seconds to load, at most {totals['peakMb']} MB")
     for reason, count in list(totals["reasons"].items())[:40]:
         print(f"{count:>7} x {reason}")
 
@@ -71,6 +83,8 @@ def totals_of(results: list[Result]) -> dict[str, Any]:
         "loaded": len(loaded),
         "operations": sum(one.operations for one in loaded),
         "usable": sum(one.usable for one in loaded),
+        "lists": sum(one.lists for one in loaded),
+        "withAll": sum(one.with_all for one in loaded),
         "seconds": round(sum(one.seconds for one in results), 1),
         "peakMb": max((one.peak_mb for one in results), default=0),
         "reasons": dict(reasons.most_common()),

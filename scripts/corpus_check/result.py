@@ -19,10 +19,12 @@ class Result:
     peak_mb: int = 0
     reasons: dict[str, int] = field(default_factory=dict)
     named: list[str] = field(default_factory=list)
+    lists: int = 0  # lists that come in pages
+    with_all: int = 0
 
     @property
     def is_whole(self) -> bool:
-        return self.loaded and self.usable == self.operations
+        return self.loaded and self.usable == self.operations and self.with_all == self.lists
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

@@ -62,9 +62,11 @@ class Operations:
 def read_operations(bindings: Iterable[tuple[str, Effect, dict[str, Any]]]) -> Operations:
     found = Operations()
     for path, effect, binding in bindings:
+        if path.endswith(ALL):
+            continue
         if "field" in binding:
             found.fields[str(binding["operation"])] = path
-        elif "method" in binding and binding.get("server") and not path.endswith(ALL):
+        elif "method" in binding and binding.get("server"):
             one = read_operation(path, effect, binding)
             if one is not None:
                 found.requests.setdefault(one.method, []).append(one)

@@ -19,6 +19,7 @@ from executor.execution.failures import unknown_outcome
 from executor.execution.keeping import OWN, is_large, keep
 from executor.model.artifact import Artifact
 from executor.model.digest import digest
+from executor.model.event import Event
 from executor.model.execution import Call, Execution, Failure, Status
 from executor.model.ids import now_ms
 from executor.model.interaction import Interaction
@@ -35,11 +36,13 @@ INLINE_BYTES = 32 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What a resumed execution finds: its calls, what humans were asked, and how many log lines are kept already."""
+    """What a resumed execution finds: its calls, what humans were asked, how many log lines are kept already, and what
+    its calls warned of."""
 
     calls: dict[int, Call]
     interactions: dict[int, Interaction]
     log_count: int
+    warnings: tuple[Event, ...] = ()
 
 
 class Journal:
@@ -65,7 +68,7 @@ class Journal:
             found = artifacts.filled_calls(c, calls.of_execution(c, workspace_id, execution_id))
             journalled = {call.seq: call for call in found}
             asked = {asked.call_seq: asked for asked in interactions.of_execution(c, execution_id)}
-            return Recorded(journalled, asked, events.count_logs(c, execution_id))
+            return Recorded(journalled, asked, events.count_logs(c, execution_id), events.warnings(c, execution_id))
 
         return await self._database.read(job)
 

@@ -20,7 +20,7 @@ from executor.execution.door import Admission, Door
 from executor.execution.errand import CredentialMissing
 from executor.execution.failures import AnswerLost, Diverged
 from executor.execution.journal import Journal, Recorded
-from executor.execution.outcome import LogLine, Outcome
+from executor.execution.outcome import LogLine, Outcome, log_line
 from executor.execution.position import Position
 from executor.execution.questions import NEEDS, Questions
 from executor.execution.records import Answers, answer_of, proposed_call
@@ -85,6 +85,7 @@ class Run:
         self._answers = Answers(execution.clock_ms, execution.limits.result_bytes)
         self._end: Step | None = None
         self._logs: list[LogLine] = []
+        self._warned: set[str] = set()
         self._began = 0.0
 
     def wake(self) -> None:
@@ -191,7 +192,9 @@ class Run:
         if self._fresh:
             self._take(await sandbox.start(program))
         else:
-            self._position = Position(await self.journal.load())
+            recorded = await self.journal.load()
+            self._position, self._logs = Position(recorded), [log_line(event) for event in recorded.warnings]
+            self._warned = {line.text for line in self._logs}
             self._take(await sandbox.start(program))
             await self._replay(sandbox)
         if self._check is None or await self._passes(self._check):
@@ -325,6 +328,14 @@ class Run:
             at = now_ms()
             self._logs.extend(LogLine(line.level, line.text, at) for line in lines)
 
+    def _warn(self, warnings: Sequence[tuple[Call, str]]) -> None:
+        """Each once: code that calls in a loop need not read it again."""
+        for call, line in warnings:
+            if line not in self._warned:
+                self._warned.add(line)
+                self.journal.note("call.warned", {"seq": call.seq, "path": call.path, "level": "warn", "text": line})
+                self._logs.append(LogLine("warn", line, now_ms()))
+
     async def _deliver(self, sandbox: Sandbox) -> None:
         """One answer at a time, the sandbox drained in between; put on the wire together to save the waiting."""
         answers = [self._deliveries.popleft() for _ in range(len(self._deliveries))]
@@ -381,6 +392,7 @@ class Run:
     def _record(self) -> None:
         """Give what has arrived its place in delivery order. Delivery goes on while the journal is being written."""
         arrived = self._sends.take_arrived()
+        self._warn(self._sends.take_warnings())
         self._unsettled += [(call, why) for call, why in arrived if isinstance(why, CredentialMissing | AnswerLost)]
         given = [one for one in arrived if not isinstance(one[1], CredentialMissing | AnswerLost)]
         answered = [self._answers.give(call, outcome) for call, outcome in given]

@@ -10,6 +10,7 @@ from typing import Any
 from executor.errors import ToolError
 from executor.model.execution import Call
 from executor.model.ids import now_ms
+from executor.sources.call_warnings import WARNINGS
 from executor.sources.slots import HOLDINGS, Holdings
 
 
@@ -21,6 +22,7 @@ class Sends:
         self.arrived: deque[tuple[Call, str | ToolError]] = deque()
         self._under_way: dict[int, tuple[Call, asyncio.Task[None]]] = {}
         self._holdings: dict[int, Holdings] = {}
+        self._warned: list[tuple[Call, str]] = []
 
     def __bool__(self) -> bool:
         return bool(self._under_way)
@@ -45,6 +47,11 @@ class Sends:
     def take_arrived(self) -> list[tuple[Call, str | ToolError]]:
         taken = list(self.arrived)
         self.arrived.clear()
+        return taken
+
+    def take_warnings(self) -> list[tuple[Call, str]]:
+        """What the calls that have arrived had to say besides."""
+        taken, self._warned = self._warned, []
         return taken
 
     def unanswered_writes(self) -> list[dict[str, Any]]:
@@ -75,6 +82,8 @@ class Sends:
     async def _answer(self, call: Call, work: Coroutine[Any, Any, str]) -> None:
         holdings = Holdings()
         HOLDINGS.set(holdings)
+        warnings: list[str] = []
+        WARNINGS.set(warnings)
         try:
             outcome: str | ToolError = await work
         except ToolError as error:
@@ -85,6 +94,7 @@ class Sends:
             raise
         if holdings:
             self._holdings[call.seq] = holdings
+        self._warned += [(call, text) for text in warnings]
         self.arrive(call, outcome)
 
 

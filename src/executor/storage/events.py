@@ -106,10 +106,11 @@ def after(
 
 
 def logs(c: Connection, workspace_id: str, execution_id: str, limit: int = 10_000) -> list[Event]:
+    """What the code logged, and what its calls warned of."""
     query = sa.select(events).where(
         Unindexed(events.c.workspace_id) == workspace_id,
         events.c.execution_id == execution_id,
-        Unindexed(events.c.type) == "execution.log",
+        Unindexed(events.c.type).in_(("execution.log", "call.warned")),
     )
     return [_event(row) for row in c.execute(query.order_by(events.c.id).limit(limit))]
 
@@ -124,6 +125,12 @@ def diagnostics(c: Connection, workspace_id: str, execution_id: str) -> tuple[di
 def count_logs(c: Connection, execution_id: str) -> int:
     mine = (events.c.execution_id == execution_id, events.c.type == "execution.log")
     return int(c.execute(sa.select(sa.func.count()).where(*mine)).scalar_one())
+
+
+def warnings(c: Connection, execution_id: str) -> tuple[Event, ...]:
+    """Of an execution's calls."""
+    mine = (events.c.execution_id == execution_id, events.c.type == "call.warned")
+    return tuple(_event(row) for row in c.execute(sa.select(events).where(*mine).order_by(events.c.id)))
 
 
 def search(

@@ -150,7 +150,7 @@ def test_descriptions_can_not_break_out_of_signatures() -> None:
 
 def test_recursive_types_are_shown_once_and_stay_small() -> None:
     loaded = read("type Query { a: A } type A { b: B id: ID } type B { a: A as: [A!] c: Int }")
-    assert tool_of(loaded, "query.a").binding["selection"] == "{b{c} id}"
+    assert tool_of(loaded, "query.a").binding["selection"] == "{id b{c}}"
     wrappers = read("type Query { a: A } type A { b: B } type B { a: A }")
     assert tool_of(wrappers, "query.a").binding["selection"]
 

@@ -46,6 +46,7 @@ const TELLINGS: Record<string, Tell> = {
   "call.proposed": (data) => `${call(data)} is wanted`,
   "call.started": (data) => `${call(data)} is sent`,
   "call.succeeded": (data) => `${call(data)} succeeded${took(data)}`,
+  "call.warned": (data) => `Warning: ${text(data.text)}`,
   "call.failed": (data) => `${call(data)} failed with ${failure(data)}`,
   "interaction.requested": (data) => `${call(data)}: a human is asked ${KINDS[text(data.kind)] ?? ""}`,
   "interaction.approved": (data) => `${call(data)} was allowed ${SCOPES[text(data.scope)] ?? ""}`.trim(),

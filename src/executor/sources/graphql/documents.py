@@ -16,6 +16,7 @@ from graphql.validation import KnownDirectivesRule, OverlappingFieldsCanBeMerged
 from executor.errors import ToolError
 from executor.model.tool import Tool
 from executor.sources.graphql.calls import Body, call_of
+from executor.sources.graphql.list_selections import Unfit, completed
 from executor.sources.graphql.roots import root_calls
 from executor.sources.kind import Part
 
@@ -34,6 +35,11 @@ def selected(tool: Tool, arguments: dict[str, Any], schema: GraphQLSchema | None
     """A document for one field with the fields that the caller chose. Raises ToolError."""
     name = tool.binding["select"]
     document = selection_of(tool, arguments[name])
+    if "all" in tool.binding:
+        try:
+            document = completed(document, tool.binding["all"])
+        except Unfit as error:
+            raise refused(tool, name, str(error)) from error
     operation, *fragments = document.definitions
     assert isinstance(operation, ast.OperationDefinitionNode)  # noqa: S101 - selection_of put it first
     written = "".join(f"\n{print_ast(fragment)}" for fragment in fragments)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from functools import partial
 from typing import Any
 
 import orjson
@@ -16,16 +17,20 @@ from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
 from executor.sources import grants
 from executor.sources.addresses import shown
+from executor.sources.call_warnings import warn
 from executor.sources.credentials import with_credential
-from executor.sources.egress import Bounds, Egress, Outgoing
-from executor.sources.graphql import documents, probing, reading
+from executor.sources.egress import Answer, Bounds, Egress, Outgoing
+from executor.sources.graphql import all_pages, documents, probing, reading, refusals
 from executor.sources.graphql.calls import Body, call_of
-from executor.sources.graphql.results import result_text
+from executor.sources.graphql.refusals import Refusal, Refusals, Way
+from executor.sources.graphql.results import json_of, result_text
 from executor.sources.kind import Meaning, Probe, SourceRequest
 from executor.sources.loading import Loading
 from executor.sources.results import transport_error
 
 MAX_SCHEMAS = 8
+MAX_ROUNDS = 4
+CHOOSE = "Choose fields yourself with `select`."
 MAX_MEANINGS = 256
 
 
@@ -42,6 +47,8 @@ class GraphQL:
         self._call_bounds = Bounds(call_seconds, answer_bytes)
         self._loading = Loading()
         self._schemas: OrderedDict[str, asyncio.Future[GraphQLSchema]] = OrderedDict()
+        self._refusals = Refusals()
+        self._sizes = all_pages.PageSizes()
         self._meanings: OrderedDict[tuple[str, str, str], Meaning] = OrderedDict()
 
     async def probe(self, request: SourceRequest) -> Probe | None:
@@ -122,16 +129,64 @@ class GraphQL:
     ) -> str:
         if tool.binding["type"] == "describe":
             return await self._describe(source, tool, arguments["name"])
-        body = await self._body(source, tool, arguments)
+        if "all" in tool.binding:
+            ask = partial(self._answer, source, tool, credential)
+            return await all_pages.collect(ask, source.id, tool, arguments, self._sizes)
+        return (await self._answer(source, tool, credential, arguments))[1]
+
+    async def _answer(
+        self, source: Source, tool: Tool, credential: Credential | None, arguments: dict[str, Any]
+    ) -> tuple[Answer, str]:
+        """As it came, and the JSON text of its result."""
+        if not document_argument(tool, arguments) and tool.binding["selection"]:
+            return await self._call(source, tool, arguments, credential)
+        answer = await self._send(source, tool, await self._body(source, tool, arguments), credential)
+        return answer, result_text(tool, answer)
+
+    async def _send(self, source: Source, tool: Tool, body: Body, credential: Credential | None) -> Answer:
         headers = probing.headers_of(tuple((name, value) for name, value in source.config["headers"]))
         outgoing = Outgoing("POST", source.config["base_url"], headers, body.encode())
         outgoing = with_credential(outgoing, credential)
         origins = frozenset(source.config["origins"])
         try:
-            answer = await self._egress.send(outgoing, origins=origins, bounds=self._call_bounds)
+            return await self._egress.send(outgoing, origins=origins, bounds=self._call_bounds)
         except (SourceUnreachable, EgressRefused) as error:
             raise transport_error(tool, error) from error
-        return result_text(tool, answer)
+
+    async def _call(
+        self, source: Source, tool: Tool, arguments: dict[str, Any], credential: Credential | None
+    ) -> tuple[Answer, str]:
+        """Of fields that nobody chose: a query that is refused some of them asks again without these."""
+        key = (source.id, credential.digest if credential else "", tool.path, tool.schema_digest)
+        whole, left_out = tool.binding["selection"], self._refusals.of(key)
+        for _ in range(MAX_ROUNDS):
+            body = call_of(tool, arguments, refusals.without(whole, left_out) if left_out else whole)
+            answer = await self._send(source, tool, body, credential)
+            refusal = refusal_in(answer, body)
+            if refusal is None:
+                break
+            if refusal.is_lasting:
+                self._refusals.remember(key, refusal.ways)
+            if tool.binding["type"] == "mutation":
+                return answer, self._done(tool, answer, refusal, left_out)
+            left_out |= refusal.ways
+            if not refusals.without(whole, left_out):
+                break
+        text = result_text(tool, answer)
+        if left_out:
+            warn(f"{tool.path}: the service refuses {refusals.shown(left_out)}, so the result comes without. {CHOOSE}")
+        return answer, text
+
+    def _done(self, tool: Tool, answer: Answer, refusal: Refusal, left_out: frozenset[Way]) -> str:
+        """A mutation is never sent again. What came counts, unless it was refused before it was run."""
+        data = json_of(answer).get("data")
+        value = data.get(tool.binding["field"]) if isinstance(data, dict) else None
+        if value is None and not refusal.was_run:
+            return result_text(tool, answer)
+        missing = refusals.shown(refusal.ways | left_out)
+        state = "null or missing in the result" if value is not None else "so nothing of the result could be read"
+        warn(f"{tool.path} was done, but the service refuses {missing}: {state}. {CHOOSE}")
+        return orjson.dumps(value).decode()
 
     async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
         if tool.binding["type"] == "describe":
@@ -139,7 +194,8 @@ class GraphQL:
         where = f"POST {shown(source.config['base_url'])}"
         if tool.binding["type"] == "raw":
             return f"{where} the document in `query`"
-        return f"{where} {tool.binding['type']} {tool.binding['field']}"
+        pages = ", and the pages after it" if "all" in tool.binding else ""
+        return f"{where} {tool.binding['type']} {tool.binding['field']}{pages}"
 
     async def close(self) -> None:
         self._schemas.clear()
@@ -175,6 +231,13 @@ def document_argument(tool: Tool, arguments: dict[str, Any]) -> str:
         return "query"
     choosing = str(tool.binding.get("select", ""))
     return choosing if choosing in arguments else ""
+
+
+def refusal_in(answer: Answer, body: Body) -> Refusal | None:
+    """None if the answer has no errors, or others than about fields. Some speak of the whole request."""
+    value = json_of(answer) if answer.status < 500 and answer.status not in (401, 429) else None
+    errors = value.get("errors") if isinstance(value, dict) else None
+    return refusals.refusal_of(errors, body.query) if errors else None
 
 
 def failed(future: asyncio.Future[Any]) -> bool:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
-from executor.model.tool import Effect, Schema, Skipped, Tool
+from executor.model.tool import ALL, Effect, Schema, Skipped, Tool
+from executor.sources.graphql.lists import BACKWARD, list_of, node_of
 from executor.sources.graphql.outline import Argument, Field, Outline, inner_name
 from executor.sources.graphql.schemas import Schemas, summary
 from executor.sources.graphql.selection import Selections
 from executor.sources.loading import Abandoned, Stopped, never
 from executor.sources.names import MAX_LENGTH, TAKEN, short_hash, unique
+from executor.sources.openapi.all_pages import all_input, all_output
 from executor.sources.references import names_in
 
 MAX_DESCRIPTION = 1_000
 MAX_TOOLS = 20_000
+SHOWN_LISTS = 40
 OPERATIONS = ("query", "mutation")
 RAW = "graphql"
 DESTRUCTIVE = frozenset(
@@ -62,7 +67,12 @@ class Reader:
             self.skipped.append(
                 Skipped(f"{operation}.…", f"it has {len(fields):,} fields; the first {MAX_TOOLS:,} are used")
             )
-        return [self.tool(operation, field, names[field.name]) for field in kept]
+        found = []
+        for field in kept:
+            tool = self.tool(operation, field, names[field.name])
+            whole = self.all_pages(tool, field) if operation == "query" else None
+            found += [tool] if whole is None else [tool, whole]
+        return found
 
     def tool(self, operation: str, field: Field, name: str) -> Tool:
         if self._stopped():
@@ -90,6 +100,42 @@ class Reader:
             tags=(operation, inner_name(field.type)),
             deprecated=field.deprecated,
         )
+
+    def all_pages(self, tool: Tool, field: Field) -> Tool | None:
+        """The tool that reads every page, if the field gives a list or holds lists."""
+        found = list_of(field, self._selections)
+        choosing = tool.binding["select"]
+        if found is None or not choosing:
+            return None
+        shown = all_input({**tool.input_schema, "required": required_in(tool, found.paging)}, found.paging)
+        if shown is None:
+            return None
+        properties = {name: one for name, one in shown["properties"].items() if name not in BACKWARD}
+        properties[choosing] = {"type": "string", "description": self.all_note(field, found.paging)}
+        if "nested" in found.paging:
+            shown["required"] = [*shown.get("required", []), choosing]
+        return replace(
+            tool,
+            path=f"{tool.path}{ALL}",
+            description=f"All pages of {tool.path}: {tool.description}"[:MAX_DESCRIPTION],
+            input_schema={**shown, "properties": properties},
+            output_schema=all_output(found.items),
+            binding={**tool.binding, "selection": found.selection, "all": found.paging},
+        )
+
+    def all_note(self, field: Field, paging: dict[str, Any]) -> str:
+        named = self.outline.types[inner_name(field.type)]
+        if "nested" in paging:
+            names = list(paging["nested"])
+            inner = self.outline.types[inner_name(named.fields[names[0]].type)]
+            fields = self.example(inner_name(node_of(inner, self.outline)))
+            more = f", … ({len(names)} in all)" if len(names) > SHOWN_LISTS else ""
+            which = ", ".join(names[:SHOWN_LISTS])
+            return f"one list, with the fields of each item: `{{ {names[0]} {fields} }}`; lists: {which}{more}"
+        if paging["by"] != "cursor":
+            return self.select_note(field)
+        name = inner_name(node_of(named, self.outline))
+        return f"fields of each {name}: `{self.example(name)}`; without it, those of the result type"
 
     def description(self, operation: str, field: Field) -> str:
         text = field.description or self.outline.types[inner_name(field.type)].description
@@ -147,6 +193,11 @@ class Reader:
         return Tool(path, "", description, effect, schema, {"type": "object"}, binding, tags=(RAW,))
 
 
+def required_in(tool: Tool, paging: dict[str, Any]) -> list[str]:
+    """The size of a page is given by itself."""
+    return [name for name in tool.input_schema.get("required", []) if name not in paging.get("size", {})]
+
+
 def select_name(arguments: tuple[Argument, ...]) -> str:
     """`select`, unless the field has an argument of that name: what is the service's keeps its name."""
     taken = {one.name for one in arguments}
@@ -172,7 +223,7 @@ def tool_names(operation: str, fields: list[str], given: Mapping[str, str]) -> d
 
 
 def kept_name(operation: str, name: str, given: Mapping[str, str]) -> str:
-    group, _, before = given.get(f"{operation}.{name}", "").partition(".")
+    group, _, before = given.get(f"{operation}.{name}", "").removesuffix(ALL).partition(".")
     return before if group == operation and re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", before) else ""
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from executor.errors import ToolError
 from executor.model.tool import Schema, Tool
 from executor.sources.kind import Meaning
+from executor.sources.openapi.all_pages import LIMITS
 from executor.sources.openapi.credential_parameters import check_not_given
 
 FORMS = ("form", "multipart")
@@ -19,10 +20,13 @@ FORMS = ("form", "multipart")
 
 def strict_schema(tool: Tool) -> Schema:
     shown = tool.input_schema
-    if "all" in tool.binding:
-        return shown
     body = tool.binding["body"]
-    properties = {one["argument"]: shown["properties"][one["argument"]] for one in tool.binding["parameters"]}
+    if "all" in tool.binding and body is None:
+        return shown
+    given = [one["argument"] for one in tool.binding["parameters"] if one["argument"] in shown["properties"]]
+    properties = {name: shown["properties"][name] for name in given}
+    if "all" in tool.binding:
+        properties |= LIMITS
     required = [name for name in shown.get("required", []) if name in properties]
     if body is not None:
         properties["body"] = body["schema"] if "schema" in body else shown["properties"]["body"]
@@ -37,6 +41,9 @@ def arrange(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
     check_not_given(tool, arguments)
     if body is None or not body["object"]:
         return arguments
+    if "all" in tool.binding and LIMITS.keys() & arguments.keys():
+        limits = {name: value for name, value in arguments.items() if name in LIMITS}
+        return {**arrange(tool, {name: arguments[name] for name in arguments if name not in limits}), **limits}
     parameters = {one["argument"] for one in tool.binding["parameters"]}
     flat = set(body["flat"])
     whole = tool.body_argument

@@ -11,7 +11,7 @@ from executor.errors import ToolError
 from executor.model.credential import Credential, Pairs
 from executor.model.tool import Tool
 from executor.sources.openapi.bodies import Body, Fields
-from executor.sources.openapi.pages import plain
+from executor.sources.openapi.paging_names import plain
 from executor.sources.openapi.parameters import Parameter
 from executor.sources.openapi.security import Scheme
 

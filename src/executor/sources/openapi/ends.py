@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from executor.sources.openapi.pages import WRAPPERS, plain
+from executor.sources.openapi.answers import types_of
+from executor.sources.openapi.document import Document
+from executor.sources.openapi.item_lists import answer_fields, is_object
+from executor.sources.openapi.paging_names import NEXT_CURSORS, OTHER_CURSORS, is_wrapper, plain
 
-MORE = ("hasmore", "hasnext", "hasnextpage", "morepages", "hasmoreitems", "moreresultsavailable", "more")
-LAST = ("last", "islast", "lastpage", "islastpage")
+MORE = (
+    "hasmore",
+    "hasnext",
+    "hasnextpage",
+    "morepages",
+    "hasmoreitems",
+    "moreresultsavailable",
+    "moreavailable",
+    "more",
+)
+LAST = ("last", "islast", "lastpage", "islastpage", "islastpart", "end", "isend", "done", "eof")
 NUMBERS = ("page", "number", "pagenumber", "currentpage", "pageno", "pagenum", "pageindex", "current")
 OFFSETS = ("offset", "startat", "startindex", "start", "skip", "from")
-PAGE_COUNTS = ("totalpages", "pagecount", "lastpage", "numpages", "numberofpages", "pagestotal")
+PAGE_COUNTS = ("totalpages", "pagecount", "numpages", "numberofpages", "pagestotal", "pages", "totalpagecount")
+LAST_PAGES = ("lastpage", "lastpagenumber")
+TOTAL_HEADERS = ("X-Total-Count", "X-Total", "Total-Count", "X-WP-Total", "X-Pagination-Total-Count")
 TOTALS = (
-    "total",
-    "totalcount",
-    "totalitems",
-    "totalresults",
-    "totalelements",
-    "totalrecords",
-    "totalsize",
-    "totalhits",
-)
-HOLDERS = frozenset({*WRAPPERS, "data", "result", "payload", "response", "pageable"})
+    "total", "totalcount", "totalitems", "totalresults", "totalelements", "totalrecords", "totalsize", "totalhits",
+    "recordcount", "totalrows", "totalentries", "odatacount", "totalresultscount", "totalresultsize", "numfound",
+)  # fmt: skip
 
 
 def says_more(value: Any) -> bool | None:
@@ -44,18 +51,52 @@ def stated_offset(value: Any) -> int | None:
     return found
 
 
-def stated_page_count(value: Any) -> int | None:
+def stated_page_count(value: Any, from_zero: bool = False) -> int | None:
+    """The number of the last page is one less than their count where the first is 0."""
     found: int | None = find(value, PAGE_COUNTS, is_count)
+    if found is None:
+        found = find(value, LAST_PAGES, is_count)
+        return found + 1 if found is not None and from_zero else found
     return found
 
 
-def stated_total(value: Any) -> int | None:
+def stated_total(value: Any, headers: Mapping[str, str]) -> int | None:
     found: int | None = find(value, TOTALS, is_count)
+    if found is None:
+        stated = next((headers[name] for name in TOTAL_HEADERS if name in headers), "")
+        found = int(stated) if stated.isdecimal() and len(stated) < 16 else None
     return found
+
+
+def stated_cursor(value: Any) -> str | int | None:
+    """Where the next page begins, in an answer whose document says nothing of it."""
+    found: str | int | None = find(value, (*NEXT_CURSORS, *OTHER_CURSORS), is_cursor)
+    return found
+
+
+def tells_pages(document: Document, properties: dict[str, Any], depth: int = 0) -> bool:
+    """Whether the document lets an answer speak of its page, or of how many there are."""
+    known = {*MORE, *LAST, *PAGE_COUNTS, *TOTALS, "page", "pagenumber", "currentpage", "nextpage"}
+    document.visits.spend(len(properties))
+    for name, schema in properties.items():
+        if (
+            plain(name) in known
+            and "array" not in (types_of(document, schema) or ())
+            and not is_object(document, schema)
+        ):
+            return True
+        inside = depth < 2 and is_wrapper(plain(name)) and is_object(document, schema)
+        if inside and tells_pages(document, answer_fields(document, schema), depth + 1):
+            return True
+    return False
 
 
 def is_flag(value: Any) -> bool:
     return isinstance(value, bool)
+
+
+def is_cursor(value: Any) -> bool:
+    return (isinstance(value, str) and value not in ("", "0")) or (is_count(value) and value > 0)
 
 
 def is_count(value: Any) -> bool:
@@ -70,6 +111,8 @@ def find(value: Any, names: tuple[str, ...], fits: Callable[[Any], bool], depth:
     for name in names:
         if fits(by_plain.get(name)):
             return by_plain[name]
-    inner = [part for name, part in by_plain.items() if name in HOLDERS and isinstance(part, dict)] if depth < 2 else []
+    inner = (
+        [part for name, part in by_plain.items() if isinstance(part, dict) and is_wrapper(name)] if depth < 2 else []
+    )
     found = (find(part, names, fits, depth + 1) for part in inner)
     return next((one for one in found if one is not None), None)

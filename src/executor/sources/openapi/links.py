@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 _LINK = re.compile(r"<([^<>]*)>([^<]*)")
 _REL = re.compile(r"""(?:^|;)\s*rel\s*=\s*(?:"([^"]*)"|([^\s";,]+))""", re.IGNORECASE)
@@ -24,6 +25,19 @@ def links(header: str) -> list[tuple[str, str]]:
 
 def next_link(header: str) -> str:
     return next((address for relation, address in links(header) if relation == "next"), "")
+
+
+def listed_link(found: list[Any]) -> str:
+    """The next page of `[{rel, href}, …]`."""
+    for one in found[:50]:
+        if isinstance(one, dict) and str(one.get("rel", "")).lower() in ("next", "next_page", "nextpage"):
+            return str(one.get("href") or "")
+    return ""
+
+
+def is_address(text: str) -> bool:
+    """Whether it can be a relative address; cursors and numbers are none."""
+    return text.startswith(("/", "?", "./", "../")) or "?" in text
 
 
 def is_paging(header: str) -> bool:

@@ -73,7 +73,7 @@ class Shared:
 def remembered(walk: Callable[[Document, Any, int], T]) -> Callable[..., T]:
     """Answers once for each schema and depth. What is returned is shared: it must not be changed."""
 
-    name = walk.__name__
+    name = f"{walk.__module__}.{walk.__name__}"
 
     @wraps(walk)
     def visit(document: Document, schema: Any, depth: int = 0) -> T:

@@ -1,0 +1,125 @@
+"""All pages of a GraphQL list, one after the other, within the bounds of every such list."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+
+import orjson
+from graphql import print_ast
+
+from executor.errors import ToolError
+from executor.model.tool import Tool
+from executor.sources.egress import Answer
+from executor.sources.graphql import documents
+from executor.sources.graphql.list_selections import completed
+from executor.sources.openapi.all_pages import DEFAULT_ITEMS, DEFAULT_PAGES, LIMITS
+from executor.sources.openapi.listing import reached
+from executor.sources.openapi.page_walk import Walk, at
+
+Ask = Callable[[dict[str, Any]], Awaitable[tuple[Answer, str]]]
+
+SMALLER = (100, 50, 20, 10)
+_ABOUT_SIZE = re.compile(
+    r"\bfirst\b|\blimit\b|\brecords?\b|\bpage ?size\b|per ?page|complex|\bcosts?\b|too many|too large|maximum|exceed"
+    r"|at most|greater than|less than|between|\btake\b",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\b\d{1,4}\b")
+MAX_SIZES = 1_000
+
+
+class PageSizes:
+    """How many items a service gives at once, learnt from its refusals; for each tool of each source."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], int] = {}
+
+    def of(self, source_id: str, tool: Tool) -> int:
+        asked: int = next(iter(tool.binding["all"].get("size", {"": 0}).values()))
+        return self._known.get((source_id, tool.path), asked)
+
+    def learn(self, source_id: str, tool: Tool, size: int) -> None:
+        if len(self._known) >= MAX_SIZES:
+            self._known.clear()
+        self._known[source_id, tool.path] = size
+
+
+async def collect(ask: Ask, source_id: str, tool: Tool, arguments: dict[str, Any], sizes: PageSizes) -> str:
+    """`{items, pages, complete, reason?}` as JSON. A page that fails fails the call."""
+    max_pages = int(arguments.get("maxPages") or DEFAULT_PAGES)
+    max_items = int(arguments.get("maxItems") or DEFAULT_ITEMS)
+    pages = Pages(ask, source_id, tool, arguments, sizes)
+    walk, size, started = pages.walk, 0, time.monotonic()
+    following: Any = walk.begin()
+    while following is not None and not (limit := reached(walk, max_pages, max_items, size, started)):
+        answer, value = await pages.next(following)
+        size += len(answer.body)
+        following = walk.add(answer, value) if value is not None else walk.stop("the service answered null")
+    if following is not None:
+        walk.stop(limit)
+    elif len(walk.items) > max_items:
+        walk.complete, walk.reason = False, f"there are more than {max_items:,} items: raise `maxItems`"
+    told = {} if walk.complete else {"reason": walk.reason}
+    found = {"items": walk.items[:max_items], "pages": walk.pages, "complete": walk.complete, **told}
+    return orjson.dumps(found).decode()
+
+
+class Pages:
+    def __init__(self, ask: Ask, source_id: str, tool: Tool, arguments: dict[str, Any], sizes: PageSizes) -> None:
+        self._ask, self._source_id, self._tool, self._sizes = ask, source_id, tool, sizes
+        self._paging = tool.binding["all"]
+        self._given = {name: value for name, value in arguments.items() if name not in LIMITS}
+        self._size_argument = self._paging.get("sizeArgument", "")
+        self._is_own = self._given.get(self._size_argument) is None
+        sent = replace(tool, binding={**tool.binding, "method": "POST"})
+        self.walk = Walk(sent, self._given.get(self._size_argument))
+
+    async def next(self, following: dict[str, Any]) -> tuple[Answer, Any]:
+        """Smaller, if the service finds what was asked for too large and the size is not the caller's."""
+        while True:
+            size = self._sizes.of(self._source_id, self._tool) if self._is_own else 0
+            try:
+                answer, text = await self._ask(self._arguments(following, size))
+            except ToolError as error:
+                smaller = smaller_size(error, size)
+                if self.walk.pages or not smaller:
+                    raise
+                self._sizes.learn(self._source_id, self._tool, smaller)
+                continue
+            return answer, self._listed(orjson.loads(text))
+
+    def _arguments(self, following: dict[str, Any], size: int) -> dict[str, Any]:
+        if "nested" not in self._paging:
+            sized = {self._size_argument: size} if size and self._size_argument else {}
+            return {**self._given, **sized, **following}
+        name = self._tool.binding["select"]
+        document = documents.selection_of(self._tool, self._given[name])
+        document = completed(document, self._paging, str(following.get(self._paging["argument"]) or ""), size)
+        operation, *fragments = document.definitions
+        text = "\n".join([print_ast(operation), *map(print_ast, fragments)])
+        return {**self._given, name: text}
+
+    def _listed(self, value: Any) -> Any:
+        """The list itself, with its items where the walk looks for them."""
+        if "nested" in self._paging:
+            value = next(iter(value.values()), None) if isinstance(value, dict) else None
+        if self._paging["by"] == "cursor" and isinstance(value, dict) and "nodes" not in value:
+            edges = at(value, ["edges"])
+            nodes = [one.get("node") if isinstance(one, dict) else None for one in edges or ()]
+            value = {**value, "nodes": nodes}
+        return value
+
+
+def smaller_size(error: ToolError, size: int) -> int:
+    """0 if the error is about something else, or nothing smaller is left."""
+    if error.tool_code != "upstream_error" or error.http_status in (401, 403, 429) or (error.http_status or 0) >= 500:
+        return 0
+    if not _ABOUT_SIZE.search(error.message):
+        return 0
+    numbers = [int(text) for text in _NUMBER.findall(error.message)]
+    named = [number for number in numbers if 1 <= number < size]
+    return max(named) if named else next((one for one in SMALLER if one < size), 0)
