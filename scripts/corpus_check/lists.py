@@ -41,10 +41,11 @@ class PagedList:
 
 
 def turns_page(document: Document, parameter: dict[str, Any]) -> bool:
-    """`start` and the like may be dates."""
+    """`start` and the like may be dates, `usemarker` is a switch."""
     schema = document.follow(parameter.get("schema", parameter))
-    is_date = isinstance(schema, dict) and str(schema.get("format", "")).startswith("date")
-    return TURNS.fullmatch(plain(str(parameter["name"]))) is not None and not is_date
+    schema = schema if isinstance(schema, dict) else {}
+    is_other = str(schema.get("format", "")).startswith("date") or schema.get("type") == "boolean"
+    return TURNS.fullmatch(plain(str(parameter["name"]))) is not None and not is_other
 
 
 def plain(name: str) -> str:
@@ -75,7 +76,9 @@ def paged_list(document: Document, method: str, path: str, operation: Any, item:
     has_link = isinstance(headers, dict) and any(str(name).lower() == "link" for name in headers)
     tells = [] if () in arrays else list(tells_in(document, schema))
     is_paged = turns or has_link or tells if method == "GET" else (turns or in_body) and (tells or has_link)
-    if not is_paged or (path.endswith("}") and not tells and () not in arrays):  # one thing that has lists inside
+    if not is_paged or (
+        path.rstrip("/").endswith("}") and not tells and () not in arrays
+    ):  # one thing that has lists inside
         return None
     return PagedList(method, path, [*turns, *in_body], tells, arrays, schema, parameters, body, has_link)
 

@@ -216,6 +216,8 @@ class Walk:
             return self.stop(f"the service says where to go on in a form that can't be followed: {ONE_BY_ONE}")
         name = plain("".join(self.paging.get("from", ())[-1:]))
         is_echo = name in OTHER_CURSORS or bool(self.paging.get("more"))
+        if stated is None and self.pages == 1 and self._counts_instead():
+            return self._count_on(self.paging["by"], value, found)
         if stated is None and more:
             return self.stop(f"the service says that more follows, but not where: {ONE_BY_ONE}")
         # The last identifier is there on the last page as well, and some give a cursor even behind the end.
@@ -228,6 +230,15 @@ class Walk:
         if self._empty >= EMPTY_PAGES:
             return self.stop(f"{self._empty} empty pages came one after the other: {ONE_BY_ONE}")
         return self._with_cursor(answer, stated)
+
+    def _counts_instead(self) -> bool:
+        """Some give a cursor only when they are asked for one, and count otherwise."""
+        other = self.paging.get("otherwise")
+        if other is None or self._total is None or len(self.items) >= self._total:
+            return False
+        self.paging = {**other, "items": self.paging["items"]}
+        self._start = None if other.get("guessed") else other.get("start", 0)
+        return True
 
     def _with_cursor(self, answer: Answer, stated: Any) -> Following:
         text = stated if isinstance(stated, str) else ""

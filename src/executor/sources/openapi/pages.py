@@ -62,10 +62,13 @@ def pages_of(
         by_answer(document, schema, properties, items, query)
         or by_header(document, response, query)
         or by_argument(document, query, properties)
-        or (by_link(document, response, query) if is_read else {})
+        or (by_link(document, response, query, path) if is_read else {})
     )
     if not paging or (not is_read and not is_told(document, paging, properties)):
         return {}
+    if paging["by"] == "cursor" and is_read:
+        other = by_argument(document, query, properties)
+        paging |= {"otherwise": other} if other and other["argument"] != paging["argument"] else {}
     argument = paging.get("argument")
     in_body = any(one.place == "body" and one.argument == argument for one in fields)
     place = {"place": "body"} if in_body else {}
@@ -190,10 +193,12 @@ def by_argument(document: Document, query: Query, properties: dict[str, Any]) ->
     return {"by": "offset", "argument": offset.argument, "start": start, **required}
 
 
-def by_link(document: Document, response: dict[str, Any], query: Query) -> Paging:
+def by_link(document: Document, response: dict[str, Any], query: Query, path: str) -> Paging:
     """A list that takes a cursor and does not say where one comes from: it shows when it is read."""
     if tells_links(response):
         return {"by": "link"}
+    if path.rstrip("/").endswith("}"):  # one thing, with lists inside
+        return {}
     cursor = cursor_parameter(document, query, UNANSWERED_TEXT_CURSORS)
     return {"by": "link", "undeclared": True, "argument": cursor.argument} if cursor is not None else {}
 
