@@ -12,6 +12,8 @@ from executor.errors import EgressRefused, SourceError, SourceUnreachable, ToolE
 from executor.model.tool import Tool
 from executor.sources.addresses import shown
 from executor.sources.egress import Answer
+from executor.sources.reasons import explain
+from executor.sources.reasons import one_line as one_line
 
 SNIPPET = 500
 MAX_ERROR_BODY = 64_000
@@ -28,7 +30,8 @@ HINTS = {
     422: "the service rejects these arguments; `details` names the fields",
     429: "too many requests: wait before the next one",
 }
-CODES = {"timeout": "upstream_timeout", "too_large": "result_too_large", "busy": "upstream_busy"}
+CODES = {"timeout": "upstream_timeout", "too_large": "result_too_large", "busy": "upstream_busy",
+         "encoding": "unexpected_response"}  # fmt: skip
 RETRYABLE = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
@@ -76,18 +79,9 @@ def upstream_error(tool: Tool, answer: Answer) -> ToolError:
 
 
 def said(answer: Answer) -> str:
-    """The service's own word for what is wrong, where it is easily found."""
-    body = error_body(answer)
-    for key in ("detail", "message", "title", "error_description", "error"):
-        text = body.get(key) if isinstance(body, dict) else None
-        if isinstance(text, str) and text.strip():
-            return f": {one_line(text, 200)}"
-    return ""
-
-
-def one_line(text: str, limit: int) -> str:
-    """Of others' text what fits into a message of ours."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:limit]
+    """The service's own words for what is wrong, where they are easily found."""
+    words = explain(error_body(answer))
+    return f": {words}" if words else ""
 
 
 def error_body(answer: Answer) -> Any:
@@ -123,5 +117,9 @@ def transport_error(tool: Tool, error: SourceError) -> ToolError:
         return ToolError("egress_refused", f"{tool.path}: {error.message}", hint=error.hint)
     assert isinstance(error, SourceUnreachable)  # noqa: S101 - the only other error of the client
     code = CODES.get(reason, "upstream_unreachable")
-    retryable = safe and reason not in ("too_large", "redirects", "tls")
-    return ToolError(code, f"{tool.path}: {error.message}", hint=hint, details={"sent": sent}, retryable=retryable)
+    retryable = safe and reason not in ("too_large", "redirects", "tls", "encoding")
+    status = error.details.get("status")  # of an answer that came and can't be read
+    if status is not None and tool.effect != "read":
+        hint = f"{error.hint}; the call itself was accepted, so don't repeat it blindly"
+    message, told = f"{tool.path}: {error.message}", {"sent": sent}
+    return ToolError(code, message, status=status, hint=hint, details=told, retryable=retryable)
