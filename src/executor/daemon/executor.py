@@ -99,6 +99,7 @@ class Executor:
             self.connections,
             database=database,
             lost_answers=settings.lost_answers,
+            retry_seconds=settings.retry_seconds,
         )
         self.runtime = sandboxes.runtime
         self.runtimes = sandboxes.runtimes

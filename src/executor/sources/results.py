@@ -12,6 +12,7 @@ from executor.errors import EgressRefused, SourceError, SourceUnreachable, ToolE
 from executor.model.tool import Tool
 from executor.sources.addresses import shown
 from executor.sources.egress import Answer
+from executor.sources.rate_limits import is_limited, seconds_until_reset
 from executor.sources.reasons import explain
 from executor.sources.reasons import one_line as one_line
 
@@ -64,18 +65,27 @@ def no_constant(name: str) -> float:
 
 
 def upstream_error(tool: Tool, answer: Answer) -> ToolError:
-    wait = answer.headers.get("Retry-After", "")[:60]
     hint = HINTS.get(answer.status) or ("the service failed" if answer.status >= 500 else "see `details`")
-    if wait.isprintable() and wait and answer.status in (429, 503):
-        hint += f" (the service asks to wait {wait}{' seconds' if wait.isdigit() else ''})"
+    details, seconds = error_body(answer), retry_after(answer)
+    if seconds is not None:
+        hint += f" (the service asks to wait {seconds:g} seconds)"
+        details = {**(details if isinstance(details, dict) else {"body": details}), "retryAfter": seconds}
     return ToolError(
         "upstream_error",
         f"{tool.path}: {shown(answer.url)} answered {answer.status}{said(answer)}",
         status=answer.status,
-        details=error_body(answer),
+        details=details,
         hint=hint,
         retryable=answer.status in RETRYABLE and (tool.effect == "read" or answer.status == 429),
     )
+
+
+def retry_after(answer: Answer) -> float | None:
+    """In how many seconds the service wants to be asked again, if it says so."""
+    if not is_limited(answer.status, answer.headers):
+        return None
+    seconds = seconds_until_reset(answer.headers)
+    return seconds if seconds is None else math.ceil(seconds * 10) / 10
 
 
 def said(answer: Answer) -> str:

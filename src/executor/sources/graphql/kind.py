@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from functools import partial
 from typing import Any
 
 import orjson
@@ -20,9 +21,10 @@ from executor.sources.credentials import with_credential
 from executor.sources.egress import Bounds, Egress, Outgoing
 from executor.sources.graphql import documents, probing, reading
 from executor.sources.graphql.calls import Body, call_of
-from executor.sources.graphql.results import result_text
+from executor.sources.graphql.results import result_text, says_later
 from executor.sources.kind import Meaning, Probe, SourceRequest
 from executor.sources.loading import Loading
+from executor.sources.rate_limits import send_when_allowed
 from executor.sources.results import transport_error
 
 MAX_SCHEMAS = 8
@@ -127,8 +129,9 @@ class GraphQL:
         outgoing = Outgoing("POST", source.config["base_url"], headers, body.encode())
         outgoing = with_credential(outgoing, credential)
         origins = frozenset(source.config["origins"])
+        send = partial(self._egress.send, outgoing, origins=origins, bounds=self._call_bounds)
         try:
-            answer = await self._egress.send(outgoing, origins=origins, bounds=self._call_bounds)
+            answer = await send_when_allowed(tool, source.id, send, says_later)
         except (SourceUnreachable, EgressRefused) as error:
             raise transport_error(tool, error) from error
         return result_text(tool, answer)

@@ -26,6 +26,7 @@ from executor.sources.mcp.backend import GuardedBackend
 from executor.sources.mcp.challenge import challenge
 from executor.sources.mcp.endpoint import Endpoint
 from executor.sources.mcp.exchange import CURRENT, Exchange
+from executor.sources.rate_limits import is_limited, seconds_until_reset
 from executor.sources.reach import Reach
 from executor.sources.slots import Reserve
 
@@ -196,6 +197,15 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         if SESSION in request.headers and (status == 404 or (status == 400 and b"session" in body[:2_000].lower())):
             raise SourceUnreachable(
                 f"{where} has ended the session", hint="try again", reason="session", sent=False, upstream_status=status
+            )
+        if request.method == "POST" and is_limited(status, response.headers):
+            raise SourceUnreachable(
+                f"{where} answered {status}: too many requests",
+                hint="wait before the next one",
+                reason="limited",
+                sent=True,
+                upstream_status=status,
+                retry_after=seconds_until_reset(response.headers),
             )
         if request.method == "POST" and not self._is_sse and (error := rpc_error(body)):
             return httpx2.Response(status, json=error, request=request)

@@ -30,6 +30,7 @@ from executor.sources.mcp.link import Link
 from executor.sources.mcp.listing import list_tools
 from executor.sources.mcp.loading import build_catalog, unlisted
 from executor.sources.mcp.rpc import HEADER_MISMATCH, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+from executor.sources.rate_limits import RETRIES
 from executor.sources.reach import PUBLIC, Reach
 
 MAX_LINKS = 500
@@ -164,7 +165,7 @@ class Mcp:
         link = self._link_of(source, credential)
         params = {"name": tool.binding["operation"], "arguments": arguments}
         try:
-            result = await self._call(link, params)
+            result = await self._call_when_allowed(link, source, tool, params)
         except RpcError as error:
             if error.code in (INVALID_PARAMS, METHOD_NOT_FOUND) and await self._has_vanished(link, source, tool):
                 raise results.vanished(tool) from error
@@ -196,6 +197,19 @@ class Mcp:
         self._links, self._unclaimed = {}, {}
         self._changes.close()
         await asyncio.gather(*(link.close() for link in links), *self._closing)
+
+    async def _call_when_allowed(
+        self, link: Link, source: Source, tool: Tool, params: dict[str, Any]
+    ) -> dict[str, Any]:
+        while True:
+            try:
+                return await self._call(link, params)
+            except SourceError as error:
+                details, retries = error.details, RETRIES.get()
+                if details.get("reason") != "limited" or retries is None or tool.effect != "read":
+                    raise
+                if not await retries.wait(source.id, details["upstream_status"], details["retry_after"]):
+                    raise
 
     async def _call(self, link: Link, params: dict[str, Any]) -> dict[str, Any]:
         try:

@@ -136,6 +136,8 @@ def transport_error(tool: Tool, error: SourceError) -> ToolError:
     reason, sent = error.details.get("reason", ""), bool(error.details.get("sent"))
     codes = {**CODES, "auth": "upstream_error"}
     details: dict[str, Any] = {"sent": sent}
+    if reason == "limited":
+        return limited(tool, error)
     if "auth" in error.details:
         details["auth"] = error.details["auth"]
     return ToolError(
@@ -146,6 +148,16 @@ def transport_error(tool: Tool, error: SourceError) -> ToolError:
         details=details,
         retryable=not sent and reason not in ("auth", "protocol", "command"),
     )
+
+
+def limited(tool: Tool, error: SourceError) -> ToolError:
+    """Refused before anything was done, also if it is a write."""
+    seconds, status = error.details.get("retry_after"), error.details["upstream_status"]
+    details, hint = {}, error.hint
+    if seconds is not None:
+        details, hint = {"retryAfter": seconds}, f"{hint} (the server asks to wait {seconds:g} seconds)"
+    message = f"{tool.path}: {error.message}"
+    return ToolError("upstream_error", message, status=status, details=details, hint=hint, retryable=status == 429)
 
 
 def unexpected(tool: Tool, message: str, data: Any) -> ToolError:
