@@ -45,7 +45,8 @@ class Reading(SourceRequest):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    call_seconds: float = 60.0
+    call_seconds: float = 60.0  # without news of it
+    total_seconds: float = 1800.0
     list_seconds: float = 30.0
     open_seconds: float = 20.0
     start_seconds: float = 120.0  # a command may first download what it runs
@@ -64,12 +65,13 @@ class Mcp:
         egress: Egress,
         state_dir: Path | None = None,
         on_changed: Callable[[str], None] | None = None,
+        seconds: tuple[float, float] = (60.0, 1800.0),
         *,
         limits: Limits | None = None,
     ) -> None:
         self._egress = egress
         self._state_dir = state_dir
-        self._limits = limits or Limits()
+        self._limits = limits or Limits(*seconds)
         self._links: dict[tuple[str, str], Link] = {}
         self._unclaimed: dict[str, Link] = {}
         self._closing: set[asyncio.Task[None]] = set()
@@ -138,7 +140,12 @@ class Mcp:
             namespace=source.namespace,
             name=source.name,
             headers=tuple((name, value) for name, value in config["headers"]),
-            options={"transport": config["transport"], "env": dict(config["environment"]), "cwd": config["directory"]},
+            options={
+                "transport": config["transport"],
+                "env": dict(config["environment"]),
+                "cwd": config["directory"],
+                **config.get("seconds", {}),
+            },
             allow_private=config["allow_private"],
             consent=True,
             again=True,
@@ -203,7 +210,7 @@ class Mcp:
     ) -> dict[str, Any]:
         while True:
             try:
-                return await self._call(link, params)
+                return await self._call(link, source, params)
             except SourceError as error:
                 details, retries = error.details, RETRIES.get()
                 if details.get("reason") != "limited" or retries is None or tool.effect != "read":
@@ -211,15 +218,18 @@ class Mcp:
                 if not await retries.wait(source.id, details["upstream_status"], details["retry_after"]):
                     raise
 
-    async def _call(self, link: Link, params: dict[str, Any]) -> dict[str, Any]:
+    async def _call(self, link: Link, source: Source, params: dict[str, Any]) -> dict[str, Any]:
+        own = source.config.get("seconds", {})
+        seconds = own.get("callSeconds", self._limits.call_seconds)
+        total = own.get("totalSeconds", self._limits.total_seconds)
         try:
-            return await link.request("tools/call", params, self._limits.call_seconds)
+            return await link.request("tools/call", params, seconds, total)
         except RpcError as error:
             if error.code != HEADER_MISMATCH:
                 raise
         # Refused before it was carried out, because this session has not seen the tool's schema.
         await (await link.connected()).relist(self._limits.list_seconds)
-        return await link.request("tools/call", params, self._limits.call_seconds)
+        return await link.request("tools/call", params, seconds, total)
 
     async def _has_vanished(self, link: Link, source: Source, tool: Tool) -> bool:
         """Servers refuse an unknown tool in many ways; what they list is certain."""

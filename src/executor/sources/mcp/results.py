@@ -26,6 +26,8 @@ def result_text(tool: Tool, result: dict[str, Any]) -> str:
     if result.get("resultType") not in (None, "complete"):
         raise wants_more(tool, result)
     structured = result.get("structuredContent")
+    if wrapper := tool.binding.get("unwrap"):
+        return as_json(taken_out(tool, wrapper, structured, blocks))
     if structured is not None:
         check_promise(tool, structured, blocks)
         return as_json(structured)
@@ -34,6 +36,21 @@ def result_text(tool: Tool, result: dict[str, Any]) -> str:
     if not isinstance(content, list):
         raise unexpected(tool, "the answer has neither content nor structured content", bounded(result))
     return as_json(unwrapped(blocks))
+
+
+def taken_out(tool: Tool, wrapper: str, structured: Any, blocks: list[Any]) -> Any:
+    """The one value that the structured content holds; of servers that send none, what their one text says."""
+    if structured is None and len(blocks) == 1 and is_text_block(blocks[0]):
+        try:
+            structured = json.loads(blocks[0]["text"])
+        except (ValueError, RecursionError):
+            structured = blocks[0]["text"]
+        if not isinstance(structured, dict) or wrapper not in structured:
+            structured = {wrapper: structured}
+    if not isinstance(structured, dict) or wrapper not in structured:
+        raise unexpected(tool, f"the tool promises {wrapper}, which the answer does not have", bounded(structured))
+    check_promise(tool, structured[wrapper], blocks)
+    return structured[wrapper]
 
 
 def unwrapped(blocks: list[Any]) -> Any:
