@@ -46,6 +46,9 @@ class Settings:
     approval_limit_execution: int = 100
     approval_limit_actor: int = 1_000
     lost_answers: str = "ask"
+    retry_seconds: int = 120
+    mcp_call_seconds: int = 60
+    mcp_total_seconds: int = 1800
     max_code_bytes: int = 1_000_000
     inline_bytes: int = 32 * 1024
     allow_private_hosts: bool = False
@@ -367,6 +370,9 @@ CONVERTERS: dict[str, Callable[[_Given], Any]] = {
     "approval_limit_execution": _integer(1, 100_000),
     "approval_limit_actor": _integer(1, 1_000_000),
     "lost_answers": _one_of("ask", "error"),
+    "retry_seconds": _integer(0, 86400),
+    "mcp_call_seconds": _integer(1, 86400),
+    "mcp_total_seconds": _integer(1, 86400),
     "max_code_bytes": _integer(1, 64 * MEGABYTE),
     "inline_bytes": _integer(1024, 1024 * MEGABYTE),
     "allow_private_hosts": _flag,

@@ -8,11 +8,14 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
+import brotli
 import pytest
+from backports import zstd
 
 from executor.errors import EgressRefused, SourceUnreachable
 from executor.sources.addresses import parse
 from executor.sources.egress import MAX_REDIRECTS, Bounds, Egress, Outgoing
+from executor.sources.inflate import Inflater
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json
 
 
@@ -195,19 +198,44 @@ async def test_an_answer_beyond_the_limit_is_cut_off(egress: Egress, upstream: U
     assert caught.value.details["reason"] == "too_large"
 
 
-async def test_a_compression_bomb_is_stopped_by_its_real_size(egress: Egress, upstream: Upstream) -> None:
-    bomb = gzip.compress(b"\0" * 50_000_000)
-    upstream.routes["/"] = Reply(200, bomb, {"Content-Encoding": "gzip"})
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "deflate": zlib.compress,
+    "br": brotli.compress,
+    "zstd": zstd.compress,
+}
+
+
+@pytest.mark.parametrize("encoding", [*PACKERS, "br, gzip", "zstd, zstd"])
+async def test_a_compression_bomb_is_stopped_by_its_real_size(
+    egress: Egress, upstream: Upstream, encoding: str
+) -> None:
+    bomb = b"\0" * 20_000_000
+    for one in encoding.split(", "):
+        bomb = PACKERS[one](bomb)
+    upstream.routes["/"] = Reply(200, bomb, {"Content-Encoding": encoding})
     with pytest.raises(SourceUnreachable, match="more than"):
         await get(egress, upstream, bounds=Bounds(size=1_000_000))
+
+
+def test_what_an_inner_coding_makes_of_a_bomb_counts_too() -> None:
+    empty_members = gzip.compress(b"", mtime=0) * 500_000
+    inflater = Inflater("gzip, br", 1_000_000)
+    assert not inflater.feed(brotli.compress(empty_members, quality=5))
+    assert inflater.size == 0
 
 
 @pytest.mark.parametrize(
     ("encoding", "pack"),
     [
-        ("gzip", gzip.compress),
-        ("deflate", zlib.compress),
+        *PACKERS.items(),
+        ("x-gzip", gzip.compress),
+        ("gzip", lambda data: gzip.compress(data[:7]) + gzip.compress(b"") + gzip.compress(data[7:])),
+        ("gzip", lambda data: gzip.compress(data) + b"\0\0"),
+        ("zstd", lambda data: zstd.compress(data[:7]) + b"\x50\x2a\x4d\x18\1\0\0\0x" + zstd.compress(data[7:])),
         ("deflate", lambda data: zlib.compress(data)[2:-4]),
+        ("gzip, br", lambda data: brotli.compress(gzip.compress(data))),
+        ("identity, ZSTD ,deflate", lambda data: zlib.compress(zstd.compress(data))),
         ("identity", bytes),
     ],
 )
@@ -219,14 +247,38 @@ async def test_compressed_answers_are_read(
 
 
 @pytest.mark.parametrize(
-    ("encoding", "body"), [("gzip", b"not gzip"), ("gzip", gzip.compress(b"x" * 99, mtime=0)[:-9]), ("br", b"x")]
+    ("encoding", "body"),
+    [
+        ("gzip", b"not gzip"),
+        *((name, pack(bytes(range(256)) * 9)[:-9]) for name, pack in PACKERS.items()),
+        ("br", b"plain"),
+        ("zstd", b"plain"),
+        ("gzip", brotli.compress(b"another")),
+    ],
 )
-async def test_a_broken_encoding_is_an_error_not_an_answer(
+async def test_a_broken_encoding_is_an_error_that_names_it(
     egress: Egress, upstream: Upstream, encoding: str, body: bytes
 ) -> None:
     upstream.routes["/"] = Reply(200, body, {"Content-Encoding": encoding})
-    with pytest.raises(SourceUnreachable):
+    with pytest.raises(SourceUnreachable, match=f"content encoding '{encoding}', but the compressed answer is") as got:
         await get(egress, upstream)
+    assert got.value.details["reason"] == "encoding"
+
+
+@pytest.mark.parametrize("encoding", ["compress", "gzip, exi", "dcb", "gzip, gzip, gzip, gzip"])
+async def test_an_encoding_that_cannot_be_read_is_named(egress: Egress, upstream: Upstream, encoding: str) -> None:
+    upstream.routes["/"] = Reply(200, b"?", {"Content-Encoding": encoding})
+    with pytest.raises(SourceUnreachable, match=f"'{encoding}', which can't be read"):
+        await get(egress, upstream)
+    assert upstream.requests[-1].headers["accept-encoding"] == "gzip, deflate, br, zstd"
+
+
+async def test_of_an_error_in_an_encoding_that_cannot_be_read_the_status_is_known(
+    egress: Egress, upstream: Upstream
+) -> None:
+    upstream.routes["/"] = Reply(401, b"?", {"Content-Encoding": "compress"})
+    answer = await get(egress, upstream)
+    assert (answer.status, answer.body) == (401, b"")
 
 
 async def test_silence_ends_with_a_timeout(egress: Egress, upstream: Upstream) -> None:

@@ -82,7 +82,7 @@ class Executor:
         self.connections = Connections(database, self.secrets, self.feed, LateGrants(lambda: self.logins))
         self.catalog = Catalog(
             database,
-            Kinds(self.egress, settings.state_dir),
+            Kinds(self.egress, settings.state_dir, mcp_seconds=(settings.mcp_call_seconds, settings.mcp_total_seconds)),
             search_folder=settings.state_dir / "search",
             connections=self.connections,
         )
@@ -99,6 +99,7 @@ class Executor:
             self.connections,
             database=database,
             lost_answers=settings.lost_answers,
+            retry_seconds=settings.retry_seconds,
         )
         self.runtime = sandboxes.runtime
         self.runtimes = sandboxes.runtimes

@@ -73,9 +73,11 @@ class Door:
         *,
         database: Database,
         lost_answers: str = "ask",
+        retry_seconds: float = 120,
     ) -> None:
         self.database = database
         self.lost_answers = lost_answers
+        self.retry_seconds = retry_seconds
         self.connections = connections
         self.catalog = catalog
         self.rules = rules

@@ -9,6 +9,7 @@ from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import orjson
@@ -30,11 +31,13 @@ from executor.model.ids import now_ms
 from executor.model.interaction import Binding, Interaction
 from executor.model.tool import Tool
 from executor.runtime.sandbox import Answer, Log, Program, Proposal, Sandbox, Step
+from executor.sources.rate_limits import RETRIES, Retries
 
 SANDBOX_LOSSES = 5  # in a row, without an answer in between
 SPARED_LOSSES = 200  # brought about by others
 FINISH_GRACE = 30.0
 STOP_GRACE = 2.0
+LAST_SECONDS = 1.0  # of an execution's time, left for what follows a wait
 
 logger = logging.getLogger(__name__)
 
@@ -384,7 +387,20 @@ class Run:
     # -- sending and answers -----------------------------------------------------------------------------------------
 
     def _send(self, call: Call, tool: Tool, binding: Binding | None = None) -> None:
-        self._sends.launch(call, self._door.send(self.execution, call, tool, binding))
+        self._sends.launch(call, self._send_when_allowed(call, tool, binding))
+
+    async def _send_when_allowed(self, call: Call, tool: Tool, binding: Binding | None) -> str:
+        """A read waits for a service that asks for it, as long as the execution has time."""
+        RETRIES.set(Retries(self._door.retry_seconds, self._seconds_left, partial(self._note_wait, call)))
+        return await self._door.send(self.execution, call, tool, binding)
+
+    def _seconds_left(self) -> float:
+        return self._remaining_ms() / 1000 - LAST_SECONDS
+
+    def _note_wait(self, call: Call, status: int, seconds: float, attempt: int) -> None:
+        told = {"seq": call.seq, "path": call.path, "status": status, "seconds": round(seconds, 1), "attempt": attempt}
+        self.journal.note("call.waiting", told)
+        self.journal.flush()
 
     def _start_timer(self, call: Call) -> None:
         self._sends.launch(call, sleep(call.started_at or 0, float(orjson.loads(call.arguments))))

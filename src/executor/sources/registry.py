@@ -29,6 +29,7 @@ class Surroundings:
     egress: Egress
     state_dir: Path
     on_changed: Callable[[str], None]
+    mcp_seconds: tuple[float, float] = (60.0, 1800.0)  # of a call: without news, and in all
 
 
 Make = Callable[[Surroundings], Kind]
@@ -43,9 +44,16 @@ BUILT_IN: dict[str, str] = {
 class Kinds:
     """Made of nothing but names; `get` makes the kind itself. `on_changed` may be set until the first one is made."""
 
-    def __init__(self, egress: Egress, state_dir: Path, made: Mapping[str, Kind] | None = None) -> None:
+    def __init__(
+        self,
+        egress: Egress,
+        state_dir: Path,
+        made: Mapping[str, Kind] | None = None,
+        *,
+        mcp_seconds: tuple[float, float] = (60.0, 1800.0),
+    ) -> None:
         self.on_changed: Callable[[str], None] = lambda source_id: None
-        self._surroundings = Surroundings(egress, state_dir, self._changed)
+        self._surroundings = Surroundings(egress, state_dir, self._changed, mcp_seconds)
         self._made: dict[str, Kind] = dict(made or {})
         self._only = made is not None
         self._makers: dict[str, Make] | None = None
@@ -110,7 +118,7 @@ def built_in(where: str) -> Make:
 
 def arguments(name: str, surroundings: Surroundings) -> tuple[Any, ...]:
     if name == "Mcp":
-        return surroundings.egress, surroundings.state_dir, surroundings.on_changed
+        return surroundings.egress, surroundings.state_dir, surroundings.on_changed, surroundings.mcp_seconds
     return (surroundings.egress,)
 
 

@@ -12,6 +12,9 @@ from executor.errors import EgressRefused, SourceError, SourceUnreachable, ToolE
 from executor.model.tool import Tool
 from executor.sources.addresses import shown
 from executor.sources.egress import Answer
+from executor.sources.rate_limits import is_limited, seconds_until_reset
+from executor.sources.reasons import explain
+from executor.sources.reasons import one_line as one_line
 
 SNIPPET = 500
 MAX_ERROR_BODY = 64_000
@@ -28,7 +31,8 @@ HINTS = {
     422: "the service rejects these arguments; `details` names the fields",
     429: "too many requests: wait before the next one",
 }
-CODES = {"timeout": "upstream_timeout", "too_large": "result_too_large", "busy": "upstream_busy"}
+CODES = {"timeout": "upstream_timeout", "too_large": "result_too_large", "busy": "upstream_busy",
+         "encoding": "unexpected_response"}  # fmt: skip
 RETRYABLE = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
@@ -61,33 +65,33 @@ def no_constant(name: str) -> float:
 
 
 def upstream_error(tool: Tool, answer: Answer) -> ToolError:
-    wait = answer.headers.get("Retry-After", "")[:60]
     hint = HINTS.get(answer.status) or ("the service failed" if answer.status >= 500 else "see `details`")
-    if wait.isprintable() and wait and answer.status in (429, 503):
-        hint += f" (the service asks to wait {wait}{' seconds' if wait.isdigit() else ''})"
+    details, seconds = error_body(answer), retry_after(answer)
+    if seconds is not None:
+        hint += f" (the service asks to wait {seconds:g} seconds)"
+        details = {**(details if isinstance(details, dict) else {"body": details}), "retryAfter": seconds}
     return ToolError(
         "upstream_error",
         f"{tool.path}: {shown(answer.url)} answered {answer.status}{said(answer)}",
         status=answer.status,
-        details=error_body(answer),
+        details=details,
         hint=hint,
         retryable=answer.status in RETRYABLE and (tool.effect == "read" or answer.status == 429),
     )
 
 
+def retry_after(answer: Answer) -> float | None:
+    """In how many seconds the service wants to be asked again, if it says so."""
+    if not is_limited(answer.status, answer.headers):
+        return None
+    seconds = seconds_until_reset(answer.headers)
+    return seconds if seconds is None else math.ceil(seconds * 10) / 10
+
+
 def said(answer: Answer) -> str:
-    """The service's own word for what is wrong, where it is easily found."""
-    body = error_body(answer)
-    for key in ("detail", "message", "title", "error_description", "error"):
-        text = body.get(key) if isinstance(body, dict) else None
-        if isinstance(text, str) and text.strip():
-            return f": {one_line(text, 200)}"
-    return ""
-
-
-def one_line(text: str, limit: int) -> str:
-    """Of others' text what fits into a message of ours."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:limit]
+    """The service's own words for what is wrong, where they are easily found."""
+    words = explain(error_body(answer))
+    return f": {words}" if words else ""
 
 
 def error_body(answer: Answer) -> Any:
@@ -123,5 +127,9 @@ def transport_error(tool: Tool, error: SourceError) -> ToolError:
         return ToolError("egress_refused", f"{tool.path}: {error.message}", hint=error.hint)
     assert isinstance(error, SourceUnreachable)  # noqa: S101 - the only other error of the client
     code = CODES.get(reason, "upstream_unreachable")
-    retryable = safe and reason not in ("too_large", "redirects", "tls")
-    return ToolError(code, f"{tool.path}: {error.message}", hint=hint, details={"sent": sent}, retryable=retryable)
+    retryable = safe and reason not in ("too_large", "redirects", "tls", "encoding")
+    status = error.details.get("status")  # of an answer that came and can't be read
+    if status is not None and tool.effect != "read":
+        hint = f"{error.hint}; the call itself was accepted, so don't repeat it blindly"
+    message, told = f"{tool.path}: {error.message}", {"sent": sent}
+    return ToolError(code, message, status=status, hint=hint, details=told, retryable=retryable)

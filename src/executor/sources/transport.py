@@ -21,8 +21,9 @@ from executor import __version__
 from executor.errors import SourceUnreachable
 from executor.sources.addresses import Target, literal, moved, refusal, shown
 from executor.sources.egress import SAFE_METHODS, Answer, Attempt, Bounds, Outgoing
-from executor.sources.inflate import BrokenEncoding, Inflater
+from executor.sources.inflate import ACCEPT_ENCODING, BrokenEncoding, Inflater, UnknownEncoding
 from executor.sources.reach import ANY, PUBLIC, Reach
+from executor.sources.reasons import one_line
 from executor.sources.slots import HostSlots, Reserve
 
 # Shorter than the five seconds after which common servers drop an idle connection: a write must not meet that moment.
@@ -95,7 +96,7 @@ class Transport:
             except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
                 if tries == 0 or isinstance(error, aiohttp.ClientConnectorError):
                     raise unreachable(target, error, sent=attempt.sent) from error
-            except (aiohttp.ClientError, BrokenEncoding, OSError) as error:
+            except (aiohttp.ClientError, OSError) as error:
                 raise unreachable(target, error, sent=attempt.sent) from error
             except SourceUnreachable as error:
                 error.details["sent"] = attempt.sent  # it may be that only the answer found no room
@@ -114,6 +115,10 @@ class Transport:
                     body, complete = await read_stream(response, bounds, reserve)
                 else:
                     body = await read_body(response, bounds.size, reserve)
+            except BrokenEncoding as error:
+                response.close()
+                if response.status < 300:
+                    raise unreadable(response, error) from error  # of any other answer the status says enough
             finally:
                 reserve.close(len(body))
             return Answer(response.status, response.headers, body, outgoing.url, complete)
@@ -128,7 +133,7 @@ class Transport:
             connector=connector,
             request_class=Request,
             cookie_jar=aiohttp.DummyCookieJar(),
-            headers={"User-Agent": f"executor/{__version__}", "Accept-Encoding": "gzip, deflate"},
+            headers={"User-Agent": f"executor/{__version__}", "Accept-Encoding": ACCEPT_ENCODING},
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._connect_seconds),
             # aiohttp would call an absent body `application/octet-stream`, which strict services refuse.
             skip_auto_headers=("Content-Type",),
@@ -191,6 +196,18 @@ def too_large(response: aiohttp.ClientResponse, limit: int) -> SourceUnreachable
         reason="too_large",
         sent=True,
     )
+
+
+def unreadable(response: aiohttp.ClientResponse, error: BrokenEncoding) -> SourceUnreachable:
+    coding = repr(one_line(response.headers.get("Content-Encoding", ""), 80))
+    where, asked = shown(str(response.url)), f"it was asked for {ACCEPT_ENCODING} or none"
+    if isinstance(error, UnknownEncoding):
+        message = f"{where} answered with the content encoding {coding}, which can't be read"
+        hint = f"the service ignores `Accept-Encoding`: {asked}"
+    else:
+        message = f"{where} answered with the content encoding {coding}, but {error}"
+        hint = "the service, or a proxy before it, compresses its answers wrongly"
+    return SourceUnreachable(message, hint=hint, reason="encoding", sent=True, status=response.status)
 
 
 def unreachable(target: Target, error: Exception, *, sent: bool) -> SourceUnreachable:

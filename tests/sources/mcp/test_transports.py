@@ -23,7 +23,7 @@ async def connected(request: pytest.FixtureRequest, connect: Connecting) -> Conn
 async def test_a_server_is_found_read_and_called_over_every_transport(connected: Connected) -> None:
     assert connected.loaded.name == "Real example server" and connected.loaded.namespace == "real"
     assert connected.tools["add"].path == "real.add" and connected.tools["add"].description == "Add two numbers."
-    assert await connected.call("add", a=1, b=2) == {"result": 3}
+    assert await connected.call("add", a=1, b=2) == 3
     assert await connected.call("greet", name="Ada") == "hello Ada"
     person = {"name": "Ada", "home": {"street": "Main", "city": "London"}, "friends": []}
     assert await connected.call("introduce", person=person) == person
@@ -96,5 +96,5 @@ async def test_a_server_that_dies_and_comes_back_is_connected_to_again(transport
         # Over SSE a connection that has just died may still take the message, so nobody can say it wasn't sent.
         assert transport == "sse" or away.value.tool_details == {"sent": False}
     with serving(transport, url.rpartition(":")[2]):
-        assert await connected.call("add", a=1, b=2) == {"result": 3}
+        assert await connected.call("add", a=1, b=2) == 3
         await connect.kind.close()

@@ -264,7 +264,8 @@ async def test_an_error_of_the_service_carries_status_body_and_hint(
         kind, upstream, as_json({"detail": "because"}, status, **{"Retry-After": "7"}), method=method
     )
     assert (error.tool_code, error.http_status, error.retryable) == ("upstream_error", status, retryable)
-    assert error.tool_details == {"detail": "because"}
+    later = {"retryAfter": 7} if status in (429, 503) else {}
+    assert error.tool_details == {"detail": "because", **later}
     assert "because" in error.message
     assert ("7 seconds" in error.hint) == (status in (429, 503))
 

@@ -45,6 +45,8 @@ const TELLINGS: Record<string, Tell> = {
   "execution.cancelled": () => "Cancelled",
   "call.proposed": (data) => `${call(data)} is wanted`,
   "call.started": (data) => `${call(data)} is sent`,
+  "call.waiting": (data) =>
+    `${call(data)}: the service answered ${text(data.status)}, so it is sent again in ${text(data.seconds)} s`,
   "call.succeeded": (data) => `${call(data)} succeeded${took(data)}`,
   "call.warned": (data) => `Warning: ${text(data.text)}`,
   "call.failed": (data) => `${call(data)} failed with ${failure(data)}`,

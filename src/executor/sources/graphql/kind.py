@@ -23,9 +23,10 @@ from executor.sources.egress import Answer, Bounds, Egress, Outgoing
 from executor.sources.graphql import all_pages, documents, probing, reading, refusals
 from executor.sources.graphql.calls import Body, call_of
 from executor.sources.graphql.refusals import Refusal, Refusals, Way
-from executor.sources.graphql.results import json_of, result_text
+from executor.sources.graphql.results import json_of, result_text, says_later
 from executor.sources.kind import Meaning, Probe, SourceRequest
 from executor.sources.loading import Loading
+from executor.sources.rate_limits import send_when_allowed
 from executor.sources.results import transport_error
 
 MAX_SCHEMAS = 8
@@ -148,8 +149,9 @@ class GraphQL:
         outgoing = Outgoing("POST", source.config["base_url"], headers, body.encode())
         outgoing = with_credential(outgoing, credential)
         origins = frozenset(source.config["origins"])
+        send = partial(self._egress.send, outgoing, origins=origins, bounds=self._call_bounds)
         try:
-            return await self._egress.send(outgoing, origins=origins, bounds=self._call_bounds)
+            return await send_when_allowed(tool, source.id, send, says_later)
         except (SourceUnreachable, EgressRefused) as error:
             raise transport_error(tool, error) from error
 

@@ -8,8 +8,18 @@ import orjson
 
 from executor.errors import ToolError
 from executor.model.tool import Tool
+from executor.sources import rate_limits
 from executor.sources.egress import Answer
-from executor.sources.results import HINTS, RETRYABLE, one_line, read_json, snippet, unexpected, upstream_error
+from executor.sources.results import (
+    HINTS,
+    RETRYABLE,
+    one_line,
+    read_json,
+    retry_after,
+    snippet,
+    unexpected,
+    upstream_error,
+)
 
 MAX_ERRORS = 50
 CODE_HINTS = {
@@ -21,6 +31,7 @@ CODE_HINTS = {
     "RATE_LIMITED": HINTS[429],
     "GRAPHQL_VALIDATION_FAILED": "the service has another schema than this source: refresh the source",
 }
+LATER = frozenset({"RATE_LIMITED", "THROTTLED"})
 AGAIN = frozenset({"RATE_LIMITED", "THROTTLED", "TIMEOUT", "SERVICE_UNAVAILABLE", "INTERNAL_SERVER_ERROR"})
 
 
@@ -58,15 +69,30 @@ def answered_errors(tool: Tool, answer: Answer, value: dict[str, Any]) -> ToolEr
     field = tool.binding.get("field")
     if field is not None and isinstance(data, dict):
         data = data.get(field)
-    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    more, seconds = f" (and {len(errors) - 1} more)" if len(errors) > 1 else "", retry_after(answer)
     return ToolError(
         "upstream_error",
         f"{tool.path}: {said(errors[0])}{more}",
         status=answer.status,
-        details={"errors": errors[:MAX_ERRORS], "data": data},
+        details={
+            "errors": errors[:MAX_ERRORS],
+            "data": data,
+            **({"retryAfter": seconds} if seconds is not None else {}),
+        },
         hint=hint_for(tool, answer, errors, data),
         retryable=tool.effect == "read" and (answer.status in RETRYABLE or bool(codes(errors) & AGAIN)),
     )
+
+
+def says_later(answer: Answer) -> bool:
+    """Also where only a code among the errors says so."""
+    if rate_limits.says_later(answer):
+        return True
+    if not any(code.encode() in answer.body for code in LATER):
+        return False
+    value = json_of(answer)
+    errors = value.get("errors") if isinstance(value, dict) else None
+    return isinstance(errors, list) and bool(codes(errors) & LATER)
 
 
 def said(error: Any) -> str:

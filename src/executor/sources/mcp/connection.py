@@ -110,9 +110,12 @@ class Connection:
             await self.close()
             raise
 
-    async def request(self, method: str, params: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """The result as it came. Raises RpcError if the server refuses, else SourceError with `reason` and `sent`."""
-        exchange = Exchange(seconds)
+    async def request(self, method: str, params: dict[str, Any], seconds: float, total: float = 0.0) -> dict[str, Any]:
+        """The result as it came. Raises RpcError if the server refuses, else SourceError with `reason` and `sent`.
+
+        With `total`, each news of progress gives the server another `seconds`, until `total`.
+        """
+        exchange = Exchange(seconds, total=total)
         if not self.is_open:
             raise self._closed(exchange)
         self._under_way += 1
@@ -152,7 +155,7 @@ class Connection:
 
     async def _ask(self, method: str, params: dict[str, Any], exchange: Exchange) -> dict[str, Any]:
         data: dict[str, Any] = {"method": method, "params": params}
-        options: CallOptions = {}
+        options: CallOptions = {"on_progress": exchange.hear_progress} if exchange.total else {}
         self._session._stamp(data, options)
         try:
             result = await self._dispatcher.send_raw_request(method, data["params"], options)

@@ -10,6 +10,7 @@ import asyncio
 from typing import Any
 
 from mcp.client._transport import TransportStreams
+from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.message import SessionMessage
 from mcp.shared.transport_context import TransportContext
@@ -19,6 +20,7 @@ from executor.sources.mcp.allowance import MESSAGE_COST, REQUEST_COST, Allowance
 
 MAX_REQUESTS = 16  # of the server, under way at once
 MAX_ID = 256  # characters; it is sent back with the answer
+PROGRESS = "notifications/progress"
 HEARD = frozenset({"notifications/tools/list_changed", "notifications/subscriptions/acknowledged",
                    "notifications/cancelled"})  # fmt: skip
 
@@ -47,12 +49,20 @@ class Dispatcher(JSONRPCDispatcher[TransportContext]):
         message = item.message if isinstance(item, SessionMessage) else None
         await self._allowance.spend(REQUEST_COST if isinstance(message, JSONRPCRequest) else MESSAGE_COST)
         if isinstance(message, JSONRPCNotification) and message.method not in HEARD:
+            if message.method == PROGRESS:
+                await self._hear_progress((message.params or {}).get("progressToken"))
             return
         if isinstance(message, JSONRPCRequest):
             if len(str(message.id)) > MAX_ID:
                 return
             await self._places.acquire()
         await super()._dispatch(item, *args)
+
+    async def _hear_progress(self, token: Any) -> None:
+        """The SDK would start two tasks for each, and ask for a number."""
+        pending = self._pending.get(coerce_request_id(token)) if isinstance(token, str | int) else None
+        if pending is not None and pending.on_progress is not None:
+            await pending.on_progress(0.0, None, None)
 
     async def _handle_request(self, *args: Any) -> None:
         try:

@@ -13,21 +13,27 @@ from contextvars import ContextVar
 
 from executor.errors import SourceError, SourceUnreachable
 
+GRACE_SECONDS = 1.0
 CURRENT: ContextVar[Exchange | None] = ContextVar("executor_mcp_exchange", default=None)
 
 
 class Exchange:
     """`sent` is true as soon as the server may have read the request, `broken` when its answer stopped midway.
 
-    `opens` marks the handshake: streams that begin in it go on after it.
+    `opens` marks the handshake: streams that begin in it go on after it. With `total`, news of progress renews the
+    time, until so many seconds have passed.
     """
 
-    def __init__(self, seconds: float, *, opens: bool = False) -> None:
+    def __init__(self, seconds: float, *, opens: bool = False, total: float = 0.0) -> None:
         self.opens = opens
+        self.total = total
         self.sent = False
         self.broken = False
         self.failure: SourceError | None = None
-        self.deadline = asyncio.get_running_loop().time() + seconds
+        now = asyncio.get_running_loop().time()
+        self.deadline = now + (min(seconds, total) if total else seconds)
+        self._latest = now + total
+        self._others: set[asyncio.Timeout] = set()
         self._seconds = seconds
         self._timeout: asyncio.Timeout | None = None
         self._paused_at = 0.0
@@ -46,8 +52,29 @@ class Exchange:
         self._reschedule(None)
 
     def go_on(self) -> None:
-        self.deadline += asyncio.get_running_loop().time() - self._paused_at
+        paused = asyncio.get_running_loop().time() - self._paused_at
+        self.deadline += paused
+        self._latest += paused
         self._reschedule(self.deadline)
+
+    async def hear_progress(self, progress: float, total: float | None, message: str | None) -> None:
+        """The server is at work, so it gets its time again."""
+        self.deadline = max(self.deadline, min(asyncio.get_running_loop().time() + self._seconds, self._latest))
+        self._reschedule(self.deadline)
+        for timeout in self._others:
+            with suppress(RuntimeError):  # it is over already
+                timeout.reschedule(self.deadline + GRACE_SECONDS)
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[None]:
+        """Ends with TimeoutError a little after the deadline, wherever that is by then: the deadline itself tells best
+        what happened."""
+        async with asyncio.timeout_at(self.deadline + GRACE_SECONDS) as timeout:
+            self._others.add(timeout)
+            try:
+                yield
+            finally:
+                self._others.discard(timeout)
 
     def _reschedule(self, when: float | None) -> None:
         if self._timeout is not None and self.failure is None:
@@ -68,9 +95,12 @@ class Exchange:
         if self.failure is not None:
             raise self.failure
 
+    def _waited(self) -> float:
+        return self.total if self.total and self.deadline >= self._latest else self._seconds
+
     def _too_late(self, where: str) -> SourceUnreachable:
         return SourceUnreachable(
-            f"{where} did not answer within {self._seconds:g} seconds",
+            f"{where} did not answer within {self._waited():g} seconds",
             hint="check that the server is up, then try again",
             reason="timeout",
             sent=self.sent,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from typing import Any
 
@@ -26,6 +26,7 @@ from executor.sources.mcp.backend import GuardedBackend
 from executor.sources.mcp.challenge import challenge
 from executor.sources.mcp.endpoint import Endpoint
 from executor.sources.mcp.exchange import CURRENT, Exchange
+from executor.sources.rate_limits import is_limited, seconds_until_reset
 from executor.sources.reach import Reach
 from executor.sources.slots import Reserve
 
@@ -35,7 +36,6 @@ STREAM_SECONDS = 600.0
 END_SECONDS, END_BYTES = 0.25, 10_000  # for what may follow an answer
 ERROR_BYTES = 64_000  # of a refusal
 NOTE_SECONDS = 10.0  # for a message that gets no answer, and for the body of a refusal
-GRACE_SECONDS = 1.0  # a request's own deadline comes first: it tells best what happened
 GETS, GET_SECONDS = 5, 5.0  # streams opened in a row; then one in that many seconds
 SESSION = "mcp-session-id"
 FORBIDDEN = frozenset({"host", "content-length", "transfer-encoding", "connection", "content-type", "accept",
@@ -72,7 +72,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         exchange = exchange_of(request)
         try:
-            async with asyncio.timeout_at(self._deadline(request, exchange)):
+            async with exchange.reading() if exchange is not None else asyncio.timeout(self._seconds(request)):
                 if request.method == "GET":
                     await self._wait_for_turn()
                 return await self._exchange(request, exchange)
@@ -85,12 +85,10 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
                 exchange.fail(told)
             return httpx2.Response(202, request=request)
 
-    def _deadline(self, request: httpx2.Request, exchange: Exchange | None) -> float:
+    def _seconds(self, request: httpx2.Request) -> float:
         """For everything up to the body of the answer, or up to the stream of events."""
-        if exchange is not None:
-            return exchange.deadline + GRACE_SECONDS
         is_note = request.method != "GET" and not is_request(request)
-        return asyncio.get_running_loop().time() + (NOTE_SECONDS if is_note else STREAM_SECONDS)
+        return NOTE_SECONDS if is_note else STREAM_SECONDS
 
     async def _wait_for_turn(self) -> None:
         """The SDK opens a stream again as soon as the server says, which may be at once and without end."""
@@ -197,6 +195,15 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             raise SourceUnreachable(
                 f"{where} has ended the session", hint="try again", reason="session", sent=False, upstream_status=status
             )
+        if request.method == "POST" and is_limited(status, response.headers):
+            raise SourceUnreachable(
+                f"{where} answered {status}: too many requests",
+                hint="wait before the next one",
+                reason="limited",
+                sent=True,
+                upstream_status=status,
+                retry_after=seconds_until_reset(response.headers),
+            )
         if request.method == "POST" and not self._is_sse and (error := rpc_error(body)):
             return httpx2.Response(status, json=error, request=request)
         if request.method == "GET" and not self._is_sse:
@@ -244,9 +251,8 @@ class Body(httpx2.AsyncByteStream):
     async def _read_parts(self, reserve: Reserve) -> AsyncIterator[bytes]:
         has_retry, tail = False, b""
         while True:
-            deadline = None if self._exchange is None else self._exchange.deadline + GRACE_SECONDS
             try:
-                async with asyncio.timeout_at(deadline):
+                async with self._exchange.reading() if self._exchange is not None else nullcontext():
                     part = await anext(self._parts)
             except StopAsyncIteration:
                 self._mark_broken()

@@ -30,6 +30,7 @@ from executor.sources.mcp.link import Link
 from executor.sources.mcp.listing import list_tools
 from executor.sources.mcp.loading import build_catalog, unlisted
 from executor.sources.mcp.rpc import HEADER_MISMATCH, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+from executor.sources.rate_limits import RETRIES
 from executor.sources.reach import PUBLIC, Reach
 
 MAX_LINKS = 500
@@ -44,7 +45,8 @@ class Reading(SourceRequest):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    call_seconds: float = 60.0
+    call_seconds: float = 60.0  # without news of it
+    total_seconds: float = 1800.0
     list_seconds: float = 30.0
     open_seconds: float = 20.0
     start_seconds: float = 120.0  # a command may first download what it runs
@@ -63,12 +65,13 @@ class Mcp:
         egress: Egress,
         state_dir: Path | None = None,
         on_changed: Callable[[str], None] | None = None,
+        seconds: tuple[float, float] = (60.0, 1800.0),
         *,
         limits: Limits | None = None,
     ) -> None:
         self._egress = egress
         self._state_dir = state_dir
-        self._limits = limits or Limits()
+        self._limits = limits or Limits(*seconds)
         self._links: dict[tuple[str, str], Link] = {}
         self._unclaimed: dict[str, Link] = {}
         self._closing: set[asyncio.Task[None]] = set()
@@ -137,7 +140,12 @@ class Mcp:
             namespace=source.namespace,
             name=source.name,
             headers=tuple((name, value) for name, value in config["headers"]),
-            options={"transport": config["transport"], "env": dict(config["environment"]), "cwd": config["directory"]},
+            options={
+                "transport": config["transport"],
+                "env": dict(config["environment"]),
+                "cwd": config["directory"],
+                **config.get("seconds", {}),
+            },
             allow_private=config["allow_private"],
             consent=True,
             again=True,
@@ -164,7 +172,7 @@ class Mcp:
         link = self._link_of(source, credential)
         params = {"name": tool.binding["operation"], "arguments": arguments}
         try:
-            result = await self._call(link, params)
+            result = await self._call_when_allowed(link, source, tool, params)
         except RpcError as error:
             if error.code in (INVALID_PARAMS, METHOD_NOT_FOUND) and await self._has_vanished(link, source, tool):
                 raise results.vanished(tool) from error
@@ -197,15 +205,31 @@ class Mcp:
         self._changes.close()
         await asyncio.gather(*(link.close() for link in links), *self._closing)
 
-    async def _call(self, link: Link, params: dict[str, Any]) -> dict[str, Any]:
+    async def _call_when_allowed(
+        self, link: Link, source: Source, tool: Tool, params: dict[str, Any]
+    ) -> dict[str, Any]:
+        while True:
+            try:
+                return await self._call(link, source, params)
+            except SourceError as error:
+                details, retries = error.details, RETRIES.get()
+                if details.get("reason") != "limited" or retries is None or tool.effect != "read":
+                    raise
+                if not await retries.wait(source.id, details["upstream_status"], details["retry_after"]):
+                    raise
+
+    async def _call(self, link: Link, source: Source, params: dict[str, Any]) -> dict[str, Any]:
+        own = source.config.get("seconds", {})
+        seconds = own.get("callSeconds", self._limits.call_seconds)
+        total = own.get("totalSeconds", self._limits.total_seconds)
         try:
-            return await link.request("tools/call", params, self._limits.call_seconds)
+            return await link.request("tools/call", params, seconds, total)
         except RpcError as error:
             if error.code != HEADER_MISMATCH:
                 raise
         # Refused before it was carried out, because this session has not seen the tool's schema.
         await (await link.connected()).relist(self._limits.list_seconds)
-        return await link.request("tools/call", params, self._limits.call_seconds)
+        return await link.request("tools/call", params, seconds, total)
 
     async def _has_vanished(self, link: Link, source: Source, tool: Tool) -> bool:
         """Servers refuse an unknown tool in many ways; what they list is certain."""

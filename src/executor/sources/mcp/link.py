@@ -46,20 +46,21 @@ class Link:
         self._not_before = 0.0
         self._last_error: SourceError | None = None
 
-    async def request(self, method: str, params: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """In turn with the others on this line. `seconds` counts from then on."""
+    async def request(self, method: str, params: dict[str, Any], seconds: float, total: float = 0.0) -> dict[str, Any]:
+        """In turn with the others on this line. `seconds` counts from then on, and again from each news of progress
+        until `total`."""
         async with self._hold():
-            return await self._request(method, params, seconds)
+            return await self._request(method, params, seconds, total)
 
-    async def _request(self, method: str, params: dict[str, Any], seconds: float) -> dict[str, Any]:
+    async def _request(self, method: str, params: dict[str, Any], seconds: float, total: float) -> dict[str, Any]:
         """Sent a second time only if it certainly didn't reach the server the first time."""
         connection = await self.connected()
         try:
-            return await self._over(connection, method, params, seconds)
+            return await self._over(connection, method, params, seconds, total)
         except SourceUnreachable as error:
             if error.details.get("sent") or error.details.get("reason") in FINAL:
                 raise
-        return await self._over(await self.connected(), method, params, seconds)
+        return await self._over(await self.connected(), method, params, seconds, total)
 
     async def connected(self, *, now: bool = False) -> Connection:
         """`now` skips the wait after failures: for someone who asks for this very attempt."""
@@ -98,10 +99,10 @@ class Link:
             await asyncio.wait(self._closing)
 
     async def _over(
-        self, connection: Connection, method: str, params: dict[str, Any], seconds: float
+        self, connection: Connection, method: str, params: dict[str, Any], seconds: float, total: float
     ) -> dict[str, Any]:
         try:
-            return await connection.request(method, params, seconds)
+            return await connection.request(method, params, seconds, total)
         except SourceUnreachable as error:
             reason = error.details.get("reason")
             if reason in ("session", "too_large", "connect") or connection.late >= LATE_IN_A_ROW:

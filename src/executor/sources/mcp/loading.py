@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from executor.errors import DocumentInvalid
+from executor.errors import DocumentInvalid, InvalidRequest
 from executor.model.digest import digest
 from executor.model.source import Loaded
 from executor.sources.kind import SourceRequest
@@ -14,6 +15,7 @@ from executor.sources.mcp import names, tools
 from executor.sources.mcp.endpoint import Endpoint, command_line
 
 MAX_INSTRUCTIONS = 2_000
+MAX_SECONDS = 86_400
 
 
 def build_catalog(request: SourceRequest, endpoint: Endpoint, server: dict[str, str], listed: list[Any]) -> Loaded:
@@ -47,8 +49,19 @@ def config_of(request: SourceRequest, endpoint: Endpoint, server: dict[str, str]
         "headers": [list(pair) for pair in endpoint.headers],
         "origins": list(endpoint.origins),
         "allow_private": request.allow_private,
+        **({"seconds": seconds} if (seconds := own_seconds(request.options)) else {}),
         "server": {key: tools.clean(value, MAX_INSTRUCTIONS) for key, value in server.items()},
     }
+
+
+def own_seconds(options: Mapping[str, Any]) -> dict[str, float]:
+    """How long calls of this source may take, where that is not as for others."""
+    found = {name: options[name] for name in ("callSeconds", "totalSeconds") if options.get(name) is not None}
+    for name, value in found.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 1 <= value <= MAX_SECONDS:
+            message = f"`{name}` is {str(value)[:40]!r}, not a number of seconds"
+            raise InvalidRequest(message, hint=f"give a number from 1 to {MAX_SECONDS:,}")
+    return found
 
 
 def unlisted(request: SourceRequest, endpoint: Endpoint, auth: list[dict[str, Any]]) -> Loaded:

@@ -26,6 +26,8 @@ def result_text(tool: Tool, result: dict[str, Any]) -> str:
     if result.get("resultType") not in (None, "complete"):
         raise wants_more(tool, result)
     structured = result.get("structuredContent")
+    if wrapper := tool.binding.get("unwrap"):
+        return as_json(taken_out(tool, wrapper, structured, blocks))
     if structured is not None:
         check_promise(tool, structured, blocks)
         return as_json(structured)
@@ -34,6 +36,21 @@ def result_text(tool: Tool, result: dict[str, Any]) -> str:
     if not isinstance(content, list):
         raise unexpected(tool, "the answer has neither content nor structured content", bounded(result))
     return as_json(unwrapped(blocks))
+
+
+def taken_out(tool: Tool, wrapper: str, structured: Any, blocks: list[Any]) -> Any:
+    """The one value that the structured content holds; of servers that send none, what their one text says."""
+    if structured is None and len(blocks) == 1 and is_text_block(blocks[0]):
+        try:
+            structured = json.loads(blocks[0]["text"])
+        except (ValueError, RecursionError):
+            structured = blocks[0]["text"]
+        if not isinstance(structured, dict) or wrapper not in structured:
+            structured = {wrapper: structured}
+    if not isinstance(structured, dict) or wrapper not in structured:
+        raise unexpected(tool, f"the tool promises {wrapper}, which the answer does not have", bounded(structured))
+    check_promise(tool, structured[wrapper], blocks)
+    return structured[wrapper]
 
 
 def unwrapped(blocks: list[Any]) -> Any:
@@ -136,6 +153,8 @@ def transport_error(tool: Tool, error: SourceError) -> ToolError:
     reason, sent = error.details.get("reason", ""), bool(error.details.get("sent"))
     codes = {**CODES, "auth": "upstream_error"}
     details: dict[str, Any] = {"sent": sent}
+    if reason == "limited":
+        return limited(tool, error)
     if "auth" in error.details:
         details["auth"] = error.details["auth"]
     return ToolError(
@@ -146,6 +165,16 @@ def transport_error(tool: Tool, error: SourceError) -> ToolError:
         details=details,
         retryable=not sent and reason not in ("auth", "protocol", "command"),
     )
+
+
+def limited(tool: Tool, error: SourceError) -> ToolError:
+    """Refused before anything was done, also if it is a write."""
+    seconds, status = error.details.get("retry_after"), error.details["upstream_status"]
+    details, hint = {}, error.hint
+    if seconds is not None:
+        details, hint = {"retryAfter": seconds}, f"{hint} (the server asks to wait {seconds:g} seconds)"
+    message = f"{tool.path}: {error.message}"
+    return ToolError("upstream_error", message, status=status, details=details, hint=hint, retryable=status == 429)
 
 
 def unexpected(tool: Tool, message: str, data: Any) -> ToolError:

@@ -15,6 +15,8 @@ from executor.sources.mcp.schemas import Definitions, SchemaTooLarge
 
 MAX_DESCRIPTION = 8_000
 MAX_NAME = 1_000
+WRAPPED = "result"
+CONSTRAINING = frozenset({"$ref", "allOf", "anyOf", "oneOf", "patternProperties"})
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
 
@@ -71,15 +73,26 @@ def unusable(raw: Any, name: Any) -> str:
 def build_tool(raw: dict[str, Any], original: str, path: str, definitions: Definitions) -> Tool:
     annotations = read_annotations(raw.get("annotations"))
     output = raw.get("outputSchema")
+    shared = definitions.share(output) if isinstance(output, dict) else None
+    wrapped = shared["properties"][WRAPPED] if shared is not None and is_wrapper(output) else None
     return Tool(
         path=path,
         source_id="",
         description=describe(raw),
         effect=effect_of(annotations),
         input_schema=of_object(definitions.share(raw["inputSchema"])),
-        output_schema=definitions.share(output) if isinstance(output, dict) else None,
-        binding={"operation": original, "annotations": annotations},
+        output_schema=shared if wrapped is None else wrapped,
+        binding={"operation": original, "annotations": annotations, **({} if wrapped is None else {"unwrap": WRAPPED})},
     )
+
+
+def is_wrapper(output: Any) -> bool:
+    """An object that holds nothing but the result: servers make one of every result that is no object."""
+    properties = output.get("properties")
+    if output.get("type") != "object" or not isinstance(properties, dict) or list(properties) != [WRAPPED]:
+        return False
+    required = output.get("required")
+    return output.get("x-fastmcp-wrap-result") is True or (required == [WRAPPED] and not CONSTRAINING & set(output))
 
 
 def of_object(schema: Schema) -> Schema:

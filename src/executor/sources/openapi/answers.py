@@ -34,12 +34,16 @@ def successes(document: Document, operation: dict[str, Any]) -> dict[str, dict[s
     return found or ({"default": default} if default is not None else {})
 
 
+def has_content(response: dict[str, Any]) -> bool:
+    content = response.get("content")
+    return isinstance(content, dict) and bool(content)
+
+
 def content_schema(response: dict[str, Any]) -> tuple[str, Any]:
     """(`json`, schema), (`events` or `lines`, schema of one), or (`text`, `binary`, `any` or `empty`, None)."""
-    content = response.get("content")
-    if not isinstance(content, dict) or not content:
+    if not has_content(response):
         return "empty", None
-    named = {key_text(key): media if isinstance(media, dict) else {} for key, media in content.items()}
+    named = {key_text(key): media if isinstance(media, dict) else {} for key, media in response["content"].items()}
     for media_type, media in named.items():
         if is_json(media_type):
             return "json", media.get("schema")
@@ -56,8 +60,8 @@ def accepted(responses: dict[str, dict[str, Any]]) -> str:
     """The `Accept` header that asks for what is read best; empty if the usual one does."""
     named: list[str] = []
     for response in responses.values():
-        content = response.get("content")
-        named += [key_text(key) for key in content] if isinstance(content, dict) else []
+        content = response.get("content") or response.get("produces")
+        named += [key_text(key) for key in content] if isinstance(content, dict | list) else []
     named = [
         one for one in dict.fromkeys(named) if "/" in one and one.isascii() and one.isprintable() and "," not in one
     ]

@@ -131,7 +131,9 @@ def encoding(raw: dict[str, Any]) -> dict[str, Any]:
     if raw.get("allowReserved") is True:
         one["reserved"] = True
     if isinstance(raw.get("contentType"), str) and raw["contentType"].isascii() and raw["contentType"].isprintable():
-        one["contentType"] = raw["contentType"].partition(",")[0].strip()
+        one["contentType"], comma, _ = (part.strip() for part in raw["contentType"].partition(","))
+        if comma:
+            one["contentTypes"] = raw["contentType"]  # any of them, for a file
     return one
 
 

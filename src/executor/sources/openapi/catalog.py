@@ -28,7 +28,7 @@ from executor.sources.openapi.visits import Visits
 from executor.sources.stopping import Stopped, never
 
 # Raised when more or other is kept of the same document than before: then one that is unchanged is read again.
-READER = "6"
+READER = "7"
 NOTHING: Mapping[str, bytes] = {}
 NO_REASONS: Mapping[str, str] = {}
 _building = threading.Lock()

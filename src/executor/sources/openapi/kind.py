@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from executor.errors import EgressRefused, SourceUnreachable
@@ -27,6 +28,7 @@ from executor.sources.openapi.request import build as build_request
 from executor.sources.openapi.request import check_names
 from executor.sources.openapi.results import result_text
 from executor.sources.openapi.servers import origin_of
+from executor.sources.rate_limits import send_when_allowed
 from executor.sources.results import transport_error
 
 __all__ = ["OpenApi", "build_catalog"]
@@ -171,9 +173,15 @@ class OpenApi:
         if headers and origin_of(outgoing.url) == origin_of(source.config["base_url"]):
             outgoing = replace(outgoing, headers=with_static(outgoing.headers, headers))
         outgoing = with_credential(outgoing, with_bearer(tool.binding, credential)[0])
-        origins = frozenset(source.config["origins"])
+        send = partial(
+            self._egress.send,
+            outgoing,
+            origins=frozenset(source.config["origins"]),
+            bounds=self._call_bounds,
+            may_follow=may_follow,
+        )
         try:
-            return await self._egress.send(outgoing, origins=origins, bounds=self._call_bounds, may_follow=may_follow)
+            return await send_when_allowed(tool, source.id, send)
         except (SourceUnreachable, EgressRefused) as error:
             raise transport_error(tool, error) from error
 

@@ -206,7 +206,7 @@ class Reader:
             description=description(raw, operation.where),
             effect=effect(operation.method),
             input_schema=shown,
-            output_schema=output_schema(self.schemas, responses),
+            output_schema=output_schema(self.schemas, responses, operation.method),
             binding={
                 "operation": operation.where,
                 "method": operation.method.upper(),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 import secrets
+from fnmatch import fnmatchcase
+from mimetypes import MimeTypes
 from typing import Any
 
 import orjson
@@ -13,6 +15,16 @@ from executor.sources.openapi.encode import PLAIN_SEPARATORS, pieces, query_pair
 from executor.sources.openapi.media import is_json
 
 MAX_FILES = 10_000
+NAMES = MimeTypes()
+for _type, _end in (
+    ("text/markdown", ".md"), ("application/yaml", ".yaml"), ("application/yaml", ".yml"), ("image/webp", ".webp"),
+    ("image/heic", ".heic"), ("audio/ogg", ".ogg"), ("audio/flac", ".flac"), ("application/x-ndjson", ".jsonl"),
+    ("application/vnd.openxmlformats-officedocument.wordprocessingml.document", ".docx"),
+    ("application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", ".xlsx"),
+    ("application/vnd.openxmlformats-officedocument.presentationml.presentation", ".pptx"),
+):  # fmt: skip
+    NAMES.add_type(_type, _end)
+PACKED = {"gzip": "application/gzip", "bzip2": "application/x-bzip2", "xz": "application/x-xz"}
 
 
 def payload(body: dict[str, Any], value: Any) -> tuple[bytes, str]:
@@ -28,6 +40,7 @@ def payload(body: dict[str, Any], value: Any) -> tuple[bytes, str]:
         return b"".join(dumped(one) + b"\n" for one in (value if isinstance(value, list) else [value])), media_type
     data, own_type = file_content(value, "/body")
     if "*" in media_type:
+        own_type = own_type or type_by_name(value.get("filename") if isinstance(value, dict) else None)
         return data, within(media_type, own_type)
     if form in ("text", "xml") and not data.isascii() and "charset" not in media_type:
         media_type += "; charset=utf-8"
@@ -97,18 +110,18 @@ def parts_of(value: Any, encoding: dict[str, Any]) -> list[Any]:
 
 def part_of(name: str, value: Any, encoding: dict[str, Any]) -> bytes:
     told = encoding.get("contentType", "")
-    told = "" if "*" in told else told
     head = f'Content-Disposition: form-data; name="{quoted(name)}"'
     is_upload = isinstance(value, dict) and "base64" in value and set(value) <= {"base64", "filename", "contentType"}
     if encoding.get("file") or is_upload:
         data, own_type = file_content(value, f"/{name}")
         filename = value.get("filename") if isinstance(value, dict) else None
         head += f'; filename="{quoted(filename or name)}"'
-        content_type = own_type or told or "application/octet-stream"
+        allowed = encoding.get("contentTypes", told)
+        content_type = own_type or chosen_type(allowed, type_by_name(filename)) or "application/octet-stream"
     elif isinstance(value, dict | list) or (told and is_json(told)):
-        data, content_type = dumped(value), told or "application/json"
+        data, content_type = dumped(value), chosen_type(told) or "application/json"
     else:
-        data, content_type = text(value).encode("utf-8", "replace"), told
+        data, content_type = text(value).encode("utf-8", "replace"), chosen_type(told)
     if content_type:
         head += f"\r\nContent-Type: {safe_type(content_type, name)}"
     return head.encode() + b"\r\n\r\n" + data
@@ -127,6 +140,22 @@ def file_content(value: Any, at: str) -> tuple[bytes, str]:
     if isinstance(value, dict | list):
         return dumped(value), "application/json"
     return text(value).encode("utf-8", "replace"), ""
+
+
+def type_by_name(filename: Any) -> str:
+    """Empty if the name says nothing. The same on every machine: the system's own lists are not asked."""
+    if not isinstance(filename, str):
+        return ""
+    found, packed = NAMES.guess_type(filename.replace("\\", "/").rpartition("/")[2])
+    return PACKED.get(packed, "application/octet-stream") if packed else found or ""
+
+
+def chosen_type(told: str, likely: str = "") -> str:
+    """Of the types that the document allows the likely one, else the first that is no range; else the likely one."""
+    named = [one.strip() for one in told.split(",") if one.strip()]
+    if likely and any(fnmatchcase(likely, one.partition(";")[0].strip().lower()) for one in named):
+        return likely
+    return next((one for one in named if "*" not in one), "") or likely
 
 
 def quoted(name: str) -> str:

@@ -14,6 +14,8 @@ from executor.sources.openapi.media import is_json, is_stream, is_text
 from executor.sources.openapi.streams import stream_result
 from executor.sources.results import read_json, snippet, unexpected, upstream_error
 
+MAX_LINES = 100_000
+
 
 def result_text(tool: Tool, answer: Answer) -> str:
     if answer.status >= 300:
@@ -45,6 +47,9 @@ def json_result(tool: Tool, answer: Answer, promise: dict[str, Any] | None) -> s
     try:
         text, value = read_json(answer.body)
     except (ValueError, RecursionError) as error:
+        values = json_lines(answer.body)
+        if values is not None:
+            return orjson.dumps(values).decode()
         message = "the answer says it is JSON, but can't be read as JSON"
         raise unexpected(tool, answer, message, {"body": snippet(answer)}) from error
     problem = broken_promise(promise, value) if promise is not None else ""
@@ -52,6 +57,17 @@ def json_result(tool: Tool, answer: Answer, promise: dict[str, Any] | None) -> s
         problems = [{"at": "", "message": problem}]
         raise unexpected(tool, answer, problem, {"problems": problems, "data": value})
     return text
+
+
+def json_lines(body: bytes) -> list[Any] | None:
+    """A value a line, as some services send what they call JSON. None if it is anything else."""
+    rows = [row for row in body.removeprefix(b"\xef\xbb\xbf").replace(b"\x1e", b"\n").split(b"\n") if row.strip()]
+    if not 1 < len(rows) <= MAX_LINES:
+        return None
+    try:
+        return [read_json(row.strip())[1] for row in rows]
+    except (ValueError, RecursionError):
+        return None
 
 
 def other_result(answer: Answer, form: str) -> str:

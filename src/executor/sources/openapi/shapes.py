@@ -17,6 +17,8 @@ BODIES = {
     "xml": {"type": "string", "description": "The request body as XML text"},
     "binary": {**FILE, "description": "The request body: {base64, contentType?}, or its text"},
 }
+NULL: Schema = {"type": "null"}
+EMPTY = frozenset({"204", "205"})  # statuses that never have a body
 BINARY: Schema = {
     "type": "object",
     "properties": {"contentType": {"type": "string"}, "base64": {"type": "string"}},
@@ -132,10 +134,17 @@ def body_binding(schemas: Schemas, body: Body | None, flat: list[str], whole_nam
     return bound
 
 
-def output_schema(schemas: Schemas, responses: dict[str, dict[str, Any]]) -> Schema | None:
+def output_schema(schemas: Schemas, responses: dict[str, dict[str, Any]], method: str) -> Schema | None:
+    """None if anything may come: many documents say nothing of what their services answer."""
+    if method == "head":
+        return NULL
+    is_described = any(answers.has_content(response) for response in responses.values())
     found: list[Schema] = []
-    for response in responses.values():
-        one = answer_schema(schemas, *answers.content_schema(response))
+    for status, response in responses.items():
+        form, schema = answers.content_schema(response)
+        if form == "empty" and status not in EMPTY and not is_described:
+            return None
+        one = answer_schema(schemas, form, schema)
         if one is None:
             return None
         if one not in found:
@@ -154,4 +163,4 @@ def answer_schema(schemas: Schemas, form: str, schema: Any) -> Schema | None:
         return stream_schema({"type": "object", "properties": event, "required": ["event", "data"]})
     if form == "lines":
         return stream_schema(schemas.convert(schema if schema is not None else {}))
-    return {"text": {"type": "string"}, "empty": {"type": "null"}, "binary": BINARY}.get(form)
+    return {"text": {"type": "string"}, "empty": NULL, "binary": BINARY}.get(form)

@@ -107,7 +107,7 @@ def form_of(fields: list[Node], consumes: list[str]) -> Node:
 
 def responses(document: Document, raw: Node) -> Node:
     found = raw.get("responses")
-    produces = media_types(document, raw, "produces") or ["application/json"]
+    produces = media_types(document, raw, "produces")
     return {key: response(document, one, produces) for key, one in (found.items() if isinstance(found, dict) else ())}
 
 
@@ -116,9 +116,12 @@ def response(document: Document, raw: Any, produces: list[str]) -> Any:
         one = document.follow(raw)
     except UnresolvedRef:
         return raw
-    if not isinstance(one, dict) or not isinstance(one.get("schema"), dict):
+    if not isinstance(one, dict):
         return one
-    schema = one["schema"]
+    schema = one.get("schema")
+    if not isinstance(schema, dict):  # nothing is promised, but it says what to ask for
+        return {**one, "produces": produces} if produces else one
+    produces = produces or ["application/json"]
     if schema.get("type") == "file":
         other = [media_type for media_type in produces if "json" not in media_type]
         return {**one, "content": {media_type: {} for media_type in other or ["application/octet-stream"]}}

@@ -46,6 +46,10 @@ def command() -> None: ...
     "no secret. Repeatable.",
 )
 @click.option("--pass-env", "handed_on", multiple=True, metavar="NAME", help="The daemon's own variable. Repeatable.")
+@click.option(
+    "--call-seconds", type=int, help="How long a call of an MCP server may take without news of its progress."
+)
+@click.option("--total-seconds", type=int, help="How long a call of an MCP server may take in all.")
 @click.option("--inherit-rules", is_flag=True, help="Let rules that allow calls in its namespace hold for it.")
 @click.option("--yes", is_flag=True, help="Agree to run the command, or import the module, that is shown.")
 @json_option
@@ -65,6 +69,9 @@ def add(location: tuple[str, ...], demo: bool, yes: bool, as_json: bool, **given
     body = {**_options(given), **connecting.located(location, templates)}
     if names := connecting.variables(given["variables"], given["handed_on"]):
         body["options"] = {**body.get("options", {}), "env": names}
+    for option, field in (("call_seconds", "callSeconds"), ("total_seconds", "totalSeconds")):
+        if given[option] is not None:
+            body["options"] = {**body.get("options", {}), field: given[option]}
     if template := templates.get(str(body.get("location"))):
         say(f"{clean(template['name'])}: {clean(template['kind'])} at {clean(template['location'])}")
     if note := (template or {}).get("note"):

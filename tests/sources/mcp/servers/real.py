@@ -7,6 +7,7 @@ import socket
 import sys
 from typing import Any
 
+import anyio
 import uvicorn
 from mcp.server.mcpserver import Context, Image, MCPServer
 from mcp_types import ToolAnnotations
@@ -98,6 +99,22 @@ async def change(ctx: Context[Any]) -> str:
     server.add_tool(lambda: "waving", name="wave", structured_output=False)
     await ctx.session.send_tool_list_changed()
     return "changed"
+
+
+@server.tool(structured_output=False)
+async def work(ctx: Context[Any], until: str) -> str:
+    """Reports progress until a file is there."""
+    step = 0
+    while not os.path.exists(until):  # noqa: ASYNC240, PTH110 - another process makes it
+        step += 1
+        await ctx.report_progress(step, None, "at work")
+        await anyio.sleep(0.05)
+    return "done"
+
+
+@server.tool()
+def listed(count: int) -> list[Address]:
+    return [Address(street="s", city="c")] * count
 
 
 @server.tool(structured_output=False)

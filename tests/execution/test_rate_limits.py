@@ -1,0 +1,170 @@
+"""Services that answer "later": reads wait and are sent again, writes never are."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+
+from executor.daemon.executor import Executor
+from executor.settings import Settings
+from executor.sources.kind import SourceRequest
+from executor.storage import events
+from tests.execution.conftest import House, until, value
+from tests.sources.graphql.service import Service
+from tests.sources.openapi.documents import document
+from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving
+
+ITEM = {"type": "object", "properties": {"id": {"type": "integer"}}}
+LIST = {"200": {"description": "", "content": {"application/json": {"schema": {"type": "array", "items": ITEM}}}}}
+PAGE = {"name": "page", "in": "query", "schema": {"type": "integer"}}
+PATHS = {
+    "/things": {
+        "get": {"operationId": "listThings", "parameters": [PAGE], "responses": LIST},
+        "post": {"operationId": "addThing", "responses": {"200": {"description": ""}}},
+    }
+}
+
+
+class Limited:
+    """Refuses the first requests, then lets all through."""
+
+    def __init__(self, refuse: int, status: int = 429, then: Any = None, **headers: str) -> None:
+        self.refuse, self.status, self.headers, self.then = refuse, status, headers, then
+        self.got: list[str] = []
+
+    def __call__(self, got: Got, handler: Handler) -> Reply:
+        self.got.append(f"{got.method} {got.target}")
+        if len(self.got) <= self.refuse:
+            return as_json({"message": "slow down"}, self.status, **self.headers)
+        return self.then(got, handler) if callable(self.then) else as_json(self.then or [{"id": 1}])
+
+
+@pytest.fixture
+def upstream() -> Iterator[Upstream]:
+    with serving() as server:
+        server.routes["/openapi.json"] = as_json(document(PATHS))
+        yield server
+
+
+@pytest.fixture
+async def limited(settings: Settings, upstream: Upstream) -> AsyncIterator[House]:
+    executor = await Executor.open(settings)
+    request = SourceRequest(location=f"{upstream.url}/openapi.json", namespace="shop", allow_private=True)
+    await executor.catalog.add_source(executor.tenancy.workspace.id, request)
+    house = House(executor, None)  # type: ignore[arg-type]
+    await house.policy("**", "allow")
+    yield house
+    await executor.close()
+
+
+async def waits(house: House, execution_id: str) -> list[dict[str, Any]]:
+    found = await house.executor.database.read(
+        lambda c: events.after(c, house.executor.tenancy.workspace.id, execution_id=execution_id, limit=1_000)
+    )
+    return [event.data for event in found if event.type == "call.waiting"]
+
+
+READ = {
+    "typescript": "return await tools.shop.things.listThings({})",
+    "python": "return await tools.shop.things.listThings({})",
+}
+CAUGHT = "try { await CALL } catch ({code, status, details, retryable}) { return {code, status, details, retryable} }"
+
+
+async def test_a_read_waits_and_is_sent_again(limited: House, upstream: Upstream) -> None:
+    for language, code in READ.items():
+        for status, header in [(429, "Retry-After"), (503, "Retry-After"), (403, "X-RateLimit-Reset")]:
+            more = {"X-RateLimit-Remaining": "0"} if status == 403 else {}
+            service = upstream.routes["/things"] = Limited(1, status, **{header: "0", **more})
+            outcome = await limited.run(code, language=language)
+            assert value(outcome) == [{"id": 1}]
+            assert len(service.got) == 2
+            seen = await waits(limited, outcome.execution.id)
+            assert [(one["status"], one["attempt"], one["path"]) for one in seen] == [
+                (status, 1, "shop.things.listThings"),
+            ]
+
+
+async def test_a_page_in_the_middle_is_asked_for_again(limited: House, upstream: Upstream) -> None:
+    def pages(got: Got, handler: Handler) -> Reply:
+        if "page=2" in got.target and not seen:
+            seen.append(got.target)
+            return as_json({}, 429, **{"Retry-After": "0"})
+        number = int(got.target.rpartition("page=")[2] or 1) if "page=" in got.target else 1
+        return as_json([{"id": number * 10 + one} for one in range(3)] if number < 4 else [])
+
+    seen: list[str] = []
+    upstream.routes["/things"] = pages
+    outcome = await limited.run("return await tools.shop.things.listThings.all({})")
+    assert len(value(outcome)["items"]) == 9
+    assert [got.target for got in upstream.requests].count("/things?page=2") == 2
+
+
+async def test_a_write_is_sent_once_and_says_when_to_try_again(limited: House, upstream: Upstream) -> None:
+    for status, seconds in [(429, "7"), (503, "12"), (429, "0")]:
+        service = upstream.routes["/things"] = Limited(9, status, **{"Retry-After": seconds})
+        outcome = await limited.run(CAUGHT.replace("CALL", "tools.shop.things.addThing({})"))
+        found = value(outcome)
+        assert (found["code"], found["status"]) == ("upstream_error", status)
+        assert found["details"] == {"message": "slow down", "retryAfter": int(seconds)}
+        assert service.got == ["POST /things"]
+        assert await waits(limited, outcome.execution.id) == []
+
+
+async def test_a_read_does_not_wait_longer_than_it_may(limited: House, upstream: Upstream) -> None:
+    service = upstream.routes["/things"] = Limited(9, 429, **{"Retry-After": "3600"})
+    found = value(await limited.run(CAUGHT.replace("CALL", "tools.shop.things.listThings({})")))
+    assert (found["details"]["retryAfter"], found["retryable"]) == (3600, True)
+    assert len(service.got) == 1
+    limited.executor.door.retry_seconds = 0
+    service = upstream.routes["/things"] = Limited(9, 429, **{"Retry-After": "1"})
+    found = value(await limited.run(CAUGHT.replace("CALL", "tools.shop.things.listThings({})")))
+    assert found["details"]["retryAfter"] == 1
+    assert len(service.got) == 1
+
+
+async def test_a_wait_ends_when_the_execution_is_cancelled(limited: House, upstream: Upstream) -> None:
+    service = upstream.routes["/things"] = Limited(9, 429, **{"Retry-After": "90"})
+    outcome = await limited.run(READ["typescript"], seconds=0.0)
+    await until(lambda: bool(service.got))
+    async with asyncio.timeout(60):
+        while not await waits(limited, outcome.execution.id):  # noqa: ASYNC110 - it is written by another thread
+            await asyncio.sleep(0.01)
+    await limited.executor.engine.cancel(limited.executor.tenancy.operator, outcome.execution.id)
+    assert (await limited.wait(outcome.execution.id)).execution.status == "cancelled"
+    assert len(service.got) == 1
+
+
+async def test_a_query_of_graphql_waits_and_a_mutation_does_not(limited: House, upstream: Upstream) -> None:
+    service = Service()
+    upstream.routes["/graphql"] = service
+    request = SourceRequest(location=f"{upstream.url}/graphql", namespace="blog", allow_private=True)
+    await limited.executor.catalog.add_source(limited.executor.tenancy.workspace.id, request)
+    await limited.policy("blog.mutation.deletePost", "allow")
+    throttled = as_json({"errors": [{"message": "slow", "extensions": {"code": "THROTTLED"}}]})
+    for refusal in (as_json({}, 429, **{"Retry-After": "0"}), throttled):
+        gate = Limited(1, then=service)
+        upstream.routes["/graphql"] = lambda got, handler, gate=gate, refusal=refusal: (
+            refusal if gate(got, handler).status == 429 else service(got, handler)
+        )
+        assert isinstance(value(await limited.run("return await tools.blog.query.count({})")), int)
+        assert len(gate.got) == 2
+        gate.got.clear()
+        outcome = await limited.run(CAUGHT.replace("CALL", 'tools.blog.mutation.deletePost({id: "1"})'))
+        assert value(outcome)["code"] == "upstream_error"
+        assert len(gate.got) == 1
+
+
+async def test_a_read_that_waited_when_the_daemon_ended_is_sent_by_the_next(
+    settings: Settings, upstream: Upstream, limited: House
+) -> None:
+    service = upstream.routes["/things"] = Limited(1, 429, **{"Retry-After": "90"})
+    outcome = await limited.run(READ["typescript"], seconds=0.0)
+    await until(lambda: bool(service.got))
+    await limited.executor.close()
+    limited.executor = await Executor.open(settings)
+    assert value(await limited.wait(outcome.execution.id)) == [{"id": 1}]
+    assert service.got == ["GET /things"] * 2
