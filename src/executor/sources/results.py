@@ -10,6 +10,7 @@ import orjson
 
 from executor.errors import EgressRefused, SourceError, SourceUnreachable, ToolError
 from executor.model.tool import Tool
+from executor.sources import challenges
 from executor.sources.addresses import shown
 from executor.sources.egress import Answer
 
@@ -65,7 +66,7 @@ def upstream_error(tool: Tool, answer: Answer) -> ToolError:
     hint = HINTS.get(answer.status) or ("the service failed" if answer.status >= 500 else "see `details`")
     if wait.isprintable() and wait and answer.status in (429, 503):
         hint += f" (the service asks to wait {wait}{' seconds' if wait.isdigit() else ''})"
-    return ToolError(
+    error = ToolError(
         "upstream_error",
         f"{tool.path}: {shown(answer.url)} answered {answer.status}{said(answer)}",
         status=answer.status,
@@ -73,6 +74,13 @@ def upstream_error(tool: Tool, answer: Answer) -> ToolError:
         hint=hint,
         retryable=answer.status in RETRYABLE and (tool.effect == "read" or answer.status == 429),
     )
+    return with_challenge(error, answer)
+
+
+def with_challenge(error: ToolError, answer: Answer) -> ToolError:
+    if answer.status == 401:
+        error.asks = challenges.views(challenges.asked_for(challenges.header_values(answer.headers)))
+    return error
 
 
 def said(answer: Answer) -> str:

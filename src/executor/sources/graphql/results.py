@@ -9,7 +9,16 @@ import orjson
 from executor.errors import ToolError
 from executor.model.tool import Tool
 from executor.sources.egress import Answer
-from executor.sources.results import HINTS, RETRYABLE, one_line, read_json, snippet, unexpected, upstream_error
+from executor.sources.results import (
+    HINTS,
+    RETRYABLE,
+    one_line,
+    read_json,
+    snippet,
+    unexpected,
+    upstream_error,
+    with_challenge,
+)
 
 MAX_ERRORS = 50
 CODE_HINTS = {
@@ -59,7 +68,7 @@ def answered_errors(tool: Tool, answer: Answer, value: dict[str, Any]) -> ToolEr
     if field is not None and isinstance(data, dict):
         data = data.get(field)
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    return ToolError(
+    error = ToolError(
         "upstream_error",
         f"{tool.path}: {said(errors[0])}{more}",
         status=answer.status,
@@ -67,6 +76,7 @@ def answered_errors(tool: Tool, answer: Answer, value: dict[str, Any]) -> ToolEr
         hint=hint_for(tool, answer, errors, data),
         retryable=tool.effect == "read" and (answer.status in RETRYABLE or bool(codes(errors) & AGAIN)),
     )
+    return with_challenge(error, answer)
 
 
 def said(error: Any) -> str:
