@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urljoin
 
 from executor.errors import DocumentInvalid, SourceError
+from executor.sources import placeholders
 from executor.sources.addresses import shown
 from executor.sources.egress import Answer
 from executor.sources.kind import DAMAGED, Auth, Probe, SourceRequest
@@ -161,7 +162,7 @@ def described(request: SourceRequest, document: Document, location: str) -> Prob
     offered = swagger.servers(document.root) if document.is_swagger else document.root.get("servers")
     try:
         base_url = servers.base_url(offered, given=request.base_url, location=location, options=request.options)
-        note = ""
+        note = "" if request.base_url or not offered else placeholders.note(base_url, names_in(offered))
     except SourceError as error:
         base_url, note = "", f"{error.message}: {error.hint}"
     host = base_url.partition("://")[2].partition("/")[0].partition(":")[0]
@@ -175,6 +176,11 @@ def described(request: SourceRequest, document: Document, location: str) -> Prob
         auth=tuple(auth(one) for one in security.schemes(document)),
         note=note or f"{'Swagger' if document.is_swagger else 'OpenAPI'} {document.version[:20]}",
     )
+
+
+def names_in(offered: Any) -> list[str]:
+    """The variables of the first server."""
+    return [name for one in servers.listed(offered)[:1] for name in one["variables"]]
 
 
 def auth(scheme: dict[str, Any]) -> Auth:
