@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -193,6 +194,15 @@ def test_a_preview_shows_tools_and_connects_nothing(shared: Cli, upstream: Upstr
 def test_a_location_or_the_demo_is_needed_and_not_both(shared: Cli) -> None:
     for words in ((), ("--demo", "https://example.com")):
         assert "either a location or --demo" in shared("sources", "add", *words).err
+
+
+@pytest.mark.parametrize("text", ["not a url", "my api", "http//x y"])
+def test_text_with_spaces_that_starts_no_command_is_called_nothing(text: str) -> None:
+    with pytest.raises(InvalidRequest, match="is no address, file, template or command"):
+        connecting.located([text], TEMPLATES)
+    with pytest.raises(InvalidRequest, match="was not found") as raised:
+        connecting.located(["npx missing server"] if shutil.which("npx") is None else ["./none here"], TEMPLATES)
+    assert "one word" in raised.value.hint
 
 
 def test_options_of_a_kind_have_the_names_of_the_api(shared: Cli, upstream: Upstream) -> None:

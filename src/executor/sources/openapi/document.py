@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from executor.errors import DocumentInvalid
+from executor.sources.formats import format_of
 from executor.sources.openapi.parsing import GIVE_DOCUMENT, MAX_BYTES, described, parse
 from executor.sources.openapi.visits import Visits
 from executor.sources.vocabulary import key_text
@@ -197,6 +198,19 @@ def read(data: bytes, where: str, visits: Visits | None = None) -> Document:
 
 
 def read_root(data: bytes, where: str) -> dict[str, Any]:
+    try:
+        return _read_root(data, where)
+    except DocumentInvalid as error:
+        raise named_format(data, where) or error from error
+
+
+def named_format(data: bytes, where: str) -> DocumentInvalid | None:
+    """What it is, if it is something else that is known."""
+    format = format_of(data)
+    return DocumentInvalid(f"{where} is {format.name}", hint=format.advice) if format is not None else None
+
+
+def _read_root(data: bytes, where: str) -> dict[str, Any]:
     root = parse(data, where)
     if not isinstance(root, dict):
         raise DocumentInvalid(
