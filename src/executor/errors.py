@@ -261,6 +261,7 @@ class ToolError(ExecutorError):
         self.http_status = status
         self.tool_details = details
         self.retryable = retryable
+        self.asks: tuple[dict[str, Any], ...] = ()  # credentials that the service asked for, never shown to code
 
     def to_dict(self) -> dict[str, Any]:
         return {

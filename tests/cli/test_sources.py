@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from executor.errors import InvalidRequest
+from executor.sources.placeholders import is_placeholder
 from executor.surfaces.cli import connecting, exits
+from executor.surfaces.cli.source_options import options_of
 from tests.cli.conftest import Cli
 from tests.sources.openapi.documents import document
 from tests.sources.upstream import Upstream, as_json, serving
@@ -191,3 +194,68 @@ def test_a_preview_shows_tools_and_connects_nothing(shared: Cli, upstream: Upstr
 def test_a_location_or_the_demo_is_needed_and_not_both(shared: Cli) -> None:
     for words in ((), ("--demo", "https://example.com")):
         assert "either a location or --demo" in shared("sources", "add", *words).err
+
+
+@pytest.mark.parametrize("text", ["not a url", "my api", "http//x y"])
+def test_text_with_spaces_that_starts_no_command_is_called_nothing(text: str) -> None:
+    with pytest.raises(InvalidRequest, match="is no address, file, template or command"):
+        connecting.located([text], TEMPLATES)
+    with pytest.raises(InvalidRequest, match="was not found") as raised:
+        connecting.located(["npx missing server"] if shutil.which("npx") is None else ["./none here"], TEMPLATES)
+    assert "one word" in raised.value.hint
+
+
+def test_options_of_a_kind_have_the_names_of_the_api(shared: Cli, upstream: Upstream) -> None:
+    variables = {"region": {"default": "us", "enum": ["us", "eu"]}, "tenant": {}}
+    servers = [{"url": "https://first.dev"}, {"url": f"{upstream.url}/{{region}}/{{tenant}}", "variables": variables}]
+    upstream.routes["/s.json"] = as_json(document(LIST, servers=servers))
+    add = ("sources", "add", f"{upstream.url}/s.json", "--namespace", "optional", "--json")
+    missing = shared(*add, "--kind", "openapi", "--server", "1")
+    assert missing.code == exits.FAILED and "--variable tenant=VALUE" in missing.err
+    wrong = shared(*add, "--kind", "openapi", "--server", "1", "--variable", "region=mars", "--variable", "tenant=t")
+    assert wrong.code == exits.FAILED and "choose one of: us, eu" in wrong.err
+    added = shared(
+        *add, "--server", "1", "--variable", "region=eu", "--variable", "tenant=acme", "--remote-refs", "any"
+    )
+    assert added.json["baseUrl"] == f"{upstream.url}/eu/acme", added.err
+    assert shared("sources", "remove", "optional").code == exits.COMPLETED
+
+
+def test_options_that_say_nothing_are_refused() -> None:
+    assert options_of({"server": "1", "raw": False, "transport": None, "remote_refs": ("https://a.dev",)}) == {
+        "server": "1", "raw": False, "remoteRefs": ["https://a.dev"],
+    }  # fmt: skip
+    for given in ({"server_variables": ("region",)}, {"remote_refs": ("a.dev",)}):
+        with pytest.raises(InvalidRequest, match="takes"):
+            options_of(given)
+
+
+def test_a_placeholder_for_the_server_is_called_one(shared: Cli, upstream: Upstream) -> None:
+    servers = [{"url": "https://{subdomain}.okta.com", "variables": {"subdomain": {"default": "subdomain"}}}]
+    upstream.routes["/p.json"] = as_json(document(LIST, servers=servers))
+    added = shared("sources", "add", f"{upstream.url}/p.json", "--namespace", "placed")
+    assert "https://subdomain.okta.com is a placeholder" in added.err, added.err
+    assert "--variable subdomain=…" in added.err and "--base-url" in added.err
+    assert shared("sources", "remove", "placed").code == exits.COMPLETED
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://yourdomain.atlassian.net", "https://{region}.sentry.io", "https://api.example.com/v1",
+        "https://your-site.dev", "https://my-company.zendesk.com", "https://tenant.auth0.com",
+    ],
+)  # fmt: skip
+def test_addresses_that_stand_in_for_the_real_one_are_known(url: str) -> None:
+    assert is_placeholder(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://api.github.com", "https://account.docusign.com", "https://myfonts.com", "http://127.0.0.1:80",
+        "https://examples.dev", "https://api.hostaway.com",
+    ],
+)  # fmt: skip
+def test_real_addresses_are_not_called_placeholders(url: str) -> None:
+    assert not is_placeholder(url)

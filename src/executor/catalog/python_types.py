@@ -112,6 +112,9 @@ class PythonTypes(Types):
     def _alias(self, schema: Schema) -> str:
         return ascii(self.render(schema)) if schema else self.ANYTHING
 
+    def _with_fields(self, schema: Schema, word: str, choices: str, depth: int) -> str:
+        return choices  # Python can't say `&`
+
     def _all(self, schema: Schema, parts: list[Any], depth: int) -> str:
         """Python can't say `&`: what is put together becomes one."""
         whole = self._whole(schema)

@@ -98,7 +98,9 @@ class Types:
         for word in ("oneOf", "anyOf", "allOf"):
             parts = schema.get(word)
             if isinstance(parts, list) and parts:
-                return self._all(schema, parts, depth) if word == "allOf" else self._any(parts, depth)
+                if word == "allOf":
+                    return self._all(schema, parts, depth)
+                return self._with_fields(schema, word, self._any(parts, depth), depth)
         types = schema.get("type")
         if isinstance(types, list):
             each = [self._typed({**schema, "type": one}, one, depth) for one in types]
@@ -110,6 +112,13 @@ class Types:
         if len(parts) > MAX_CHOICES:
             shown.append(self.ANYTHING)
         return " | ".join(grouped(one, " | ") for one in shown)
+
+    def _with_fields(self, schema: Schema, word: str, choices: str, depth: int) -> str:
+        """What stands beside the choices holds for each of them."""
+        if not schema.get("properties"):
+            return choices
+        rest = self.render({other: part for other, part in schema.items() if other != word}, depth)
+        return rest if choices == self.ANYTHING else f"{rest} & ({choices})"
 
     def _all(self, schema: Schema, parts: list[Any], depth: int) -> str:
         shown = [self.render(part, depth + 1) for part in parts[:MAX_CHOICES]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from sqlalchemy.engine import Connection as Database_
@@ -11,6 +12,7 @@ from executor.connections.offers import Offer
 from executor.connections.origins import origin_of
 from executor.connections.placing import place
 from executor.connections.resolving import Missing, Use
+from executor.connections.schemes import Auth
 from executor.connections.statics import Statics, values_of
 from executor.errors import CredentialRequired, Forbidden, NotFound
 from executor.model.authority import require
@@ -57,8 +59,10 @@ class Connections:
     async def resolve(self, source: Source, tool: Tool, actor_id: str) -> Use:
         return resolving.resolve(source, tool, actor_id, await self.of_source(source.id))
 
-    def missing(self, source: Source, tool: Tool, reason: str, connection: str = "") -> Missing:
-        return resolving.missing(source, tool, reason, connection)
+    def missing(
+        self, source: Source, tool: Tool, reason: str, connection: str = "", asks: Sequence[Auth] = ()
+    ) -> Missing:
+        return resolving.missing(source, tool, reason, connection, asks)
 
     async def credential(self, connection: Connection, *, rejected: Credential | None = None) -> Credential:
         """The values, where they go, and only for `connection.origin`. Raises SecretUnavailable, CredentialRequired.

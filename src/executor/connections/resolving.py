@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from executor.connections.origins import origin_of, shown
-from executor.connections.schemes import Needed, way, ways
+from executor.connections.schemes import Auth, Needed, way, ways
 from executor.connections.statics import MARK
 from executor.model.connection import DEFAULT_NAME, Connection
 from executor.model.interaction import InteractionKind
@@ -78,9 +78,13 @@ def resolve(source: Source, tool: Tool, actor_id: str, connections: Sequence[Con
     return Use()
 
 
-def missing(source: Source, tool: Tool, reason: str, connection: str = "") -> Missing:
-    """For a call that was refused for want of a credential, whatever its document says."""
-    return Missing(source, origin_of(source, tool), offered(source, ways_of(source, tool)), reason, connection)
+def missing(source: Source, tool: Tool, reason: str, connection: str = "", asks: Sequence[Auth] = ()) -> Missing:
+    """For a call that was refused for want of a credential, whatever its document says.
+
+    `asks` is what the service itself said it takes.
+    """
+    ways = offered(source, ways_of(source, tool), asks)
+    return Missing(source, origin_of(source, tool), ways, reason, connection)
 
 
 def rank(connection: Connection) -> tuple[bool, bool, int, str]:
@@ -109,13 +113,18 @@ def ways_of(source: Source, tool: Tool | None) -> list[Needed]:
     return [found for one in auth if (found := way(one)) is not None]
 
 
-def offered(source: Source, required: Sequence[Needed]) -> tuple[Needed, ...]:
-    """When nothing says which credential it takes: a bearer token, or for a command its environment."""
-    if required:
-        return tuple(required)
-    found = ways_of(source, None)
+def offered(source: Source, required: Sequence[Needed], asks: Sequence[Auth] = ()) -> tuple[Needed, ...]:
+    """What the document says, in the form that the service asked for first; without a document, what it asked for.
+
+    When nothing says which credential it takes: a bearer token, or for a command its environment.
+    """
+    asked = [one for auth in asks if (one := way(auth)) is not None]
+    found = list(required) or ways_of(source, None)
     if found:
-        return tuple(found)
+        headers = {one.placements[0]["template"].partition(" ")[0] for one in asked}
+        return tuple(sorted(found, key=lambda one: one.placements[0]["template"].partition(" ")[0] not in headers))
+    if asks:
+        return tuple(asked)
     if source.config.get("command") or source.kind == "python":
         return ()
     fallback = way({"name": "bearer", "type": "http-bearer", "description": "the service did not say which it takes"})

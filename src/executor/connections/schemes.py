@@ -96,6 +96,9 @@ def way(auth: Auth | None, scopes: Sequence[str] = ()) -> Needed | None:
         return Needed(name, "bearer", (BEARER,), description)
     if type == "http-basic":
         return Needed(name, "basic", (BASIC,), description)
+    if type == "http-token":
+        placement = {"in": "header", "name": "Authorization", "template": f"{details['scheme']} {{token}}"}
+        return Needed(name, "api_key", (placement,), description)
     if type in ("oauth2", "openIdConnect"):
         return Needed(name, "oauth2", (BEARER,), description, details, tuple(scopes))
     return None

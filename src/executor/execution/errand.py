@@ -83,10 +83,19 @@ class Errand:
                 await self._connections.rejected(self.connection, status)
                 if given and status == 401:
                     reason = "the service answered 401 to the credential that was given"
-                    return CredentialMissing(self._connections.missing(self.source, tool, reason, self.connection.name))
+                    return self._missing(tool, error, reason, self.connection.name)
                 error.hint = reconnect(self.connection, self.source, status)
             elif status == 401 and not self._values:
-                return CredentialMissing(self._connections.missing(self.source, tool, "the service answered 401"))
+                return self._missing(tool, error, "the service answered 401")
+        return self.redacted(error)
+
+    def _missing(self, tool: Tool, error: ToolError, reason: str, connection: str = "") -> ToolError:
+        """Nobody is asked for a credential that can't be sent."""
+        assert self._connections is not None and self.source is not None  # noqa: S101 - asked before
+        missing = self._connections.missing(self.source, tool, reason, connection, error.asks)
+        if missing.ways or not error.asks:
+            return CredentialMissing(missing)
+        error.hint = f"{error.asks[0]['description']}; connections are sent as Basic, Bearer, keys and OAuth logins"
         return self.redacted(error)
 
     def redacted(self, error: ToolError) -> ToolError:

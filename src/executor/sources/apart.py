@@ -11,7 +11,7 @@ import os
 import pickle
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -56,12 +56,19 @@ async def build(
     With `loading` it takes one of its places, and here gets `stopped`, which says when nobody waits any more. Its tools
     may lack digests: those are made here, or with the rows.
     """
-    if sum(len(part) for part in parts if isinstance(part, bytes)) >= large:
+    if sum(map(size_of, parts)) >= large:
         async with loading.place() if loading is not None else nullcontext():
             return await elsewhere(function, request, parts, seconds)
     if loading is None:
         return await asyncio.to_thread(lambda: digested(function(request, *parts)))
     return await loading.run(lambda stopped: digested(function(request, *parts, stopped=stopped)))
+
+
+def size_of(part: Any) -> int:
+    """Of a document, or of several by their addresses."""
+    if isinstance(part, Mapping):
+        return sum(map(size_of, part.values()))
+    return len(part) if isinstance(part, bytes) else 0
 
 
 async def elsewhere(function: Build, request: SourceRequest, parts: tuple[Any, ...], seconds: float) -> Loaded:

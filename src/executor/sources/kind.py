@@ -80,7 +80,7 @@ class Auth:
     """A credential that a source says it needs: a scheme of its own document, or one found by asking."""
 
     name: str
-    type: str  # apiKey, http-bearer, http-basic, oauth2, openIdConnect, mutualTLS, unknown
+    type: str  # apiKey, http-bearer, http-basic, http-token, oauth2, openIdConnect, mutualTLS, unknown
     description: str = ""
     details: dict[str, Any] = field(default_factory=dict)
 

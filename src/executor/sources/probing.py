@@ -110,9 +110,12 @@ def unrecognized(request: SourceRequest, refusals: Mapping[str, ExecutorError | 
     if damaged := next((error for error in errors if error.details.get("reason") == DAMAGED), None):
         return damaged
     tried = {name: error.message if error else "not of this kind" for name, error in refusals.items()}
+    status = next((error for error in errors if error.details.get("reason") == "status"), None)
+    said = f": it answered {status.details['upstream_status']}" if status is not None else ""
+    hint = f"tried: {', '.join(refusals)}; give the address of the document or endpoint itself, or --kind"
     return DocumentInvalid(
-        f"nothing that can be connected was found at {where}",
-        hint=f"tried: {', '.join(refusals)}; give the address of the document or endpoint itself, or --kind",
+        f"nothing that can be connected was found at {where}{said}",
+        hint=f"{status.hint} ({hint})" if status is not None else hint,
         tried=tried,
     )
 

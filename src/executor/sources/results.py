@@ -10,6 +10,7 @@ import orjson
 
 from executor.errors import EgressRefused, SourceError, SourceUnreachable, ToolError
 from executor.model.tool import Tool
+from executor.sources import challenges
 from executor.sources.addresses import shown
 from executor.sources.egress import Answer
 from executor.sources.rate_limits import is_limited, seconds_until_reset
@@ -70,7 +71,7 @@ def upstream_error(tool: Tool, answer: Answer) -> ToolError:
     if seconds is not None:
         hint += f" (the service asks to wait {seconds:g} seconds)"
         details = {**(details if isinstance(details, dict) else {"body": details}), "retryAfter": seconds}
-    return ToolError(
+    error = ToolError(
         "upstream_error",
         f"{tool.path}: {shown(answer.url)} answered {answer.status}{said(answer)}",
         status=answer.status,
@@ -78,6 +79,13 @@ def upstream_error(tool: Tool, answer: Answer) -> ToolError:
         hint=hint,
         retryable=answer.status in RETRYABLE and (tool.effect == "read" or answer.status == 429),
     )
+    return with_challenge(error, answer)
+
+
+def with_challenge(error: ToolError, answer: Answer) -> ToolError:
+    if answer.status == 401:
+        error.asks = challenges.views(challenges.asked_for(challenges.header_values(answer.headers)))
+    return error
 
 
 def retry_after(answer: Answer) -> float | None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from executor.errors import SourceUnreachable
 from executor.model.source import Loaded, Source
 from executor.sources.egress import Egress
 from executor.sources.kind import SourceRequest, Unchanged
+from executor.sources.openapi import linked, parsing, parts
 from executor.sources.openapi.kind import OpenApi
 from tests.sources.openapi.documents import answers, document, load
 from tests.sources.upstream import Reply, Upstream, as_json
@@ -163,3 +168,181 @@ def test_references_in_circles_end_everywhere() -> None:
     )
     assert {tool.binding["path"] for tool in loaded.tools} == {"/a", "/b"}
     assert {one.where for one in loaded.skipped} == {"/c", "GET /d"}
+
+
+def unbundled(folder: Path, count: int) -> Path:
+    """A document in many files, whose references stand in another order than their names sort in."""
+    paths = {f"/p{number}": {"$ref": f"paths/{number * 7 % count}.json"} for number in range(count)}
+    (folder / "paths").mkdir(parents=True)
+    for number in range(count):
+        item = {"get": {"operationId": f"op{number}", "responses": answers({"$ref": f"../schemas/{number}.json"})}}
+        (folder / "paths" / f"{number}.json").write_text(json.dumps(item))
+    (folder / "schemas").mkdir()
+    for number in range(count):
+        (folder / "schemas" / f"{number}.json").write_text(json.dumps({"type": "string", "title": str(number)}))
+    root = folder / "openapi.json"
+    root.write_text(json.dumps(document(paths, servers=[{"url": "https://a.example"}])))
+    return root
+
+
+READ = """
+import asyncio, sys
+from pathlib import Path
+from executor.sources.egress import Egress
+from executor.sources.kind import SourceRequest
+from executor.sources.openapi import linked, parts
+from executor.sources.openapi.kind import OpenApi
+
+linked.MAX_DOCUMENTS, parts.BATCH = 17, 5
+root = Path(sys.argv[1])
+request = SourceRequest(location=str(root), document=root.read_bytes(), allow_private=True)
+loaded = asyncio.run(OpenApi(Egress()).load(request))
+tools = (f"{tool.path} {tool.schema_digest}" for tool in loaded.tools)
+print(*tools, *loaded.skipped, loaded.document_digest, sep="\\n")
+"""
+
+
+async def test_the_same_files_are_read_whatever_the_hash_seed(tmp_path: Path) -> None:
+    root = unbundled(tmp_path, 30)
+
+    async def read(seed: int) -> str:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", READ, str(root)),
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            stdout=asyncio.subprocess.PIPE,
+        )
+        return (await process.communicate())[0].decode()
+
+    first, *others = await asyncio.gather(*(read(seed) for seed in (1, 2, 3)))
+    assert first.count("things.p") == 17  # in the order in which the document refers to them
+    assert all(f"op{number * 7 % 30} " in first for number in range(17))
+    assert others == [first, first]
+
+
+async def test_files_beyond_the_limit_are_said_once_with_a_remedy(
+    kind: OpenApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = unbundled(tmp_path, 12)
+    monkeypatch.setattr(linked, "MAX_DOCUMENTS", 8)
+    request = SourceRequest(location=str(root), document=root.read_bytes(), allow_private=True)
+    loaded = await kind.load(request)
+    assert len(loaded.tools) == 8 and len(loaded.skipped) == 1
+    assert loaded.skipped[0].where == "12 parts" and "npx @redocly/cli bundle" in loaded.skipped[0].reason
+    monkeypatch.setattr(linked, "MAX_DOCUMENTS", 1_000)
+    monkeypatch.setattr(parsing, "MAX_BYTES", len(request.document or b"") + 100)
+    small = await kind.load(request)
+    assert 0 < len(small.tools) < 12
+    assert [one.where for one in small.skipped if "bundle" in one.reason] == [one.where for one in small.skipped]
+
+
+async def test_many_files_are_read_by_url_a_few_at_a_time_and_progress_is_shown(
+    kind: OpenApi, upstream: Upstream
+) -> None:
+    lines: list[str] = []
+    for number in range(parts.BATCH + 5):
+        upstream.routes[f"/api/{number}.json"] = as_json({"get": {"operationId": f"op{number}"}})
+    paths = {f"/p{number}": {"$ref": f"{number}.json"} for number in range(parts.BATCH + 5)}
+    loaded = await loaded_from(kind, upstream, paths, progress=lines.append)
+    assert [tool.binding["path"] for tool in loaded.tools] == list(paths)
+    assert f"reading the files it refers to: {parts.BATCH} read, 5 to come" in lines
+    assert upstream.connections <= parts.AT_ONCE + 1
+
+
+@pytest.mark.parametrize(
+    "reply", [Reply(404), Reply(503), Reply(200, b"{unfinished: ["), Reply(302, headers={"Location": "/elsewhere"})]
+)
+async def test_a_refresh_that_lacks_a_file_it_had_keeps_everything_as_it_was(
+    kind: OpenApi, upstream: Upstream, reply: Reply
+) -> None:
+    upstream.routes["/api/s.json"] = as_json({"type": "integer"})
+    upstream.routes["/api/item.json"] = as_json({"get": {}})
+    paths = {**output({"$ref": "s.json"}), "/b": {"$ref": "item.json"}}
+    first = await loaded_from(kind, upstream, paths)
+    source = Source("s", "w", "openapi", first.namespace, first.name, first.config)
+    for part in ("/api/s.json", "/api/item.json"):
+        kept = upstream.routes[part]
+        upstream.routes[part] = reply
+        with pytest.raises(
+            SourceUnreachable, match=f"{part} was not read.* when the document was read before"
+        ) as refused:
+            await kind.load(kind.reload_request(source))
+        assert "the tools stay as they were" in refused.value.hint
+        upstream.routes[part] = kept
+    with pytest.raises(Unchanged):
+        await kind.load(kind.reload_request(source))
+
+
+async def test_a_refresh_goes_on_where_only_new_files_are_missing(kind: OpenApi, upstream: Upstream) -> None:
+    upstream.routes["/api/s.json"] = as_json({"type": "integer"})
+    first = await loaded_from(kind, upstream, output({"$ref": "s.json"}))
+    source = Source("s", "w", "openapi", first.namespace, first.name, first.config)
+    more = {**output({"$ref": "s.json"}), "/new": {"$ref": "not-yet.json"}, "/c": {"get": {"operationId": "third"}}}
+    upstream.routes["/api/openapi.json"] = as_json(document(more))
+    again = await kind.load(kind.reload_request(source))
+    assert {tool.binding["path"] for tool in again.tools} == {"/a", "/c"}
+    assert [one.where for one in again.skipped] == ["/new"]
+
+
+async def test_whole_maps_and_lists_may_stand_in_other_files(kind: OpenApi, upstream: Upstream) -> None:
+    files = {
+        "paths/_index.yml": "/a: {$ref: a.yml}\n/b: {$ref: a.yml}\n",
+        "paths/a.yml": "get:\n  operationId: one\n  parameters: {$ref: ../lists.yml#/parameters}\n"
+        "  responses: {$ref: ../lists.yml#/responses}\n",
+        "lists.yml": "parameters: [{$ref: '../api/openapi.json#/components/parameters/Limit'}]\n"
+        "responses: {'200': {content: {$ref: '#/content'}}}\n"
+        "content: {application/json: {schema: {$ref: 'openapi.json#/components/schemas/Thing'}}}\n"
+        "states: [open, closed]\n",
+        "parameters.yml": "Limit: {name: limit, in: query, schema: {type: integer}}",
+        "schemas.yml": "Thing: {type: object, required: {$ref: '#/needed'}, properties: {$ref: '#/fields'}}\n"
+        "fields: {state: {type: string, enum: {$ref: lists.yml#/states}}, $ref: {type: string}}\nneeded: [state]\n",
+    }
+    for name, text in files.items():
+        upstream.routes[f"/api/{name}"] = Reply(200, text.encode())
+    components = {"parameters": {"$ref": "parameters.yml"}, "schemas": {"$ref": "schemas.yml"}}
+    paths = {"$ref": "paths/_index.yml", "/c": {"get": {"operationId": "own"}}}
+    upstream.routes["/api/openapi.json"] = as_json(document(paths, components=components))
+    loaded = await kind.load(SourceRequest(location=upstream.url + "/api/openapi.json", allow_private=True))
+    assert loaded.skipped == ()
+    assert {tool.binding["path"]: list(tool.input_schema["properties"]) for tool in loaded.tools} == {
+        "/a": ["limit"], "/b": ["limit"], "/c": [],
+    }  # fmt: skip
+    assert loaded.definitions["Thing"] == {
+        "type": "object",
+        "required": ["state"],
+        "properties": {"state": {"type": "string", "enum": ["open", "closed"]}, "$ref": {"type": "string"}},
+    }
+
+
+@pytest.mark.parametrize("where", ["components", "paths", "operations"])
+def test_whole_maps_may_stand_elsewhere_in_the_same_document(where: str) -> None:
+    body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/A"}}}}
+    paths: dict[str, Any] = {"/a": {"post": {"operationId": "one", "requestBody": body}}}
+    components: dict[str, Any] = {
+        "schemas": {"A": {"type": "object", "properties": {"parameters": {"$ref": "#/x-any"}}}}
+    }
+    more: dict[str, Any] = {"x-any": {"type": "integer"}}
+    if where == "components":
+        more["x-components"], components = components, {"$ref": "#/x-components"}
+    elif where == "paths":
+        more["x-paths"], paths = paths, {"$ref": "#/x-paths"}
+    else:
+        more["x-content"] = body["content"]
+        body["content"] = {"$ref": "#/x-content"}
+    loaded = load(paths, components=components, **more)
+    assert loaded.skipped == () and list(loaded.tools[0].input_schema["properties"]) == ["parameters", "body"]
+
+
+def test_maps_that_lead_nowhere_or_in_circles_are_named_and_cost_only_themselves() -> None:
+    circle = {"type": "object", "properties": {"$ref": "#/components/schemas/C/properties"}}
+    inside = {
+        "type": "object",
+        "properties": {"x": {"type": "object", "properties": {"$ref": "#/components/schemas/D/properties"}}},
+    }
+    paths = {
+        "/a": {"get": {"responses": {"$ref": "#/nowhere"}}},
+        "/b": {"get": {"responses": answers({"$ref": "#/components/schemas/C"})}},
+        "/c": {"get": {"responses": answers({"$ref": "#/components/schemas/D"})}},
+        "/d": {"get": {"operationId": "fine"}},
+    }
+    loaded = load(paths, components={"schemas": {"C": circle, "D": inside}})
+    assert "/d" in {tool.binding["path"] for tool in loaded.tools}

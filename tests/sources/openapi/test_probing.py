@@ -12,7 +12,7 @@ from executor.sources.egress import Egress
 from executor.sources.kind import Probe, SourceRequest
 from executor.sources.openapi.kind import OpenApi
 from executor.sources.registry import Kinds
-from tests.sources.openapi.documents import document
+from tests.sources.openapi.documents import document, load
 from tests.sources.upstream import Reply, Upstream, as_json
 
 KEY = {"type": "apiKey", "in": "header", "name": "X-Key"}
@@ -110,8 +110,9 @@ async def test_what_is_no_document_is_not_of_this_kind(kind: OpenApi, upstream: 
 async def test_a_page_can_not_lead_to_another_origin(kind: OpenApi, upstream: Upstream, elsewhere: Upstream) -> None:
     elsewhere.routes["/o.json"] = as_json(DOCUMENT)
     upstream.routes["/"] = page(f'<link rel="service-desc" href="{elsewhere.url}/o.json">')
-    assert await probed(kind, upstream, "/") is None
-    assert elsewhere.connections == 0
+    with pytest.raises(DocumentInvalid, match="on another origin") as raised:
+        await probed(kind, upstream, "/")
+    assert elsewhere.url in raised.value.hint and elsewhere.connections == 0
 
 
 async def test_a_probe_raises_when_nothing_could_be_asked(kind: OpenApi, upstream: Upstream) -> None:
@@ -155,3 +156,82 @@ class Nothing:
 
     async def probe(self, request: SourceRequest) -> Probe | None:
         return None
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('<a href="/www/spec/acme-v1.yaml">description</a>', "/www/spec/acme-v1.yaml"),
+        ('<a href="/downloads/acme.json?raw=1">the file</a>', "/downloads/acme.json?raw=1"),
+        ('<a href="/get/17">OpenAPI description</a>', "/get/17"),
+        ('<link rel="alternate" type="application/vnd.oai.openapi+json" href="/alt">', "/alt"),
+        (
+            '<script>fetch("/spec.json").then(r => r.json()).then(spec => SwaggerUIBundle({spec}))</script>',
+            "/spec.json",
+        ),
+        ("<script>$.getJSON('/x/definition', show)</script>", "/x/definition"),
+        ("<script>const spec = await axios.get(`/ax.json`)</script>", "/ax.json"),
+        ('<rapi-doc spec-url="/rapi.yaml"></rapi-doc>', "/rapi.yaml"),
+        ('<div id="redoc" data-spec-url="/red.yaml"></div>', "/red.yaml"),
+        ("<script>Scalar.createApiReference('#app', { url: '/scalar.json' })</script>", "/scalar.json"),
+    ],
+)
+async def test_a_page_leads_to_its_document_in_many_ways(
+    kind: OpenApi, upstream: Upstream, text: str, place: str
+) -> None:
+    upstream.routes["/"] = page(f"<html>{text}</html>")
+    upstream.routes[place.partition("?")[0]] = as_json(DOCUMENT)
+    found = await probed(kind, upstream, "/")
+    assert found is not None and found.location == upstream.url + place
+
+
+async def test_a_page_that_links_to_a_page_of_the_document_leads_to_it(kind: OpenApi, upstream: Upstream) -> None:
+    upstream.routes["/"] = page('<a href="/developers">Swagger</a>')
+    upstream.routes["/developers"] = page('<redoc spec-url="/deep/one.json"></redoc>')
+    upstream.routes["/deep/one.json"] = as_json(DOCUMENT)
+    found = await probed(kind, upstream, "/")
+    assert found is not None and found.location.endswith("/deep/one.json")
+
+
+@pytest.mark.parametrize(("status", "hint"), [(404, "openapi.json"), (401, "login"), (500, "check the address")])
+async def test_the_status_of_an_address_is_said(egress: Egress, upstream: Upstream, status: int, hint: str) -> None:
+    upstream.routes["/nope.yaml"] = Reply(status)
+    request = SourceRequest(location=upstream.url + "/nope.yaml", allow_private=True)
+    with pytest.raises(DocumentInvalid, match=f"nope.yaml: it answered {status}") as raised:
+        await probing.probe(Kinds.of({"openapi": OpenApi(egress), "other": Nothing()}), request)  # type: ignore[dict-item]
+    assert hint in raised.value.hint
+
+
+OTHERS = {
+    "a Postman collection": '{"info": {"schema": "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"}}',
+    "an Insomnia export": '{"_type": "export", "__export_format": 4, "resources": []}',
+    "an AsyncAPI document": "asyncapi: 2.6.0\ninfo: {title: see the openapi one}\n",
+    "a Google Discovery document": '{"kind": "discovery#restDescription", "discoveryVersion": "v1"}',
+    "a WSDL document": '<?xml version="1.0"?><definitions xmlns="http://schemas.xmlsoap.org/wsdl/"/>',
+    "a RAML document": "#%RAML 1.0\ntitle: A\n",
+    "an API Blueprint": "FORMAT: 1A\n# Things\n",
+    "a protocol buffer definition": '// things\nsyntax = "proto3";\nservice A {}\n',
+    "a HAR file": '{"log": {"version": "1.2", "creator": {}, "entries": []}}',
+    "an OpenRPC document": '{"openrpc": "1.2.6", "methods": []}',
+    "an OData metadata document": '<edmx:Edmx Version="4.0"></edmx:Edmx>',
+    "a configuration of MCP clients": '{"mcpServers": {"a": {"command": "npx"}}}',
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+async def test_other_formats_are_called_what_they_are(kind: OpenApi, upstream: Upstream, name: str) -> None:
+    upstream.routes["/o"] = Reply(200, OTHERS[name].encode())
+    for request in (
+        SourceRequest(location=upstream.url + "/o", allow_private=True),
+        SourceRequest(location="/somewhere/file", document=OTHERS[name].encode()),
+    ):
+        with pytest.raises(DocumentInvalid, match=f"is {name}") as raised:
+            await kind.probe(request)
+        assert raised.value.hint
+        with pytest.raises(DocumentInvalid, match=f"is {name}"):
+            await kind.load(request)
+
+
+def test_a_document_that_mentions_other_formats_is_still_one() -> None:
+    paths = {"/mcpServers": {"get": {"description": '"_postman_id" asyncapi: 2 syntax = "proto3"', "operationId": "a"}}}
+    assert len(load(paths).tools) == 1

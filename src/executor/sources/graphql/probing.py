@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import orjson
 
 from executor.errors import EgressRefused, SourceUnreachable
+from executor.sources import challenges
 from executor.sources.addresses import parse
 from executor.sources.egress import Answer, Bounds, Egress, Outgoing
 from executor.sources.graphql.results import json_of
@@ -110,10 +112,10 @@ def wants_login(value: Any) -> bool:
 
 
 def auth_of(answer: Answer) -> Auth:
-    scheme = answer.headers.get("WWW-Authenticate", "").partition(" ")[0].lower()
-    type = {"basic": "http-basic", "bearer": "http-bearer"}.get(scheme, "unknown")
-    text = "give it as a header: --header Authorization"
-    return Auth("authorization", type, text)
+    found = challenges.asked_for(challenges.header_values(answer.headers))
+    if found:
+        return replace(found[0], name="authorization")
+    return Auth("authorization", "unknown", "give it as a header: --header Authorization")
 
 
 def of_document(request: SourceRequest) -> Probe | None:

@@ -19,6 +19,7 @@ from executor.sources.results import (
     snippet,
     unexpected,
     upstream_error,
+    with_challenge,
 )
 
 MAX_ERRORS = 50
@@ -70,7 +71,7 @@ def answered_errors(tool: Tool, answer: Answer, value: dict[str, Any]) -> ToolEr
     if field is not None and isinstance(data, dict):
         data = data.get(field)
     more, seconds = f" (and {len(errors) - 1} more)" if len(errors) > 1 else "", retry_after(answer)
-    return ToolError(
+    error = ToolError(
         "upstream_error",
         f"{tool.path}: {said(errors[0])}{more}",
         status=answer.status,
@@ -82,6 +83,7 @@ def answered_errors(tool: Tool, answer: Answer, value: dict[str, Any]) -> ToolEr
         hint=hint_for(tool, answer, errors, data),
         retryable=tool.effect == "read" and (answer.status in RETRYABLE or bool(codes(errors) & AGAIN)),
     )
+    return with_challenge(error, answer)
 
 
 def says_later(answer: Answer) -> bool:

@@ -189,7 +189,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         status = response.status_code
         body = await beginning(response)
         where = shown(str(request.url))
-        if status in (401, 403) and (found := challenge(status, response.headers.get("www-authenticate", ""), where)):
+        if status in (401, 403) and (found := challenge(status, response.headers.get_list("www-authenticate"), where)):
             raise found
         if SESSION in request.headers and (status == 404 or (status == 400 and b"session" in body[:2_000].lower())):
             raise SourceUnreachable(

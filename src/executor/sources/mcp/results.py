@@ -9,6 +9,7 @@ import orjson
 
 from executor.errors import EgressRefused, SourceError, ToolError
 from executor.model.tool import Tool
+from executor.sources.mcp.challenge import UNSAID
 from executor.sources.mcp.endpoint import printable
 from executor.sources.results import CODES
 from executor.sources.vocabulary import plain
@@ -157,7 +158,7 @@ def transport_error(tool: Tool, error: SourceError) -> ToolError:
         return limited(tool, error)
     if "auth" in error.details:
         details["auth"] = error.details["auth"]
-    return ToolError(
+    failed = ToolError(
         codes.get(reason, "upstream_unreachable"),
         f"{tool.path}: {error.message}",
         hint=error.hint if not sent else "it may have taken effect all the same: look before you repeat it",
@@ -165,6 +166,8 @@ def transport_error(tool: Tool, error: SourceError) -> ToolError:
         details=details,
         retryable=not sent and reason not in ("auth", "protocol", "command"),
     )
+    failed.asks = tuple(one for one in error.details.get("auth", ()) if one["name"] != UNSAID.name)
+    return failed
 
 
 def limited(tool: Tool, error: SourceError) -> ToolError:

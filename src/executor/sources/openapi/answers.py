@@ -127,7 +127,7 @@ def object_parts(document: Document, schema: Any, depth: int = 0) -> tuple[dict[
         properties |= inner
         required |= inner_required
         is_closed = is_closed and inner_closed
-    hidden = {name for name, part in properties.items() if isinstance(part, dict) and part.get("writeOnly") is True}
+    hidden = {name for name, part in properties.items() if document.is_write_only(part)}
     return properties, required - hidden, is_closed
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from executor.model.tool import Schema
+from executor.sources.openapi.composition import declared, is_answered, only_requires
 from executor.sources.openapi.document import Document, UnresolvedRef, key_text
 from executor.sources.openapi.media import form_of, is_json, preferred
 from executor.sources.openapi.parameters import Unusable
-from executor.sources.openapi.schemas import beside
 from executor.sources.openapi.visits import remembered
 
 MAX_DEPTH = 12
@@ -34,11 +34,15 @@ FILE: Schema = {
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """The properties of an object body. `open` says that names beyond them are welcome."""
+    """The properties of an object body. `open` says that names beyond them are welcome.
+
+    `meant` are those that are required although they may be read-only.
+    """
 
     properties: dict[str, Any] = field(default_factory=dict)
     required: frozenset[str] = frozenset()
     open: bool = False
+    meant: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +79,18 @@ def body_of(document: Document, operation: dict[str, Any]) -> Body | None:
 
 def of_media(document: Document, media_type: str, media: dict[str, Any], required: bool) -> Body:
     form = form_of(media_type)
-    schema = folded(document, media.get("schema", {}))
+    schema = media.get("schema", {})
     if form == "json" and ("*" in media_type or "/" not in media_type):
         media_type = "application/json"
         if is_file(document, schema):
             media_type, form = "application/octet-stream", "binary"
     if form == "json":
-        return Body(media_type, form, schema, required, fields_of(document, schema))
+        return Body(media_type, form, schema, required, body_fields(document, schema))
     if form == "lines":
         return Body(media_type, form, {"type": "array", "items": media.get("itemSchema", {})}, required, None)
     if form not in ("form", "multipart"):
         return Body(media_type, form, {}, required, None)
-    fields = fields_of(document, schema)
+    fields = body_fields(document, schema)
     if fields is None and form == "form" and isinstance(schema, dict) and schema.get("type") == "string":
         return Body(media_type, "text", {}, required, None)  # a form that is written out already
     if fields is None:  # a form is made of fields, also where its schema says something else
@@ -101,12 +105,6 @@ def is_empty(body: Body | None) -> bool:
     if body.fields is not None:
         return not body.fields.properties
     return not body.schema
-
-
-def folded(document: Document, schema: Any) -> Any:
-    """A reference and what stands beside it as parts of one schema."""
-    more = beside(schema) if document.has_siblings and isinstance(schema, dict) and "$ref" in schema else None
-    return {"allOf": [{"$ref": schema["$ref"]}, more]} if more else schema
 
 
 def encodings(document: Document, form: str, fields: Fields, raw: Any) -> dict[str, dict[str, Any]]:
@@ -169,6 +167,18 @@ def is_file(document: Document, schema: Any, encoding: dict[str, Any] | None = N
     return bool(told) and form_of(told) == "binary" and ("string" in named or is_plain)
 
 
+def body_fields(document: Document, schema: Any) -> Fields | None:
+    """None when the body need not be an object. Whatever validation demands is among its properties."""
+    fields = fields_of(document, schema)
+    if fields is None or fields.required <= fields.properties.keys():
+        return fields
+    known = declared(document, schema)
+    hidden = {name for name in fields.required - fields.properties.keys() if is_answered(document, known.get(name, ()))}
+    required = fields.required - (hidden - fields.meant)
+    missing = {name: known.get(name, ({},))[0] for name in sorted(required) if name not in fields.properties}
+    return Fields({**fields.properties, **missing}, required, fields.open)
+
+
 @remembered
 def fields_of(document: Document, schema: Any, depth: int = 0) -> Fields | None:
     """None when the body need not be an object."""
@@ -196,20 +206,22 @@ def fields_of(document: Document, schema: Any, depth: int = 0) -> Fields | None:
                 return None
             document.visits.spend(sum(len(choice.properties) for choice in choices if choice is not None))
             found = merge(found, either([choice for choice in choices if choice is not None]))
-    if found is None and types is not None:
-        return Fields(open=schema.get("additionalProperties") is not False)
+    if types is not None and (found is None or not found.properties):
+        is_open = schema.get("additionalProperties") is not False
+        return replace(found or Fields(), open=is_open)
     return found
 
 
 def own_fields(document: Document, schema: dict[str, Any]) -> Fields | None:
     properties, more = schema.get("properties"), schema.get("additionalProperties")
     is_open = more is True or isinstance(more, dict)
-    if not isinstance(properties, dict) or not properties:
-        return Fields(open=True) if is_open else None
-    sent = {key_text(name): part for name, part in properties.items() if not document.is_read_only(part)}
     required = schema.get("required")
     names = frozenset(key_text(name) for name in required) if isinstance(required, list) else frozenset()
-    return Fields(sent, names & frozenset(sent), is_open)
+    if not isinstance(properties, dict) or not properties:
+        meant = names if only_requires(schema) else frozenset()
+        return Fields(required=names, open=is_open, meant=meant) if is_open or names else None
+    sent = {key_text(name): part for name, part in properties.items() if not document.is_read_only(part)}
+    return Fields(sent, names, is_open)
 
 
 def parts(schema: dict[str, Any], keyword: str) -> list[Any]:
@@ -221,7 +233,8 @@ def merge(first: Fields | None, second: Fields) -> Fields:
     if first is None:
         return second
     properties = {**first.properties, **second.properties}
-    return Fields(properties, first.required | second.required, first.open or second.open)
+    required, meant = first.required | second.required, first.meant | second.meant
+    return Fields(properties, required, first.open or second.open, meant)
 
 
 def either(choices: list[Fields]) -> Fields:
@@ -232,7 +245,8 @@ def either(choices: list[Fields]) -> Fields:
             add_choices(found.setdefault(name, []), schema)
     properties = {name: each[0] if len(each) == 1 else Choice(each) for name, each in found.items()}
     required = frozenset.intersection(*(choice.required for choice in choices)) if choices else frozenset[str]()
-    return Fields(properties, required, any(choice.open for choice in choices))
+    meant = required & frozenset[str]().union(*(choice.meant for choice in choices))
+    return Fields(properties, required, any(choice.open for choice in choices), meant)
 
 
 class Choice(dict[str, Any]):

@@ -18,10 +18,10 @@ from executor.sources.digests import digested
 from executor.sources.kind import SourceRequest
 from executor.sources.loosen import loosen
 from executor.sources.names import namespace_from
+from executor.sources.openapi import containers, servers, swagger
 from executor.sources.openapi import document as documents
-from executor.sources.openapi import servers, swagger
 from executor.sources.openapi.credential_parameters import undeclared
-from executor.sources.openapi.linked import Linked, absolute, base_of
+from executor.sources.openapi.linked import BEYOND, Linked, absolute, base_of
 from executor.sources.openapi.operations import Reader
 from executor.sources.openapi.parsing import parse
 from executor.sources.openapi.visits import Visits
@@ -31,6 +31,7 @@ from executor.sources.stopping import Stopped, never
 READER = "7"
 NOTHING: Mapping[str, bytes] = {}
 NO_REASONS: Mapping[str, str] = {}
+BUNDLE = "make one file of them with `npx @redocly/cli bundle FILE -o bundled.yaml`, and add that"
 _building = threading.Lock()
 _builds = 0
 _was_enabled = True
@@ -88,6 +89,8 @@ def read_catalog(
             absolute(value, uri)
         visits = Visits(len(data) + sum(map(len, others.values())), stopped)
         document = documents.Document(root, linked.documents, linked.refused, visits)
+        if any(map(containers.may_have, (data, *others.values()))):
+            containers.fill(document, (root, *linked.documents.values()))
         return built(request, document, location, digest_of(data, others))
 
 
@@ -130,7 +133,7 @@ def built(request: SourceRequest, document: documents.Document, location: str, d
         namespace=namespace,
         tools=tuple(tools),
         definitions=reader.schemas.definitions,
-        skipped=(*reader.skipped, *opened),
+        skipped=(*gathered(reader.skipped), *opened),
         document_digest=digest,
         config={
             "location": request.location,
@@ -148,6 +151,15 @@ def built(request: SourceRequest, document: documents.Document, location: str, d
     )
 
 
+def gathered(skipped: list[Skipped]) -> Iterator[Skipped]:
+    """What was left out because a bound was reached has one reason and one remedy, so it is said once."""
+    beyond = [one for one in skipped if BEYOND in one.reason]
+    yield from (one for one in skipped if BEYOND not in one.reason)
+    if beyond:
+        count, first = f"{len(beyond):,} parts", beyond[0].where
+        yield Skipped(count if len(beyond) > 1 else first, f"a file it refers to {BEYOND}; {BUNDLE}")
+
+
 def title_of(root: dict[str, Any]) -> str:
     info = root.get("info")
     title = info.get("title") if isinstance(info, dict) else None
@@ -162,7 +174,7 @@ def hooks(root: dict[str, Any]) -> Iterator[Skipped]:
 
 
 def no_operations(where: str, reader: Reader) -> DocumentInvalid:
-    skipped = [{"where": one.where, "reason": one.reason} for one in reader.skipped[:20]]
+    skipped = [{"where": one.where, "reason": one.reason} for one in [*gathered(reader.skipped)][:20]]
     if skipped:
         message = f"none of the {len(reader.skipped)} operations of {where} can be used"
         return DocumentInvalid(message, hint=f"first reason: {skipped[0]['reason']}", skipped=skipped)

@@ -7,15 +7,25 @@ from typing import Any
 from urllib.parse import unquote
 
 from executor.errors import DocumentInvalid
+from executor.sources.formats import format_of
 from executor.sources.openapi.parsing import GIVE_DOCUMENT, MAX_BYTES, described, parse
 from executor.sources.openapi.visits import Visits
 from executor.sources.vocabulary import key_text
 
-__all__ = ["GIVE_DOCUMENT", "MAX_BYTES", "Document", "UnresolvedRef", "key_text", "read", "version_of"]
+__all__ = ["GIVE_DOCUMENT", "MAX_BYTES", "Document", "UnresolvedRef", "beside", "key_text", "read", "version_of"]
 
 MAX_HOPS = 20
 NO_OTHERS: Mapping[str, Any] = {}
 NO_REFUSALS: Mapping[str, str] = {}
+
+
+# What says nothing about which values there may be.
+REMARKS = frozenset(
+    {
+        "$ref", "description", "summary", "title", "default", "example", "examples", "deprecated", "readOnly",
+        "writeOnly", "externalDocs", "xml", "discriminator", "$comment", "nullable", "format",
+    }
+)  # fmt: skip
 
 
 class UnresolvedRef(Exception):
@@ -76,15 +86,37 @@ class Document:
         except UnresolvedRef:
             return node
 
+    def whole_of(self, node: Any) -> Any:
+        """The same, together with what stands beside the reference where that counts."""
+        more = beside(node) if self.has_siblings and isinstance(node, dict) and len(node) > 1 else None
+        if not more or "$ref" not in node:
+            return self.end_of(node)
+        self.visits.spend()
+        key = id(node), "whole"
+        if key not in self.made:
+            self.made[key] = node, {"allOf": [{"$ref": node["$ref"]}, more]}
+        return self.made[key][1]
+
     def is_read_only(self, schema: Any) -> bool:
-        """Of a property: by its own word or that of what it refers to."""
-        if not isinstance(schema, dict) or "$ref" not in schema:
-            return isinstance(schema, dict) and schema.get("readOnly") is True
-        try:
-            target = self.follow(schema)
-        except UnresolvedRef:
+        """Of a property: by its own word or that of what it refers to or is composed of."""
+        return self._says(schema, "readOnly")
+
+    def is_write_only(self, schema: Any) -> bool:
+        return self._says(schema, "writeOnly")
+
+    def _says(self, schema: Any, word: str, depth: int = 0) -> bool:
+        if not isinstance(schema, dict) or depth > MAX_HOPS:
             return False
-        return isinstance(target, dict) and (target.get("readOnly") is True or schema.get("readOnly") is True)
+        if schema.get(word) is True:
+            return True
+        if isinstance(schema.get("$ref"), str):
+            self.visits.spend()
+            try:
+                return self._says(self.resolve(schema["$ref"]), word, depth + 1)
+            except UnresolvedRef:
+                return False
+        parts = schema.get("allOf")
+        return isinstance(parts, list) and any(self._says(part, word, depth + 1) for part in parts)
 
     def _walk(self, ref: str) -> Any:
         uri, _, fragment = ref.partition("#")
@@ -125,6 +157,11 @@ class Document:
         return found[name]
 
 
+def beside(raw: dict[str, Any]) -> dict[str, Any]:
+    """Of what stands beside a `$ref`, all that says which values there may be."""
+    return {key: part for key, part in raw.items() if key not in REMARKS and not key_text(key).startswith("x-")}
+
+
 def anchors(root: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     stack = [root]
@@ -161,6 +198,19 @@ def read(data: bytes, where: str, visits: Visits | None = None) -> Document:
 
 
 def read_root(data: bytes, where: str) -> dict[str, Any]:
+    try:
+        return _read_root(data, where)
+    except DocumentInvalid as error:
+        raise named_format(data, where) or error from error
+
+
+def named_format(data: bytes, where: str) -> DocumentInvalid | None:
+    """What it is, if it is something else that is known."""
+    format = format_of(data)
+    return DocumentInvalid(f"{where} is {format.name}", hint=format.advice) if format is not None else None
+
+
+def _read_root(data: bytes, where: str) -> dict[str, Any]:
     root = parse(data, where)
     if not isinstance(root, dict):
         raise DocumentInvalid(

@@ -12,13 +12,14 @@ from executor.sources.credentials import with_credential
 from executor.sources.egress import Answer, Bounds, Egress, Outgoing
 from executor.sources.kind import SourceRequest, Unchanged
 from executor.sources.loading import Loading
-from executor.sources.openapi import linked, parsing
+from executor.sources.openapi import linked, parsing, parts
 from executor.sources.openapi.catalog import READER
 from executor.sources.openapi.servers import origin_of
 from executor.sources.reading import no_address, read_file, wrong_status
 
 ACCEPT_DOCUMENT = "application/json, application/yaml;q=0.9, text/yaml;q=0.9, */*;q=0.5"
 ALLOW_REFS = "remoteRefs"
+PARTS = "parts"  # of the validators: which other documents were read
 STATUS_HINTS = {
     401: "the document needs a login: give it with --header, or download it and add the file instead",
     403: "the document needs a login: give it with --header, or download it and add the file instead",
@@ -90,17 +91,20 @@ class Fetcher:
         validators = {"etag": answer.headers.get("ETag", ""), "last_modified": answer.headers.get("Last-Modified", "")}
         return Read(answer.body, answer.url, {name: value[:500] for name, value in validators.items() if value})
 
-    async def get(self, request: SourceRequest, url: str, headers: dict[str, str] | None = None) -> Answer:
+    async def get(
+        self, request: SourceRequest, url: str, headers: dict[str, str] | None = None, bounds: Bounds | None = None
+    ) -> Answer:
         sent = {"Accept": ACCEPT_DOCUMENT, **own_headers(request, url), **(headers or {})}
         outgoing = with_credential(Outgoing("GET", url, sent), request.credential)
-        answer = await self._egress.send(outgoing, origins=frozenset(request.origins), bounds=self._bounds)
+        answer = await self._egress.send(outgoing, origins=frozenset(request.origins), bounds=bounds or self._bounds)
         return replace(answer, body=request.redact(answer.body), url=bare(answer.url, outgoing.url, url))
 
     async def others(self, request: SourceRequest, root: dict[str, object], location: str) -> linked.Linked:
-        """The documents that this one refers to."""
+        """The documents that this one refers to. Raises SourceUnreachable if one that was read before can't be now."""
         is_url = location.startswith(("http://", "https://"))
         path = Path(location)
         folder = path.parent if not is_url and path.is_absolute() and request.allow_private else None
+        bounds = replace(self._bounds, size=parts.MAX_EACH)
 
         async def fetch(uri: str) -> bytes:
             if uri.startswith("file:") or "://" not in uri:
@@ -109,13 +113,29 @@ class Fetcher:
                 return await asyncio.to_thread(lambda: read_file(str(linked.file_path(uri, folder)), parsing.MAX_BYTES))
             if not linked.allowed(uri, location if is_url else uri_of(request), request.options.get(ALLOW_REFS)):
                 raise EgressRefused(f"it is on another origin, and the option `{ALLOW_REFS}` does not name that")
-            request.progress(f"reading {shown(uri)}")
-            answer = await self.get(request, uri)
+            answer = await self.get(request, uri, bounds=bounds)
             if answer.status != 200:
                 raise wrong_status(uri, answer, STATUS_HINTS)
             return answer.body
 
-        return await linked.gather(root, linked.base_of(location), fetch, self._loading)
+        found = await parts.gather(root, linked.base_of(location), fetch, self._loading, request.progress)
+        check_complete(request, found)
+        return found
+
+
+def check_complete(request: SourceRequest, found: linked.Linked) -> None:
+    """What could be read before and can't be read now must not take tools away: then all stay as they were."""
+    failed = [uri for uri, reason in found.refused.items() if reason != linked.BEYOND]
+    lost = parts.known_again(failed, request.validators.get(PARTS, ""))
+    if not lost:
+        return
+    first = f"{shown(lost[0])} {found.refused[lost[0]]}"
+    more = f", and {len(lost) - 1:,} more like it" if len(lost) > 1 else ""
+    raise SourceUnreachable(
+        f"{first}{more}; it was there when the document was read before",
+        hint="the tools stay as they were; refresh the source when its files are complete again",
+        reason="incomplete",
+    )
 
 
 def uri_of(request: SourceRequest) -> str:

@@ -19,11 +19,11 @@ from executor.sources.egress import Answer, Bounds, Egress, MayFollow, Outgoing
 from executor.sources.kind import Meaning, Probe, SourceRequest, Unchanged, as_it_came
 from executor.sources.loading import Loading, in_time
 from executor.sources.openapi import arguments as forms
-from executor.sources.openapi import linked, listing, parsing, probing
+from executor.sources.openapi import linked, listing, parsing, parts, probing
 from executor.sources.openapi.catalog import READER, build_catalog, digest_of, read_catalog, without_collection
 from executor.sources.openapi.credential_parameters import with_bearer
 from executor.sources.openapi.document import read_root
-from executor.sources.openapi.fetching import Fetcher, Read, address_of
+from executor.sources.openapi.fetching import PARTS, Fetcher, Read, address_of
 from executor.sources.openapi.request import build as build_request
 from executor.sources.openapi.request import check_names
 from executor.sources.openapi.results import result_text
@@ -66,14 +66,14 @@ class OpenApi:
             if await asyncio.to_thread(is_known, request, read.data, others.contents):
                 raise Unchanged
             request.progress("indexing operations")
-            parts = (read.data, read.location, others.contents, others.refused)
-            loaded = await apart.build(read_catalog, without_values(request), *parts, loading=self._loading)
+            given = (read.data, read.location, others.contents, others.refused)
+            loaded = await apart.build(read_catalog, without_values(request), *given, loading=self._loading)
             server, anywhere = loaded.config["base_url"], self._egress.allow_private
             origins = await grants.settled(request, server, anywhere=anywhere)
             headers = [list(pair) for pair in request.headers]
             loaded = replace(loaded, config={**loaded.config, "origins": origins, "headers": headers})
             loaded = replace(loaded, document=read.data, media_type=media_type(read.data))
-            return with_validators(loaded, read, has_others=bool(others.contents))
+            return with_validators(loaded, read, others)
 
     async def _others(self, request: SourceRequest, read: Read) -> linked.Linked:
         request.progress(f"reading {len(read.data):,} bytes")
@@ -242,9 +242,9 @@ def media_type(data: bytes) -> str:
     return "application/json" if is_json else "application/yaml"
 
 
-def with_validators(loaded: Loaded, read: Read, *, has_others: bool) -> Loaded:
+def with_validators(loaded: Loaded, read: Read, others: linked.Linked) -> Loaded:
     """An answer of `not modified` tells nothing about the other documents, so it is not asked for when there are."""
-    told = {} if has_others else read.validators
+    told = {PARTS: parts.fingerprint(others.contents)} if others.contents else read.validators
     config = {**loaded.config, "validators": {**loaded.config["validators"], **told}}
     return replace(loaded, config=config)
 

@@ -1,4 +1,4 @@
-"""The other documents that a document refers to: found, fetched within bounds, and made one with it.
+"""The other documents that a document refers to: which they are, and how they become one with it.
 
 References in a linked document are relative to its own address, so they are rewritten to absolute ones as soon as it
 is read; after that no one needs to know in which document a node stands.
@@ -7,33 +7,26 @@ is read; after that no one needs to know in which document a node stands.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from executor.errors import DocumentInvalid, ExecutorError, SourceUnreachable
+from executor.errors import SourceUnreachable
 from executor.sources.addresses import parse as parse_url
-from executor.sources.addresses import shown
 from executor.sources.openapi import parsing
-from executor.sources.stopping import Stopped
 
-if TYPE_CHECKING:
-    from executor.sources.loading import Loading
-
-MAX_DOCUMENTS = 500
+MAX_DOCUMENTS = 10_000
+BEYOND = f"was not read: only {MAX_DOCUMENTS:,} files and {parsing.MAX_BYTES // 1_000_000} MB are read"
 # Values in which a reference is only an example of one.
-_VALUES = frozenset({"example", "examples", "default", "enum", "const"})
+_VALUES = frozenset({"example", "examples", "default", "enum", "const", "x-codeSamples", "x-code-samples"})
 _MAPS = frozenset({"properties", "patternProperties", "schemas", "definitions", "parameters", "responses", "$defs"})
 # It begins with plain text, which is searched for ten times as fast as anything else.
 _LEAVES = re.compile(rb"""\$ref["']?\s*:\s*(?:["'][^#"']|[^#"'\s{\[])""")
 _BEFORE = frozenset(b"\"'{,[ \t\r\n")
 WINDOW = 200_000
 OVERLAP = 1_000
-
-Fetch = Callable[[str], Awaitable[bytes]]
 
 
 @dataclass(slots=True)
@@ -63,45 +56,12 @@ def base_of(location: str) -> str:
     return path.as_uri() if path.is_absolute() else ""
 
 
-async def gather(root: dict[str, Any], address: str, fetch: Fetch, loading: Loading) -> Linked:
-    """Everything the root leads to, by whatever way. `fetch` raises when an address may not or can't be read."""
-    found = Linked()
-    waiting = await loading.run(lambda _: absolute(root, address, is_root=True))
-    room = parsing.MAX_BYTES
-    while waiting:
-        uri = waiting.pop()
-        if uri in found.documents or uri in found.refused:
-            continue
-        if len(found.documents) >= MAX_DOCUMENTS:
-            found.refused[uri] = f"was not read: the document refers to more than {MAX_DOCUMENTS} others"
-            continue
-        try:
-            data = await fetch(uri)
-            room -= len(data)
-            if room < 0:
-                raise DocumentInvalid("together they are too large")
-            value, leads_to = await loading.run(partial(read, data, uri))
-        except ExecutorError as error:
-            found.refused[uri] = f"was not read: {error.message}"
-            continue
-        found.documents[uri] = value
-        found.contents[uri] = data
-        waiting |= leads_to
-    return found
-
-
-def read(data: bytes, uri: str, stopped: Stopped) -> tuple[Any, set[str]]:
-    """The document, and the addresses of those it leads to."""
-    value = parsing.parse(data, shown(uri))
-    return value, absolute(value, uri)
-
-
-def absolute(root: Any, address: str, *, is_root: bool = False) -> set[str]:
-    """Rewrite the references of a document in place, and name the documents they lead to.
+def absolute(root: Any, address: str, *, is_root: bool = False) -> list[str]:
+    """Rewrite the references of a document in place, and name the documents they lead to, in their order.
 
     Those of the root document that stay inside it are left alone.
     """
-    leads_to: set[str] = set()
+    leads_to: dict[str, None] = {}
     own = root.get("$self") if isinstance(root, dict) else None
     base = urljoin(address, own) if isinstance(own, str) else address
     for node in holders(root):
@@ -117,23 +77,31 @@ def absolute(root: Any, address: str, *, is_root: bool = False) -> set[str]:
             continue
         node["$ref"] = f"{uri}#{fragment}" if "#" in ref else uri
         if uri != address:
-            leads_to.add(uri)
-    return leads_to
+            leads_to[uri] = None
+    return list(leads_to)
 
 
 def holders(root: Any) -> Iterator[dict[str, Any]]:
-    """Every object with a `$ref` that means one."""
+    """Every object with a `$ref` that means one, in the order of the document.
+
+    Where keys are names, one may be called `$ref`; then its value is no text.
+    """
     stack: list[tuple[Any, bool]] = [(root, False)]
     while stack:
         node, is_map = stack.pop()
         if isinstance(node, list):
-            stack.extend((part, False) for part in node if isinstance(part, dict | list))
+            stack.extend((part, False) for part in reversed(node) if isinstance(part, dict | list))
             continue
-        if not is_map and isinstance(node.get("$ref"), str):
+        if isinstance(node.get("$ref"), str):
             yield node
-        for key, part in node.items():
-            if isinstance(part, dict | list) and (is_map or key not in _VALUES):
+        for key, part in reversed(node.items()):
+            if isinstance(part, dict | list) and (is_map or key not in _VALUES or is_enum(key, part)):
                 stack.append((part, not is_map and key in _MAPS))
+
+
+def is_enum(key: Any, part: Any) -> bool:
+    """A list of values that stands elsewhere: `enum: {$ref: countries.yaml}`."""
+    return key == "enum" and isinstance(part, dict) and isinstance(part.get("$ref"), str)
 
 
 def file_path(uri: str, folder: Path) -> Path:

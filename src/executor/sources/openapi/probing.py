@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urljoin
 
 from executor.errors import DocumentInvalid, SourceError
+from executor.sources import placeholders
 from executor.sources.addresses import shown
 from executor.sources.egress import Answer
 from executor.sources.kind import DAMAGED, Auth, Probe, SourceRequest
@@ -18,9 +19,10 @@ from executor.sources.loading import Loading
 from executor.sources.names import namespace_from
 from executor.sources.openapi import security, servers, swagger
 from executor.sources.openapi.catalog import title_of
-from executor.sources.openapi.document import Document, read_root
-from executor.sources.openapi.fetching import Fetcher, address_of
+from executor.sources.openapi.document import Document, named_format, read_root
+from executor.sources.openapi.fetching import STATUS_HINTS, Fetcher, address_of
 from executor.sources.openapi.links import links
+from executor.sources.reading import wrong_status
 
 USUAL = (
     "openapi.json", "openapi.yaml", "swagger.json", "v3/api-docs", "api-docs", "swagger/v1/swagger.json",
@@ -30,17 +32,25 @@ MAX_TRIES = 24
 MAX_SECONDS = 20.0
 MAX_PAGE = 2_000_000
 MAX_CLAIM = 5_000
+MAX_FILES = 6
 CORRECT = "correct the document there, then try again"
 _CLAIM = re.compile(rb"""(?m)(?:^|[{,])\s*["']?(?:openapi|swagger)["']?\s*:\s*["']?\d""")
 RELATIONS = ("service-desc", "describedby", "api-catalog")
 # How pages that show documents name theirs: Swagger UI, Redoc, Scalar, RapiDoc, Stoplight Elements.
 _IN_SCRIPT = re.compile(
-    r"""(?:["']?(?:url|configUrl|spec-?url|apiDescriptionUrl|data-url)["']?\s*[:=]\s*|Redoc\.init\(\s*)["']([^"'\s<>]{1,500})["']"""
+    r"""(?:["']?(?:url|configUrl|spec-?url|apiDescriptionUrl|data-url)["']?\s*[:=]\s*"""
+    r"""|(?:Redoc\.init|\bfetch|\.getJSON|axios(?:\.get)?)\(\s*)["'`]([^"'`\s<>]{1,500})["'`]"""
 )
+_SPEC = re.compile(
+    r"(?i)(openapi|swagger|api-docs)[^/]*\.?(json|ya?ml)?$|(\b|_)(spec|oas3?|api|schema|definition|v\d+)s?\b[^/]*\.(json|ya?ml)$"
+    r"|/(spec|specs|openapi|swagger|oas)/[^?]*\.(json|ya?ml)$"
+)
+_FILE = re.compile(r"(?i)(?<!manifest)(?<!package)(?<!feed)\.(json|ya?ml)$")
+_CALLED = re.compile(r"(?i)\b(open ?api|swagger|oas)\b")
 
 
 async def probe(fetcher: Fetcher, request: SourceRequest, loading: Loading) -> Probe | None:
-    """None if there is no document; raises only if nothing could be asked at all."""
+    """None if there is no document; raises if nothing could be asked, or if there is more to say than that."""
 
     async def recognised_in(data: bytes, location: str, *, is_given: bool = False) -> Probe | None:
         return await loading.run(lambda stopped: recognised(request, data, location, is_given=is_given))
@@ -55,11 +65,13 @@ async def probe(fetcher: Fetcher, request: SourceRequest, loading: Loading) -> P
     if found is not None:
         return found
     tried = {address, first.url}
-    waiting = [*linked_from(first), *usual_places(first.url)]
+    pointed = linked_from(first)
+    waiting = [*pointed, *usual_places(first.url), *other_files(first)]
     deadline = time.monotonic() + MAX_SECONDS
+    own = {servers.origin_of(address), servers.origin_of(first.url)}
     while waiting and len(tried) < MAX_TRIES and time.monotonic() < deadline:
         url = waiting.pop(0)
-        if url in tried or servers.origin_of(url) not in {servers.origin_of(address), servers.origin_of(first.url)}:
+        if url in tried or servers.origin_of(url) not in own:
             continue
         tried.add(url)
         request.progress(f"trying {url}")
@@ -72,8 +84,22 @@ async def probe(fetcher: Fetcher, request: SourceRequest, loading: Loading) -> P
         found = await recognised_in(answer.body, answer.url)
         if found is not None:
             return found
-        waiting[:0] = catalogued(answer)
+        waiting[:0] = catalogued(answer) or (linked_from(answer) if url in pointed else [])
+    check_hints(first, [url for url in pointed if servers.origin_of(url) not in own])
     return None
+
+
+def check_hints(first: Answer, elsewhere: list[str]) -> None:
+    """Raises what the address answered, or where it points that was not asked."""
+    if first.status != 200:
+        raise wrong_status(first.url, first, STATUS_HINTS)
+    named = next((url for url in elsewhere if _SPEC.search(file := url.partition("?")[0]) or _FILE.search(file)), "")
+    if named:
+        raise DocumentInvalid(
+            f"{shown(first.url)} points to {shown(named)}, which is on another origin",
+            hint=f"if that is the document, add it by its own address: {shown(named)}",
+            reason=DAMAGED,
+        )
 
 
 def usual_places(url: str) -> Iterator[str]:
@@ -91,13 +117,26 @@ def linked_from(answer: Answer) -> list[str]:
         for relation, address in links(answer.headers.get("Link", ""))
         if relation in RELATIONS
     ]
-    if b"<" in answer.body[:1_000] and "json" not in answer.media_type:
+    if is_page(answer):
         text = answer.body[:MAX_PAGE].decode("utf-8", "replace")
         page = Page()
         page.feed(text)
         found += [urljoin(answer.url, one) for one in [*page.found, *(match[1] for match in _IN_SCRIPT.finditer(text))]]
         found += [urljoin(answer.url, one) for one in page.scripts if "initializer" in one or "swagger-config" in one]
     return list(dict.fromkeys(found))
+
+
+def is_page(answer: Answer) -> bool:
+    return b"<" in answer.body[:1_000] and "json" not in answer.media_type and "yaml" not in answer.media_type
+
+
+def other_files(answer: Answer) -> list[str]:
+    """Files that a page links to and that may be a document, though nothing says so."""
+    if not is_page(answer):
+        return []
+    page = Page()
+    page.feed(answer.body[:MAX_PAGE].decode("utf-8", "replace"))
+    return [urljoin(answer.url, one) for one in page.files[:MAX_FILES]]
 
 
 def catalogued(answer: Answer) -> list[str]:
@@ -111,7 +150,7 @@ def catalogued(answer: Answer) -> list[str]:
     found: list[Any] = []
     if isinstance(value, dict):
         for entry in value.get("linkset") or []:
-            for relation in RELATIONS if isinstance(entry, dict) else ():
+            for relation in (*RELATIONS, "item") if isinstance(entry, dict) else ():
                 found += [one.get("href") for one in entry.get(relation) or [] if isinstance(one, dict)]
         found.append(value.get("url"))
         found += [one.get("url") for one in value.get("urls") or [] if isinstance(one, dict)]
@@ -128,32 +167,46 @@ class Page(HTMLParser):
         super().__init__()
         self.found: list[str] = []
         self.scripts: list[str] = []
+        self.files: list[str] = []
+        self._href = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
         if tag == "link" and set(given.get("rel", "").lower().split()) & set(RELATIONS):
             self.found.append(given.get("href", ""))
-        for name in ("spec-url", "apidescriptionurl", "data-url"):
+        if tag == "link" and "openapi" in given.get("type", "").lower():
+            self.found.append(given.get("href", ""))
+        for name in ("spec-url", "apidescriptionurl", "data-url", "data-spec-url"):
             if given.get(name):
                 self.found.append(given[name])
-        if tag == "a" and re.search(r"(?i)(openapi|swagger|api-docs)[^/]*\.?(json|ya?ml)?$", given.get("href", "")):
-            self.found.append(given["href"])
+        self._href = given.get("href", "") if tag == "a" else ""
+        if tag == "a" and _SPEC.search(self._href.partition("?")[0].partition("#")[0]):
+            self.found.append(self._href)
+        elif tag == "a" and _FILE.search(self._href.partition("?")[0]):
+            self.files.append(self._href)
         if tag == "script" and given.get("src"):
             self.scripts.append(given["src"])
+
+    def handle_data(self, data: str) -> None:
+        """Of a link, what it is called."""
+        if self._href and _CALLED.search(data[:200]) and self._href not in self.found:
+            self.found.append(self._href)
 
 
 def recognised(request: SourceRequest, data: bytes, location: str, *, is_given: bool = False) -> Probe | None:
     """What was given itself and says that it is such a document is not passed over: it is told what is wrong in it."""
     head = data[:200_000]
-    if b"openapi" not in head and b"swagger" not in head and b"openapi" not in data and b"swagger" not in data:
-        return None
-    try:
-        root = read_root(data, shown(location) or "the document")
-    except DocumentInvalid as error:
-        if is_given and _CLAIM.search(head[:MAX_CLAIM]) and not head.lstrip().startswith(b"<"):
-            raise DocumentInvalid(error.message, hint=CORRECT, reason=DAMAGED) from error
-        return None
-    return described(request, Document(root), location)
+    where = shown(location) or "the document"
+    named = named_format(data, where) if is_given else None
+    if b"openapi" in data or b"swagger" in data:
+        try:
+            return described(request, Document(read_root(data, where)), location)
+        except DocumentInvalid as error:
+            if is_given and not named and _CLAIM.search(head[:MAX_CLAIM]) and not head.lstrip().startswith(b"<"):
+                raise DocumentInvalid(error.message, hint=CORRECT, reason=DAMAGED) from error
+    if named is not None:
+        raise DocumentInvalid(named.message, hint=named.hint, reason=DAMAGED)
+    return None
 
 
 def described(request: SourceRequest, document: Document, location: str) -> Probe:
@@ -161,7 +214,7 @@ def described(request: SourceRequest, document: Document, location: str) -> Prob
     offered = swagger.servers(document.root) if document.is_swagger else document.root.get("servers")
     try:
         base_url = servers.base_url(offered, given=request.base_url, location=location, options=request.options)
-        note = ""
+        note = "" if request.base_url or not offered else placeholders.note(base_url, names_in(offered))
     except SourceError as error:
         base_url, note = "", f"{error.message}: {error.hint}"
     host = base_url.partition("://")[2].partition("/")[0].partition(":")[0]
@@ -175,6 +228,11 @@ def described(request: SourceRequest, document: Document, location: str) -> Prob
         auth=tuple(auth(one) for one in security.schemes(document)),
         note=note or f"{'Swagger' if document.is_swagger else 'OpenAPI'} {document.version[:20]}",
     )
+
+
+def names_in(offered: Any) -> list[str]:
+    """The variables of the first server."""
+    return [name for one in servers.listed(offered)[:1] for name in one["variables"]]
 
 
 def auth(scheme: dict[str, Any]) -> Auth:

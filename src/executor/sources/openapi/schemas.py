@@ -10,7 +10,8 @@ import orjson
 
 from executor.model.references import PREFIX
 from executor.model.tool import Schema, Skipped
-from executor.sources.openapi.document import Document, UnresolvedRef
+from executor.sources.openapi.composition import COMPOSING, Declared, declared, is_answered, is_composed, only_requires
+from executor.sources.openapi.document import Document, UnresolvedRef, beside
 from executor.sources.vocabulary import LISTS, MAPS, MAX_DEPTH, SINGLES, TYPES, key_text, plain
 
 DROPPED = frozenset(
@@ -29,13 +30,7 @@ KEYWORDS = {
 }
 
 
-# What says nothing about which values there may be.
-REMARKS = frozenset(
-    {
-        "$ref", "description", "summary", "title", "default", "example", "examples", "deprecated", "readOnly",
-        "writeOnly", "externalDocs", "xml", "discriminator", "$comment", "nullable", "format",
-    }
-)  # fmt: skip
+Outer = tuple[Schema, ...]
 
 
 class Schemas:
@@ -99,7 +94,8 @@ class Schemas:
             self._pending.append((name, ref))
         return name
 
-    def _schema(self, raw: Any, depth: int) -> Schema | bool:
+    def _schema(self, raw: Any, depth: int, outer: Outer = ()) -> Schema | bool:
+        """`outer` are the schemas that this one is a part of: they speak of the same value."""
         self.document.visits.spend()
         if isinstance(raw, bool):
             return raw
@@ -118,9 +114,9 @@ class Schemas:
                 if not name.startswith("x-"):
                     schema[name] = value if type(value) is str else plain(value)
             elif how != DROP:
-                self._nested(schema, name, how, value, inner)
+                self._nested(schema, name, how, value, inner, (*outer, raw) if name in COMPOSING else ())
         if "required" in schema:
-            self._required(schema, raw)
+            self._required(schema, raw, outer, depth)
         if "allOf" in schema:
             self._inherit(schema)
         if "oneOf" in schema and "anyOf" not in schema:
@@ -132,7 +128,7 @@ class Schemas:
         """With what stands beside the reference: from 3.1 on that counts; `nullable` is meant in older ones too."""
         parts = beside(raw) if self.document.has_siblings else {}
         if parts:
-            more = self._schema(parts, depth + 1)
+            more = self._schema(parts, depth + 1, ({"$ref": raw["$ref"]},))
             self._opened.add(pointer["$ref"][len(PREFIX) :])
             pointer = {"allOf": [pointer, more]}
         if raw.get("nullable") is True:
@@ -152,25 +148,45 @@ class Schemas:
             del schema["additionalProperties"]
             schema["unevaluatedProperties"] = False
 
-    def _required(self, schema: Schema, raw: Schema) -> None:
+    def _required(self, schema: Schema, raw: Schema, outer: Outer, depth: int) -> None:
         """A read-only property is required of answers only, so that it can't be demanded where definitions are shared.
 
-        One that is required but not allowed at all would make every value wrong: then others are allowed too.
+        One that is required but not allowed at all would make every value wrong: then others are allowed too. One
+        that is declared in another part is repeated here, since types show it as required only where it stands.
         """
-        wanted, properties = schema.pop("required"), raw.get("properties")
-        properties = properties if isinstance(properties, dict) else {}
+        wanted, properties = schema.pop("required"), raw.get("properties") or {}
         if not isinstance(wanted, list):
             return
+        own = schema.get("properties", {})
         named = list(dict.fromkeys(map(key_text, wanted)))
-        names = [name for name in named if not self.document.is_read_only(properties.get(name))]
+        if outer or is_composed(raw) or not own.keys() >= set(named):
+            known = self._declared(raw, outer)
+        else:
+            known = {name: (properties[name],) for name in named if name in properties}
+        meant = bool(outer) and only_requires(raw)
+        names = [name for name in named if meant or not is_answered(self.document, known.get(name, ()))]
         if names:
             schema["required"] = names
+        elsewhere = [name for name in names if name not in own]
+        if not elsewhere:
+            return
         if schema.get("additionalProperties") is False and "patternProperties" not in schema:
-            known = schema.get("properties", {})
-            if any(name not in known for name in names):
-                del schema["additionalProperties"]
+            del schema["additionalProperties"]
+        if schema.get("type", "object") == "object" and not schema.keys() & {
+            "additionalProperties",
+            "patternProperties",
+        }:
+            found = {name: self._schema(known[name][0], depth + 1) if name in known else {} for name in elsewhere}
+            schema["properties"] = {**own, **found}
 
-    def _nested(self, schema: Schema, name: str, how: str, value: Any, depth: int) -> None:
+    def _declared(self, raw: Schema, outer: Outer) -> Declared:
+        found: Declared = {}
+        for one in (raw, *outer):
+            for name, schemas in declared(self.document, one).items():
+                found[name] = (*found.get(name, ()), *schemas)
+        return found
+
+    def _nested(self, schema: Schema, name: str, how: str, value: Any, depth: int, outer: Outer) -> None:
         if how == MAP:
             if isinstance(value, dict):
                 schema[name] = {
@@ -178,14 +194,9 @@ class Schemas:
                 }
         elif how == LIST:
             if isinstance(value, list) and value:
-                schema[name] = [self._schema(part, depth) for part in value]
+                schema[name] = [self._schema(part, depth, outer) for part in value]
         elif isinstance(value, dict | bool):
             schema[name] = self._schema(value, depth)
-
-
-def beside(raw: Schema) -> Schema:
-    """Of what stands beside a `$ref`, all that says which values there may be."""
-    return {key: part for key, part in raw.items() if key not in REMARKS and not key_text(key).startswith("x-")}
 
 
 def open_up(schema: Schema) -> None:

@@ -59,6 +59,8 @@ def choose(entries: list[dict[str, Any]], wanted: Any) -> dict[str, Any]:
         return entries[0]
     if isinstance(wanted, int) and not isinstance(wanted, bool) and 0 <= wanted < len(entries):
         return entries[wanted]
+    if isinstance(wanted, str) and wanted.isdecimal() and len(wanted) < 4 and int(wanted) < len(entries):
+        return entries[int(wanted)]
     for one in entries:
         if wanted in (one["url"], one.get("description"), one.get("name")):
             return one
@@ -85,7 +87,10 @@ def fill(template: str, variables: Any, given: Any = None) -> str:
         if chosen is None and isinstance(allowed, list) and allowed:
             chosen = allowed[0]
         if chosen is None or not str(chosen).strip():
-            raise DocumentInvalid(f"the server variable {name[:80]!r} has no default", hint=GIVE_BASE_URL)
+            raise DocumentInvalid(
+                f"the server variable {name[:80]!r} has no default",
+                hint=f"give it when adding the source: --variable {name[:80]}=VALUE, or a whole --base-url",
+            )
         return str(chosen)
 
     return re.sub(r"\{([^{}]+)\}", value, template)

@@ -78,9 +78,9 @@ def remembered(walk: Callable[[Document, Any, int], T]) -> Callable[..., T]:
     @wraps(walk)
     def visit(document: Document, schema: Any, depth: int = 0) -> T:
         if isinstance(schema, dict) and "$ref" not in schema:
-            document.visits.spend()  # what `end_of` does too
+            document.visits.spend()  # what `whole_of` does too
         else:
-            schema = document.end_of(schema)
+            schema = document.whole_of(schema)
         if not isinstance(schema, dict):
             return walk(document, schema, depth)
         key = (name, id(schema), depth)

@@ -22,6 +22,7 @@ DOCUMENT_BYTES = 64 * 1024 * 1024
 DOCUMENT_ENDINGS = (".json", ".yaml", ".yml", ".graphql", ".graphqls", ".gql", ".txt")
 _HOST = re.compile(r"(localhost|[\w-]+(\.[\w-]+)+|\[[0-9a-fA-F:]+\])(:\d+)?(/\S*)?\Z", re.ASCII)
 _MODULE = re.compile(r"[a-z_]+:(?!//)\S+\Z", re.ASCII)
+_PROGRAM = re.compile(r"[./~]|(npx|uvx|uv|node|python\d?|docker|deno|bunx?|pipx|go|cargo|java)\s")
 _LOCAL = re.compile(r"(localhost|127\.|\[::1\])")
 
 
@@ -37,7 +38,7 @@ def located(words: Sequence[str], templates: Mapping[str, Any]) -> dict[str, Any
         return uploaded(path)
     if word in templates or (_MODULE.match(word) and not _HOST.match(word)):
         return {"location": word}
-    if " " in word.strip():
+    if " " in word.strip() and (shutil.which(split(word)[0]) or _PROGRAM.match(word.strip())):
         return command(split(word))
     if word.lower().endswith(DOCUMENT_ENDINGS):
         return uploaded(path)
@@ -57,7 +58,8 @@ def command(words: list[str]) -> dict[str, Any]:
     """Run where the user is now: the words may name files here."""
     if shutil.which(words[0]) is None:
         raise InvalidRequest(
-            f"the command {words[0]!r} was not found", hint="install it, or give the full path of the program"
+            f"the command {words[0]!r} was not found",
+            hint="install it, or give the full path of the program; an address, file or template is one word",
         )
     return {"command": words, "options": {"cwd": str(Path.cwd())}}
 

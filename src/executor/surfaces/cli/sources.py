@@ -7,12 +7,14 @@ import click
 
 from executor.errors import ExecutorError, InvalidRequest
 from executor.settings import Settings
+from executor.sources import placeholders
 from executor.surfaces.cli import connecting, exits, sources_look
 from executor.surfaces.cli.client import Client, connect, segment
 from executor.surfaces.cli.groups import SuggestingGroup
 from executor.surfaces.cli.main import COMMANDS
 from executor.surfaces.cli.options import json_option
 from executor.surfaces.cli.output import clean, emit, emit_json, facts, program, say, show_error, table
+from executor.surfaces.cli.source_options import options_of, source_options, with_options
 
 LOAD_SECONDS = 300.0
 SHOWN = 10
@@ -46,10 +48,7 @@ def command() -> None: ...
     "no secret. Repeatable.",
 )
 @click.option("--pass-env", "handed_on", multiple=True, metavar="NAME", help="The daemon's own variable. Repeatable.")
-@click.option(
-    "--call-seconds", type=int, help="How long a call of an MCP server may take without news of its progress."
-)
-@click.option("--total-seconds", type=int, help="How long a call of an MCP server may take in all.")
+@source_options
 @click.option("--inherit-rules", is_flag=True, help="Let rules that allow calls in its namespace hold for it.")
 @click.option("--yes", is_flag=True, help="Agree to run the command, or import the module, that is shown.")
 @json_option
@@ -67,11 +66,9 @@ def add(location: tuple[str, ...], demo: bool, yes: bool, as_json: bool, **given
         return
     templates = {one["id"]: one for one in client.get("/v1/templates")["items"]} if len(location) == 1 else {}
     body = {**_options(given), **connecting.located(location, templates)}
+    body = with_options(body, options_of(given))
     if names := connecting.variables(given["variables"], given["handed_on"]):
-        body["options"] = {**body.get("options", {}), "env": names}
-    for option, field in (("call_seconds", "callSeconds"), ("total_seconds", "totalSeconds")):
-        if given[option] is not None:
-            body["options"] = {**body.get("options", {}), field: given[option]}
+        body = with_options(body, {"env": names})
     if template := templates.get(str(body.get("location"))):
         say(f"{clean(template['name'])}: {clean(template['kind'])} at {clean(template['location'])}")
     if note := (template or {}).get("note"):
@@ -245,6 +242,8 @@ def _added(source: dict[str, Any], as_json: bool) -> None:
         return
     emit(f"added {clean(source['namespace'])}: {counted(source.get('toolCount', 0), 'tool')}")
     _show_skipped(source)
+    if address := placeholders.note(source.get("baseUrl") or ""):
+        say(f"note: {clean(address)}")
     _show_rules(source)
     needed = source.get("auth") or () if not source.get("headers") else ()
     for auth in needed:

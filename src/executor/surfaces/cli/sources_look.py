@@ -14,6 +14,7 @@ from executor.surfaces.cli import connecting
 from executor.surfaces.cli.client import connect, segment
 from executor.surfaces.cli.options import json_option
 from executor.surfaces.cli.output import clean, clean_lines, emit, emit_json, say, table
+from executor.surfaces.cli.source_options import options_of, source_options, with_options
 
 LOAD_SECONDS = 300.0
 MOST = 200
@@ -121,13 +122,15 @@ def dependents(source: str, as_json: bool) -> None:
 @click.argument("location", nargs=-1, required=True, metavar="URL|FILE|NAME|[--] COMMAND…")
 @click.option("--kind", default="", help="What the location is; found out if not given.")
 @click.option("--base-url", default="", metavar="URL", help="Where calls would be sent.")
+@source_options
 @click.option("--yes", is_flag=True, help="Agree to run the command that is shown.")
 @json_option
-def preview(location: tuple[str, ...], kind: str, base_url: str, yes: bool, as_json: bool) -> None:
+def preview(location: tuple[str, ...], kind: str, base_url: str, yes: bool, as_json: bool, **given: Any) -> None:
     """Show the tools that a source would offer, without connecting it."""
     client = connect(Settings.load())
     templates = {one["id"]: one for one in client.get("/v1/templates")["items"]} if len(location) == 1 else {}
-    body = {**connecting.located(location, templates), "kind": kind, "baseUrl": base_url}
+    body: dict[str, Any] = {**connecting.located(location, templates), "kind": kind, "baseUrl": base_url}
+    body = with_options(body, options_of(given))
     if "command" in body:
         connecting.consent("this command would run on this machine", " ".join(body["command"]), yes=yes)
         body["consent"] = True
