@@ -44,6 +44,31 @@ def test_a_url_is_looked_at_shown_and_connected(shared: Cli, upstream: Upstream)
     assert shared("sources", "remove", "looked").code == exits.COMPLETED
 
 
+def test_tools_are_chosen_when_a_source_is_added_and_later(shared: Cli, upstream: Upstream) -> None:
+    extra = {"/users": {"get": {"operationId": "listUsers", "tags": ["admin"]}, "delete": {"tags": ["admin"]}}}
+    upstream.routes["/openapi.json"] = as_json(document({**LIST, **extra}))
+    location = (f"{upstream.url}/openapi.json", "--namespace", "some")
+    preview = shared("sources", "add", *location, "--include", "tag:admin", "--preview")
+    assert "2 of 3 tools" in preview.out and "tag:admin (2)" in preview.err
+    wrong = shared("sources", "add", *location, "--include", "tag:admn")
+    assert wrong.code == exits.USAGE and "near: admin" in wrong.err
+    added = shared("sources", "add", *location, "--include", "tag:admin", "--exclude", "method:DELETE")
+    assert added.out == "added some: 1 of 3 tools\n"
+    assert "tag:admin" in shared("sources", "show", "some").out
+    rule = shared("policies", "add", "some.admin.listUsers", "deny", "--json").json
+    refused = shared("sources", "choose", "some", "--include", "things.*")
+    assert refused.code == exits.FAILED and rule["id"] in refused.err
+    chosen = shared("sources", "choose", "some", "--include", "things.*", "--yes")
+    assert chosen.out.splitlines() == [
+        "chose 1 of 3 tools of some",
+        "+ some.things.listThings",
+        "- some.admin.listUsers",
+    ]
+    assert shared("sources", "choose", "some").code != exits.COMPLETED
+    assert shared("policies", "remove", rule["id"]).code == exits.COMPLETED
+    assert shared("sources", "remove", "some").code == exits.COMPLETED
+
+
 def test_a_header_can_come_from_standard_input_and_is_never_printed(shared: Cli, upstream: Upstream) -> None:
     location = f"{upstream.url}/openapi.json"
     added = shared("sources", "add", location, "--namespace", "kept", "--header", "X-Key", stdin="s3cret\n")
@@ -183,7 +208,7 @@ def test_the_document_its_changes_and_its_dependents_are_shown(shared: Cli, upst
 def test_a_preview_shows_tools_and_connects_nothing(shared: Cli, upstream: Upstream) -> None:
     seen = shared("sources", "preview", f"{upstream.url}/openapi.json")
     assert seen.code == exits.COMPLETED, seen.err
-    assert "1 tools" in seen.out and "listThings" in seen.out
+    assert "1 tool," in seen.out and "listThings" in seen.out
     assert shared("sources", "preview", f"{upstream.url}/openapi.json", "--json").json["toolCount"] == 1
     assert "things" not in [one["namespace"] for one in shared("sources", "list", "--json").json["items"]]
 

@@ -31,6 +31,7 @@ from executor.catalog.upkeep import Upkeep
 from executor.catalog.validation import Validator, compile_schema, invalid_arguments, problems
 from executor.connections.connections import Connections
 from executor.errors import NotFound, ToolError
+from executor.model.choice import choice_of
 from executor.model.credential import Credential
 from executor.model.source import Source
 from executor.model.tenancy import Actor
@@ -128,6 +129,21 @@ class Catalog:
             raise invalid_arguments(tool, found, without_result(await self.signature(tool, language)))
         if isinstance(kind, Checks):
             await kind.check(source, tool, arguments)
+        await self._check_chosen(kind, source, tool, arguments)
+
+    async def _check_chosen(self, kind: Kind, source: Source, tool: Tool, arguments: dict[str, Any]) -> None:
+        """A call that holds others, as a GraphQL document does, may hold none of those that were left out."""
+        if not choice_of(source.config) or getattr(kind, "calls_stand_alone", False) or not isinstance(kind, Means):
+            return
+        meaning = await kind.meaning(source, tool, arguments)
+        fields = (await self.operations(source)).fields if meaning.parts else {}
+        for part in meaning.parts:
+            if part.operation not in fields:
+                raise ToolError(
+                    "unknown_tool",
+                    f"the document calls {part.operation}, which is none of the tools of {source.namespace}",
+                    hint="leave the field out; whoever connected the source chose other fields",
+                )
 
     async def meaning(self, tool: Tool, arguments: dict[str, Any]) -> Meaning:
         """What a call would do, however it is written. Raises ToolError."""
@@ -159,6 +175,7 @@ class Catalog:
     ) -> str:
         """`source` is the tool's own, as the caller has it (with the values of its config), if it has it."""
         kind, known = await self._kind_of(tool)
+        await self._check_chosen(kind, known, tool, arguments)
         given: dict[str, Any] = {} if credential is None else {"credential": credential}
         if may_follow is not None and kind.name in JUDGED_REDIRECTS:
             given["may_follow"] = may_follow

@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.model.choice import Choice
 from executor.model.source import Source
 from executor.model.tool import Skipped
 from executor.storage import events
@@ -24,12 +25,22 @@ def insert(c: Connection, source: Source, *, by: By = None) -> None:
     changed(c, source, "source.added", by=by)
 
 
-def replace(c: Connection, source: Source, differences: Differences | None = None) -> bool:
-    """False if it is gone. `differences` are what reading it again changed."""
+def replace(
+    c: Connection,
+    source: Source,
+    differences: Differences | None = None,
+    *,
+    choice: Choice | None = None,
+    by: By = None,
+) -> bool:
+    """False if it is gone. `differences` are what reading it again changed, or another `choice` of its tools."""
     mine = (sources.c.id == source.id, sources.c.workspace_id == source.workspace_id)
     if not c.execute(sa.update(sources).where(*mine).values(_row(source))).rowcount:
         return False
-    changed(c, source, "source.refreshed", told(differences) if differences is not None else {})
+    more = told(differences) if differences is not None else {}
+    if choice is not None:
+        more |= {"include": list(choice.include), "exclude": list(choice.exclude)}
+    changed(c, source, "source.refreshed" if choice is None else "source.chosen", more, by=by)
     return True
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from executor.model.artifact import Artifact
+from executor.model.choice import Choice, choice_of
 from executor.model.digest import digest
 from executor.model.event import Event
 from executor.model.execution import Call, Execution
@@ -298,10 +299,17 @@ def source_view(source: Source, *, secrets: bool = False) -> View:
         "headers": header_names(source.config),
         "auth": [auth_view(one) for one in source.config.get("auth") or ()],
         "toolCount": source.tool_count,
+        "choice": choice_view(choice_of(source.config)),
         "skipped": [{"where": skipped.where, "reason": skipped.reason} for skipped in source.skipped],
         "createdAt": time(source.created_at),
         "refreshedAt": time(source.refreshed_at),
     }
+
+
+def choice_view(choice: Choice) -> View | None:
+    """None where all of its tools are there."""
+    lists = {"include": list(choice.include), "exclude": list(choice.exclude)}
+    return {**lists, "offered": choice.offered} if choice else None
 
 
 def header_names(config: dict[str, Any]) -> list[str]:

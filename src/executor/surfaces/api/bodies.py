@@ -97,7 +97,12 @@ class Deny(Body):
     reason: Annotated[str, Field(max_length=2000)] = ""
 
 
+Filters = Annotated[list[Annotated[str, Field(min_length=1, max_length=300)]], Field(max_length=100)]
+
+
 class NewSource(Body):
+    """`include` and `exclude` choose its tools: `tag:issues`, `path:/repos/**`, `method:DELETE`, `admin.**`."""
+
     location: Annotated[str, Field(max_length=4096)] = ""
     document: str | None = None
     command: Annotated[list[str], Field(max_length=200)] = []
@@ -110,6 +115,18 @@ class NewSource(Body):
     spec_url: Annotated[str, Field(max_length=4096)] = ""
     headers: dict[str, str] = {}
     options: dict[str, Any] = {}
+    include: Filters = []
+    exclude: Filters = []
+
+
+class ToolChoice(Body):
+    """Filters as of a new source; without any, all of its tools. `preview` changes nothing, and `drop` says that tools
+    may go which rules or waiting calls depend on."""
+
+    include: Filters = []
+    exclude: Filters = []
+    preview: bool = False
+    drop: bool = False
 
 
 class SourceChange(Body):

@@ -8,11 +8,14 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from executor.catalog.changes import NewChoice
 from executor.catalog.previewing import Preview
 from executor.connections.placing import is_protocol_header
 from executor.errors import InvalidRequest, NotFound
+from executor.execution.dependents import check_dropped
 from executor.execution.orphans import deny_orphans
 from executor.model.authority import refused
+from executor.model.choice import Choice
 from executor.model.source import Source
 from executor.model.tenancy import Actor
 from executor.policy.drafts import text
@@ -22,7 +25,7 @@ from executor.storage import policies, sources
 from executor.storage.sources import HOSTED
 from executor.surfaces import views
 from executor.surfaces.api.answers import PROBLEMS, answer
-from executor.surfaces.api.bodies import NewSource, SourceChange
+from executor.surfaces.api.bodies import NewSource, SourceChange, ToolChoice
 from executor.surfaces.api.context import Context, EdgeRoute, context, needs
 from executor.surfaces.api.progress import wants_progress, with_progress
 from executor.surfaces.api.shapes.sources import (
@@ -141,6 +144,21 @@ async def refresh(request: Request, source: str) -> Response:
     return with_progress(work) if wants_progress(request) else answer(await work(lambda text: None))
 
 
+@router.put("/{source}/choice", response_model=RefreshedView)
+@needs("administer")
+async def choose(request: Request, source: str, body: ToolChoice) -> Response:
+    """Another choice of its tools, made from what it offers now; the answer tells which ones come and go."""
+    here = context(request)
+    check = (lambda c, source, gone: None) if body.drop else check_dropped
+    new = NewChoice(Choice(tuple(body.include), tuple(body.exclude)), body.preview, check, here.actor)
+
+    async def work(progress: Progress) -> views.View:
+        upkeep = here.executor.catalog.upkeep
+        return views.refreshed_view(await upkeep.choose(here.workspace_id, source, new, progress, by=here.actor))
+
+    return with_progress(work) if wants_progress(request) else answer(await work(lambda text: None))
+
+
 async def covering(here: Context, source: Source) -> list[views.View]:
     """Rules that allow calls in the namespace of a source, and whether they hold for it."""
     rules = await here.executor.database.read(lambda c: policies.covering(c, source))
@@ -152,6 +170,8 @@ def preview_view(preview: Preview) -> views.View:
         "name": preview.name,
         "namespace": preview.namespace,
         "toolCount": preview.tool_count,
+        "offered": preview.offered,
+        "groups": [asdict(one) for one in preview.groups],
         "tools": [asdict(one) for one in preview.tools],
         "skipped": [asdict(one) for one in preview.skipped[:SKIPPED]],
         "note": preview.note or None,
@@ -179,6 +199,7 @@ def wish(body: NewSource, by: Actor) -> SourceRequest:
         spec_url=body.spec_url,
         headers=tuple(body.headers.items()),
         options=body.options,
+        choice=Choice(tuple(body.include), tuple(body.exclude)),
         allow_private=True,
         by_operator=by.may("operate"),
     )
