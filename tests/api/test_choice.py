@@ -24,7 +24,7 @@ LIST = {"type": "array", "items": {"$ref": "#/components/schemas/Issue"}}
 
 
 def operation(name: str, tag: str, **more: Any) -> dict[str, Any]:
-    return {"operationId": name, "tags": [tag], "responses": answers({"type": "object"}), **more}
+    return {"operationId": name, "tags": [tag], "responses": answers({}), **more}
 
 
 PATHS: dict[str, Any] = {

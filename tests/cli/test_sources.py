@@ -216,3 +216,15 @@ def test_a_preview_shows_tools_and_connects_nothing(shared: Cli, upstream: Upstr
 def test_a_location_or_the_demo_is_needed_and_not_both(shared: Cli) -> None:
     for words in ((), ("--demo", "https://example.com")):
         assert "either a location or --demo" in shared("sources", "add", *words).err
+
+
+def test_a_tool_is_renamed_and_reworded(shared: Cli, upstream: Upstream) -> None:
+    assert shared("sources", "add", f"{upstream.url}/openapi.json", "--namespace", "named").code == exits.COMPLETED
+    renamed = shared("tools", "rename", "named.things.listThings", "named.things.all_of_them")
+    assert renamed.out == "named.things.listThings is named.things.all_of_them now\n", renamed.err
+    assert shared("tools", "reword", "named.things.all_of_them", "Everything we own.").code == exits.COMPLETED
+    shown = shared("tools", "describe", "named.things.all_of_them").out
+    assert "Everything we own." in shown and "people of this workspace" in shown and "named.things.listThings" in shown
+    assert shared("tools", "rename", "named.things.all_of_them", "--reset").code == exits.COMPLETED
+    assert shared("tools", "rename", "named.things.listThings").code == exits.USAGE
+    assert shared("sources", "remove", "named").code == exits.COMPLETED

@@ -33,6 +33,7 @@ from executor.connections.connections import Connections
 from executor.errors import NotFound, ToolError
 from executor.model.choice import choice_of
 from executor.model.credential import Credential
+from executor.model.overlay import overlay_of, own_path
 from executor.model.source import Source
 from executor.model.tenancy import Actor
 from executor.model.tool import ALL, Effect, Tool
@@ -260,7 +261,8 @@ class Catalog:
 
             def read(c: Connection) -> dict[str, Any]:
                 accepts = acceptance(kind, tool, validator)
-                return describing.read(c, workspace_id, tool, source.namespace, strict, accepts, wish)
+                read = describing.read(c, workspace_id, tool, source.namespace, strict, accepts, wish)
+                return {**read, **labelled(source, tool)}
 
             told = await self._database.read(read)
             shelf.described.put((path, wish), told)
@@ -409,6 +411,14 @@ class Catalog:
             return {}
         signature = {"signature": await self._signature(tool, COMPACT, language)}
         return signature if depth < 2 else {**signature, **await self._schemas(workspace_id, tool)}
+
+
+def labelled(source: Source, tool: Tool) -> dict[str, Any]:
+    """What of a description is the word of people here, and not of the source."""
+    own = own_path(tool.path, tool.binding)
+    name = {"ownPath": own} if own != tool.path else {}
+    described = own[len(source.namespace) + 1 :] in overlay_of(source.config).descriptions
+    return {**name, **({"describedBy": "people of this workspace"} if described else {})}
 
 
 def acceptance(kind: Kind, tool: Tool, validator: Validator) -> Accepts:

@@ -15,12 +15,14 @@ from typing import Any
 from sqlalchemy.engine import Connection
 
 from executor.catalog import namespaces, reading, selection
+from executor.catalog.labels import Labels, put_labels
 from executor.catalog.selection import Selection
 from executor.connections.connections import Connections
 from executor.connections.statics import as_before
 from executor.errors import Conflict, NamespaceTaken, NotFound, SourceError
 from executor.model.choice import Choice, choice_of, with_choice
 from executor.model.ids import new_id, now_ms
+from executor.model.overlay import Overlay, overlay_of, own_path, with_overlay
 from executor.model.packed import DefinitionRow, Packed, ToolRow
 from executor.model.source import Loaded, Source
 from executor.model.tool import Skipped
@@ -73,7 +75,8 @@ async def add(
     namespaces.check(loaded.namespace)
     namespaces.check_kept(request.namespace, loaded.namespace)
     packed, chosen = await selection.selected(loaded, filters, strict=not error)
-    rows = await stored(database, workspace_id, packed, chosen, request.progress)
+    labels = Labels(loaded.namespace, Overlay(), {})
+    rows = await stored(database, workspace_id, packed, chosen, labels, request.progress)
     fresh = Source(
         id=new_id("src"),
         workspace_id=workspace_id,
@@ -83,7 +86,7 @@ async def add(
         config={},
         created_at=now_ms(),
     )
-    source = filled(fresh, loaded, request.choice, chosen)
+    source = filled(fresh, loaded, request.choice, chosen, labels)
     source = replace(source, status="failing", error=error) if error else source
     generation = await offered(database, source, rows)
     document = await document_of(loaded)
@@ -138,8 +141,9 @@ async def refresh(
         await database.write(lambda c: sources.replace(c, failing))
         raise error from raised
     packed, chosen = await selection.selected(loaded, filters, strict=new is not None)
-    rows = await stored(database, source.workspace_id, packed, chosen, progress)
-    fresh = as_before(source, filled(source, loaded, choice, chosen))
+    labels = await asyncio.to_thread(labels_for, source, packed, chosen)
+    rows = await stored(database, source.workspace_id, packed, chosen, labels, progress)
+    fresh = as_before(source, filled(source, loaded, choice, chosen, labels))
     differences, other = await database.read(lambda c: tools.differences(c, source.id, rows))
     if new is not None and new.preview:
         return Refreshed(fresh, differences)
@@ -156,14 +160,14 @@ async def refresh(
 
 
 async def stored(
-    database: Database, workspace_id: str, packed: Packed, chosen: Selection, progress: Progress
+    database: Database, workspace_id: str, packed: Packed, chosen: Selection, labels: Labels, progress: Progress
 ) -> list[ToolRow]:
     """Everything but the switch-over: nobody sees a version before a source offers it."""
     progress(f"storing {chosen.count} tools")
     rows: list[ToolRow] = []
     links: set[str] = set()
     for number in range(len(packed.tools)):
-        some, heads = await asyncio.to_thread(tools_at, packed, number, chosen)
+        some, heads = await asyncio.to_thread(tools_at, packed, number, chosen, labels)
         await database.write(partial(versions.add_tools, workspace_id=workspace_id, rows=some))
         rows += heads
         links |= selection.links_of(some) if chosen.is_part else set()
@@ -182,9 +186,15 @@ def definitions_at(packed: Packed, number: int, wanted: set[str] | None) -> list
     return rows if wanted is None else [row for row in rows if row.digest in wanted]
 
 
-def tools_at(packed: Packed, number: int, chosen: Selection) -> tuple[list[ToolRow], list[ToolRow]]:
+def labels_for(source: Source, packed: Packed, chosen: Selection) -> Labels:
+    overlay = overlay_of(source.config)
+    kept = (row.path for row in selection.all_rows(packed) if chosen.keeps(row.path)) if overlay.names else ()
+    return put_labels(source.namespace, overlay, kept)
+
+
+def tools_at(packed: Packed, number: int, chosen: Selection, labels: Labels) -> tuple[list[ToolRow], list[ToolRow]]:
     """Rows, and the same without what only versions have: after those are stored, their heads are enough."""
-    rows = [row for row in packing.tool_rows(packed.tools[number]) if chosen.keeps(row.path)]
+    rows = [labels.put_on(row) for row in packing.tool_rows(packed.tools[number]) if chosen.keeps(row.path)]
     return rows, [row._replace(input_schema="", output_schema=None, binding="", links="") for row in rows]
 
 
@@ -242,7 +252,8 @@ async def unchanged(database: Database, source: Source) -> Refreshed:
 def names_of(c: Connection, source: Source) -> dict[str, str]:
     """The names in use, by operation, so that a changed document does not rename what it did not change."""
     cut = len(source.namespace) + 1
-    named = ((operation_of(binding), path[cut:]) for path, _, binding in tools.bindings(c, source.id))
+    found = tools.bindings(c, source.id)
+    named = ((operation_of(binding), own_path(path, binding)[cut:]) for path, _, binding in found)
     return {operation: name for operation, name in named if operation}
 
 
@@ -293,12 +304,12 @@ async def kept_text(database: Database, source: Source) -> bytes | None:
     return await asyncio.to_thread(kept.content)
 
 
-def filled(source: Source, loaded: Loaded, choice: Choice, chosen: Selection) -> Source:
+def filled(source: Source, loaded: Loaded, choice: Choice, chosen: Selection, labels: Labels) -> Source:
     idle = tuple(Skipped(one.text, "this filter matches none of the tools any more") for one in chosen.idle)
     return replace(
         source,
         name=loaded.name,
-        config=with_choice(loaded.config, choice, chosen.offered),
+        config=with_overlay(with_choice(loaded.config, choice, chosen.offered), labels.kept()),
         status="connected",
         error="",
         document_digest=loaded.document_digest,

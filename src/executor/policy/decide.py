@@ -22,7 +22,8 @@ class Subject:
     """The call that is judged. Without `arguments` (a tool looked at, not called) no condition can be judged.
 
     `parts` are the calls that it makes besides: those of the fields in a GraphQL document.
-    `schema_digest` and `destination` are those of the tool now; of a past call they may not be known.
+    `schema_digest` and `destination` are those of the tool now; of a past call they may not be known. `own_path` is the
+    path that the tool's source gives it, if people gave it another one.
     """
 
     path: str
@@ -33,19 +34,22 @@ class Subject:
     parts: tuple[Subject, ...] = ()
     schema_digest: str | None = None
     destination: str | None = None
+    own_path: str = ""
 
 
 def decide(subject: Subject, policies: Sequence[Policy]) -> Decision:
     """An organization's rule can only be tightened by a workspace's, and this by a toolkit's.
 
     Without any rule, reads are allowed and all else needs approval. `x.all` walks the pages of `x`: it is judged as
-    both, and the stricter decision holds, so that a rule about `x` can't be dodged by the longer name.
+    both, and the stricter decision holds, so that a rule about `x` can't be dodged by the longer name. In the same way
+    a rule about the source's own name holds for a tool that was renamed; only one about its present name allows it.
     Rules about the parts of a call hold for the call too; a default of theirs can't outdo a rule about the call itself.
     """
-    whole, *parts = [_decide(one, policies) for one in judged_as(subject)]
+    whole, *parts = [_decide(one, policies) for one in (*names_of(subject), *subject.parts)]
     if whole.policy_id and subject.parts:
         parts = [decision for decision in parts if decision.policy_id]
-    decision = strictest([whole, *parts])
+    named = [found for one in own_names_of(subject) if (found := _decide(one, policies)).policy_id]
+    decision = strictest([whole, *parts, *named])
     if not subject.parts:
         return decision
     names = ", ".join(dict.fromkeys(part.path for part in subject.parts[:MAX_NAMED]))
@@ -54,10 +58,22 @@ def decide(subject: Subject, policies: Sequence[Policy]) -> Decision:
 
 
 def judged_as(subject: Subject) -> Iterator[Subject]:
+    yield from names_of(subject)
+    yield from own_names_of(subject)
+    for part in subject.parts:
+        yield part
+        yield from own_names_of(part)
+
+
+def names_of(subject: Subject) -> Iterator[Subject]:
     yield subject
     if subject.path.endswith(ALL):
         yield replace(subject, path=subject.path.removesuffix(ALL))
-    yield from subject.parts
+
+
+def own_names_of(subject: Subject) -> Iterator[Subject]:
+    if subject.own_path:
+        yield from names_of(replace(subject, path=subject.own_path, own_path=""))
 
 
 def _decide(subject: Subject, policies: Sequence[Policy]) -> Decision:

@@ -129,6 +129,15 @@ class ToolChoice(Body):
     drop: bool = False
 
 
+class ToolChange(Body):
+    """What is left out stays. An empty `path` or `description` gives the source's own back; `inheritRules` lets rules
+    hold that would allow calls under the new path."""
+
+    path: Annotated[str, Field(max_length=200)] = ""
+    description: Annotated[str, Field(max_length=4000)] = ""
+    inherit_rules: bool = False
+
+
 class SourceChange(Body):
     name: Annotated[str, Field(min_length=1, max_length=200)]
 

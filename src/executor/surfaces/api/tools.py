@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from executor.catalog.renames import Rename, described_as, renamed_to
+from executor.errors import NotFound
+from executor.execution.renames import check_renames, ended_rules
 from executor.model.tool import Effect
+from executor.policy.drafts import text
 from executor.surfaces.api.answers import PROBLEMS, answer
+from executor.surfaces.api.bodies import ToolChange
 from executor.surfaces.api.context import EdgeRoute, context, needs, veil_of
-from executor.surfaces.api.shapes.tools import ToolMatches, ToolPage
+from executor.surfaces.api.shapes.tools import LabelledView, ToolMatches, ToolPage
 
 router = APIRouter(prefix="/v1/tools", route_class=EdgeRoute, tags=["tools"], responses=PROBLEMS)
 
@@ -92,6 +98,32 @@ async def describe(
         veil=await veil_of(here),
     )
     return answer(described)
+
+
+@router.patch("/{path}", response_model=LabelledView)
+@needs("administer")
+async def change(request: Request, path: str, body: ToolChange) -> Response:
+    """Another path or description for a tool; with `.*` at the end of both, another path for a group.
+
+    Rules about the name that the source gives it go on to hold.
+    """
+    here = context(request)
+    source = await here.executor.catalog.source(here.workspace_id, path.partition(".")[0])
+    if source is None:
+        raise NotFound(f"there is no tool {path[:200]}", hint="`executor tools list` shows what there is")
+    upkeep, given = here.executor.catalog.upkeep, body.model_fields_set
+    rules = (await here.executor.rules.of(here.workspace_id)).policies
+    check = partial(check_renames, inherit_rules=body.inherit_rules)
+    reworded: tuple[str, ...] = ()
+    if "description" in given:
+        told = await upkeep.relabel(source, described_as(path, body.description), check, by=here.actor)
+        reworded = told.differences.reworded
+    renames: tuple[Rename, ...] = ()
+    if "path" in given:
+        renames = (await upkeep.relabel(source, renamed_to(path, body.path), check, by=here.actor)).renames
+    ended = ended_rules(rules, source, renames)
+    renamed = [{"was": one.old, "path": one.new} for one in renames]
+    return answer({"renamed": renamed, "reworded": list(reworded), "rules": [text(one) for one in ended]})
 
 
 def _head(head: Any) -> dict[str, Any]:
