@@ -228,3 +228,19 @@ def test_a_tool_is_renamed_and_reworded(shared: Cli, upstream: Upstream) -> None
     assert shared("tools", "rename", "named.things.all_of_them", "--reset").code == exits.COMPLETED
     assert shared("tools", "rename", "named.things.listThings").code == exits.USAGE
     assert shared("sources", "remove", "named").code == exits.COMPLETED
+
+
+def test_the_hints_of_a_server_are_trusted_when_that_is_said(shared: Cli) -> None:
+    command = ("--yes", "--namespace", "hinted", "--", sys.executable, str(SERVER), "stdio")
+    added = shared("sources", "add", "--hints", "ask", *command)
+    assert added.code == exits.COMPLETED, added.err
+    assert "only read; 0 are trusted" in added.err and "sources hints hinted trust" in added.err
+    trusted = shared("sources", "hints", "hinted", "trust")
+    assert "trusted  hinted.peek" in trusted.out and "policies remove" in trusted.err
+    assert "allow: policy hinted.**" in shared("policies", "test", "hinted.peek").out
+    assert "asked  hinted.peek" in shared("sources", "hints", "hinted", "ask").out
+    rule = shared("tools", "treat-as-read", "hinted.peek")
+    assert "treated as a read" in rule.out
+    listed = shared("policies", "list", "--json").json["items"]
+    assert shared("policies", "remove", listed[-1]["id"]).code == exits.COMPLETED
+    assert shared("sources", "remove", "hinted").code == exits.COMPLETED

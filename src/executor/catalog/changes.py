@@ -233,6 +233,7 @@ def switch(
         documents.put(c, source, document)
     if differences.entries:
         revisions.add(c, source, differences, entries)
+        policies.distrust(c, source, {one.before for one in differences.entries if one.before})
     return True
 
 

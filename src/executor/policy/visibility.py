@@ -62,7 +62,8 @@ def visibility(
 
     None when nothing is denied.
     """
-    mine = [one for one in policies if not (actor_id and one.actor_id and one.actor_id != actor_id)]
+    own = [one for one in policies if not one.is_about_reads]
+    mine = [one for one in own if not (actor_id and one.actor_id and one.actor_id != actor_id)]
     if not any(policy.action == "deny" for policy in mine):
         return None
     levels = (

@@ -169,6 +169,7 @@ def interaction_view(interaction: Interaction, base_url: str, *, whole: bool = F
         "changed": prompt.get("changed"),
         "namespace": prompt.get("namespace"),
         "rules": prompt.get("rules"),
+        "suggestion": prompt.get("suggestion"),
         "decisionReason": interaction.reason,
         "scope": interaction.scope or None,
         "settledBy": interaction.settled_by or None,
@@ -197,6 +198,7 @@ def prompt_text(interaction: Interaction, limit: int | None = PROMPT_ARGUMENTS) 
         ("Namespace", prompt.get("namespace")),
         ("Rules", rules_text(prompt.get("rules"))),
         ("Changed", changed_text(prompt.get("changed"))),
+        ("Suggestion", prompt.get("suggestion")),
         ("Why asked", prompt.get("reason")),
         ("Execution", interaction.execution_id),
     ]
@@ -279,7 +281,9 @@ def policy_view(policy: Policy) -> View:
 
 
 def made_for_view(made_for: MadeFor | None) -> View | None:
-    return {"host": made_for.host, "tools": len(made_for.digests)} if made_for is not None else None
+    if made_for is None:
+        return None
+    return {"host": made_for.host, "tools": len(made_for.digests), "basis": made_for.basis}
 
 
 def source_view(source: Source, *, secrets: bool = False) -> View:

@@ -85,12 +85,14 @@ class Approve(Body):
     """`result` only for an `unknown_outcome`: what the interrupted call answered, as a JSON value.
 
     `rule` only with the scope `always`: the rule to make instead of the draft, and `broader` if it is to cover more.
+    `treatAsRead` makes the rule that the tool is allowed as reads are, whoever calls it.
     """
 
     result: Any = None
     scope: Literal["once", "execution", "always"] = "once"
     rule: Rule | None = None
     broader: bool = False
+    treat_as_read: bool = False
 
 
 class Deny(Body):
@@ -117,6 +119,14 @@ class NewSource(Body):
     options: dict[str, Any] = {}
     include: Filters = []
     exclude: Filters = []
+    hints: Literal["trust", "ask"] = "ask"
+
+
+class HintsDecision(Body):
+    """`trust` an MCP server where it says that tools only read: all of these, or some by their paths; or `ask`."""
+
+    decision: Literal["trust", "ask"]
+    tools: Annotated[list[Annotated[str, Field(max_length=500)]], Field(max_length=2000)] | None = None
 
 
 class ToolChoice(Body):

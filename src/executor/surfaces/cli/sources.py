@@ -7,7 +7,7 @@ import click
 
 from executor.errors import ExecutorError, InvalidRequest
 from executor.settings import Settings
-from executor.surfaces.cli import connecting, exits, sources_choose, sources_look
+from executor.surfaces.cli import connecting, exits, sources_choose, sources_hints, sources_look
 from executor.surfaces.cli.client import Client, connect, segment
 from executor.surfaces.cli.filters import chosen_from, filter_options, filters_of
 from executor.surfaces.cli.groups import SuggestingGroup
@@ -48,6 +48,11 @@ def command() -> None: ...
 )
 @click.option("--pass-env", "handed_on", multiple=True, metavar="NAME", help="The daemon's own variable. Repeatable.")
 @filter_options
+@click.option(
+    "--hints",
+    type=click.Choice(["trust", "ask"]),
+    help="Whether to trust an MCP server where it says that tools only read; asked in a terminal, `ask` elsewhere.",
+)
 @click.option("--preview", is_flag=True, help="Only show what would be added.")
 @click.option("--inherit-rules", is_flag=True, help="Let rules that allow calls in its namespace hold for it.")
 @click.option("--yes", is_flag=True, help="Agree to run the command, or import the module, that is shown.")
@@ -78,8 +83,12 @@ def add(location: tuple[str, ...], demo: bool, yes: bool, preview: bool, as_json
     if preview:
         sources_look.show_preview(client, body, as_json)
         return
+    if given["hints"]:
+        body["hints"] = given["hints"]
     source = client.follow("/v1/sources", body, progress=_progress, seconds=LOAD_SECONDS)
     _added(source, as_json)
+    if source.get("hints") and not as_json:
+        sources_hints.told_or_asked(client, source, is_decided=given["hints"] is not None)
 
 
 def _options(given: dict[str, Any]) -> dict[str, Any]:
@@ -307,5 +316,5 @@ def _progress(text: str) -> None:
 
 
 for one in (sources_look.document, sources_look.changes, sources_look.dependents, sources_look.preview,
-            sources_look.rename, sources_choose.choose):  # fmt: skip
+            sources_look.rename, sources_choose.choose, sources_hints.hints):  # fmt: skip
     command.add_command(one)

@@ -165,6 +165,21 @@ def reword(path: str, text: str | None, reset: bool, as_json: bool) -> None:
         emit(f"{clean(path)} has {'the description of its source' if reset else 'your description'} now")
 
 
+@command.command("treat-as-read")
+@click.argument("path")
+@json_option
+def treat_as_read(path: str, as_json: bool) -> None:
+    """Make the rule that a tool is allowed as reads are: for a search that is sent as POST, for example.
+
+    It holds for the tool as it is now, and never comes before another rule. `policies remove` takes it back.
+    """
+    made = connect(Settings.load()).post(f"/v1/tools/{segment(path)}/treat-as-read", {})
+    if as_json:
+        emit_json(made)
+    else:
+        emit(f"added {clean(made['id'])}: {clean(made['text'])}")
+
+
 def cut_said(cut: dict[str, Any]) -> str:
     """What had no room, and the option that shows it."""
     ways = [f"--type {clean(str(name))}" for name in cut.get("types", [])[:3]]

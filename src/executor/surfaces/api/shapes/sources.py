@@ -112,10 +112,19 @@ class SourceView(Shape):
     refreshed_at: str
 
 
+class HintsView(Shape):
+    """Tools that an MCP server says only read, and those of them that are trusted to, by the rule with this id."""
+
+    claimed: list[str]
+    trusted: list[str]
+    policy_id: str | None
+
+
 class AddedView(SourceView):
-    """`rules` are those that were there and cover its namespace."""
+    """`rules` are those that were there and cover its namespace; `hints` are those of an MCP server."""
 
     rules: list[CoveringRule] = Field(default_factory=list)
+    hints: HintsView | None = None
 
 
 class RefreshedView(SourceView):
