@@ -47,6 +47,31 @@ def test_a_url_is_looked_at_shown_and_connected(shared: Cli, upstream: Upstream)
     assert shared("sources", "remove", "looked").code == exits.COMPLETED
 
 
+def test_tools_are_chosen_when_a_source_is_added_and_later(shared: Cli, upstream: Upstream) -> None:
+    extra = {"/users": {"get": {"operationId": "listUsers", "tags": ["admin"]}, "delete": {"tags": ["admin"]}}}
+    upstream.routes["/openapi.json"] = as_json(document({**LIST, **extra}))
+    location = (f"{upstream.url}/openapi.json", "--namespace", "some")
+    preview = shared("sources", "add", *location, "--include", "tag:admin", "--preview")
+    assert "2 of 3 tools" in preview.out and "tag:admin (2)" in preview.err
+    wrong = shared("sources", "add", *location, "--include", "tag:admn")
+    assert wrong.code == exits.USAGE and "near: admin" in wrong.err
+    added = shared("sources", "add", *location, "--include", "tag:admin", "--exclude", "method:DELETE")
+    assert added.out == "added some: 1 of 3 tools\n"
+    assert "tag:admin" in shared("sources", "show", "some").out
+    rule = shared("policies", "add", "some.admin.listUsers", "deny", "--json").json
+    refused = shared("sources", "choose", "some", "--include", "things.*")
+    assert refused.code == exits.FAILED and rule["id"] in refused.err
+    chosen = shared("sources", "choose", "some", "--include", "things.*", "--yes")
+    assert chosen.out.splitlines() == [
+        "chose 1 of 3 tools of some",
+        "+ some.things.listThings",
+        "- some.admin.listUsers",
+    ]
+    assert shared("sources", "choose", "some").code != exits.COMPLETED
+    assert shared("policies", "remove", rule["id"]).code == exits.COMPLETED
+    assert shared("sources", "remove", "some").code == exits.COMPLETED
+
+
 def test_a_header_can_come_from_standard_input_and_is_never_printed(shared: Cli, upstream: Upstream) -> None:
     location = f"{upstream.url}/openapi.json"
     added = shared("sources", "add", location, "--namespace", "kept", "--header", "X-Key", stdin="s3cret\n")
@@ -186,7 +211,7 @@ def test_the_document_its_changes_and_its_dependents_are_shown(shared: Cli, upst
 def test_a_preview_shows_tools_and_connects_nothing(shared: Cli, upstream: Upstream) -> None:
     seen = shared("sources", "preview", f"{upstream.url}/openapi.json")
     assert seen.code == exits.COMPLETED, seen.err
-    assert "1 tools" in seen.out and "listThings" in seen.out
+    assert "1 tool," in seen.out and "listThings" in seen.out
     assert shared("sources", "preview", f"{upstream.url}/openapi.json", "--json").json["toolCount"] == 1
     assert "things" not in [one["namespace"] for one in shared("sources", "list", "--json").json["items"]]
 
@@ -259,3 +284,31 @@ def test_addresses_that_stand_in_for_the_real_one_are_known(url: str) -> None:
 )  # fmt: skip
 def test_real_addresses_are_not_called_placeholders(url: str) -> None:
     assert not is_placeholder(url)
+
+
+def test_a_tool_is_renamed_and_reworded(shared: Cli, upstream: Upstream) -> None:
+    assert shared("sources", "add", f"{upstream.url}/openapi.json", "--namespace", "named").code == exits.COMPLETED
+    renamed = shared("tools", "rename", "named.things.listThings", "named.things.all_of_them")
+    assert renamed.out == "named.things.listThings is named.things.all_of_them now\n", renamed.err
+    assert shared("tools", "reword", "named.things.all_of_them", "Everything we own.").code == exits.COMPLETED
+    shown = shared("tools", "describe", "named.things.all_of_them").out
+    assert "Everything we own." in shown and "people of this workspace" in shown and "named.things.listThings" in shown
+    assert shared("tools", "rename", "named.things.all_of_them", "--reset").code == exits.COMPLETED
+    assert shared("tools", "rename", "named.things.listThings").code == exits.USAGE
+    assert shared("sources", "remove", "named").code == exits.COMPLETED
+
+
+def test_the_hints_of_a_server_are_trusted_when_that_is_said(shared: Cli) -> None:
+    command = ("--yes", "--namespace", "hinted", "--", sys.executable, str(SERVER), "stdio")
+    added = shared("sources", "add", "--hints", "ask", *command)
+    assert added.code == exits.COMPLETED, added.err
+    assert "only read; 0 are trusted" in added.err and "sources hints hinted trust" in added.err
+    trusted = shared("sources", "hints", "hinted", "trust")
+    assert "trusted  hinted.peek" in trusted.out and "policies remove" in trusted.err
+    assert "allow: policy hinted.**" in shared("policies", "test", "hinted.peek").out
+    assert "asked  hinted.peek" in shared("sources", "hints", "hinted", "ask").out
+    rule = shared("tools", "treat-as-read", "hinted.peek")
+    assert "treated as a read" in rule.out
+    listed = shared("policies", "list", "--json").json["items"]
+    assert shared("policies", "remove", listed[-1]["id"]).code == exits.COMPLETED
+    assert shared("sources", "remove", "hinted").code == exits.COMPLETED

@@ -31,7 +31,9 @@ from executor.catalog.upkeep import Upkeep
 from executor.catalog.validation import Validator, compile_schema, invalid_arguments, problems
 from executor.connections.connections import Connections
 from executor.errors import NotFound, ToolError
+from executor.model.choice import choice_of
 from executor.model.credential import Credential
+from executor.model.overlay import overlay_of, own_path
 from executor.model.source import Source
 from executor.model.tenancy import Actor
 from executor.model.tool import ALL, Effect, Tool
@@ -128,6 +130,21 @@ class Catalog:
             raise invalid_arguments(tool, found, without_result(await self.signature(tool, language)))
         if isinstance(kind, Checks):
             await kind.check(source, tool, arguments)
+        await self._check_chosen(kind, source, tool, arguments)
+
+    async def _check_chosen(self, kind: Kind, source: Source, tool: Tool, arguments: dict[str, Any]) -> None:
+        """A call that holds others, as a GraphQL document does, may hold none of those that were left out."""
+        if not choice_of(source.config) or getattr(kind, "calls_stand_alone", False) or not isinstance(kind, Means):
+            return
+        meaning = await kind.meaning(source, tool, arguments)
+        fields = (await self.operations(source)).fields if meaning.parts else {}
+        for part in meaning.parts:
+            if part.operation not in fields:
+                raise ToolError(
+                    "unknown_tool",
+                    f"the document calls {part.operation}, which is none of the tools of {source.namespace}",
+                    hint="leave the field out; whoever connected the source chose other fields",
+                )
 
     async def meaning(self, tool: Tool, arguments: dict[str, Any]) -> Meaning:
         """What a call would do, however it is written. Raises ToolError."""
@@ -159,6 +176,7 @@ class Catalog:
     ) -> str:
         """`source` is the tool's own, as the caller has it (with the values of its config), if it has it."""
         kind, known = await self._kind_of(tool)
+        await self._check_chosen(kind, known, tool, arguments)
         given: dict[str, Any] = {} if credential is None else {"credential": credential}
         if may_follow is not None and kind.name in JUDGED_REDIRECTS:
             given["may_follow"] = may_follow
@@ -243,7 +261,8 @@ class Catalog:
 
             def read(c: Connection) -> dict[str, Any]:
                 accepts = acceptance(kind, tool, validator)
-                return describing.read(c, workspace_id, tool, source.namespace, strict, accepts, wish)
+                read = describing.read(c, workspace_id, tool, source.namespace, strict, accepts, wish)
+                return {**read, **labelled(source, tool)}
 
             told = await self._database.read(read)
             shelf.described.put((path, wish), told)
@@ -392,6 +411,14 @@ class Catalog:
             return {}
         signature = {"signature": await self._signature(tool, COMPACT, language)}
         return signature if depth < 2 else {**signature, **await self._schemas(workspace_id, tool)}
+
+
+def labelled(source: Source, tool: Tool) -> dict[str, Any]:
+    """What of a description is the word of people here, and not of the source."""
+    own = own_path(tool.path, tool.binding)
+    name = {"ownPath": own} if own != tool.path else {}
+    described = own[len(source.namespace) + 1 :] in overlay_of(source.config).descriptions
+    return {**name, **({"describedBy": "people of this workspace"} if described else {})}
 
 
 def acceptance(kind: Kind, tool: Tool, validator: Validator) -> Accepts:

@@ -7,19 +7,25 @@ one transaction with its event.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from executor.catalog import namespaces, reading
+from executor.catalog import namespaces, reading, selection
+from executor.catalog.labels import Labels, put_labels
+from executor.catalog.selection import Selection
 from executor.connections.connections import Connections
 from executor.connections.statics import as_before
-from executor.errors import NamespaceTaken, NotFound, SourceError
+from executor.errors import Conflict, NamespaceTaken, NotFound, SourceError
+from executor.model.choice import Choice, choice_of, with_choice
 from executor.model.ids import new_id, now_ms
+from executor.model.overlay import Overlay, overlay_of, own_path, with_overlay
 from executor.model.packed import DefinitionRow, Packed, ToolRow
 from executor.model.source import Loaded, Source
+from executor.model.tool import Skipped
 from executor.sources import packing
 from executor.sources.kind import Kind, Progress, SourceRequest, Unchanged, silent
 from executor.storage import documents, policies, revisions, sources, tools, versions
@@ -31,6 +37,7 @@ from executor.storage.tools import Differences
 
 OPERATION = "operation"
 HEADS = 500
+CheckDropped = Callable[[Connection, Source, Sequence[str]], None]
 CHECKPOINT = 6  # pieces of some hundred kilobytes each
 
 
@@ -43,6 +50,16 @@ class Refreshed:
     unchanged: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class NewChoice:
+    """Another choice of a source's tools. With `preview` it is only tried. `check` raises if tools may not go."""
+
+    choice: Choice
+    preview: bool = False
+    check: CheckDropped = lambda c, source, gone: None
+    by: By = None
+
+
 async def add(
     database: Database,
     kind: Kind,
@@ -53,10 +70,13 @@ async def add(
     by: By = None,
 ) -> Source:
     await check_namespace(database, workspace_id, request.namespace)
+    filters = selection.read_filters(kind, request.choice)
     loaded, error = await reading.first(kind, request)
     namespaces.check(loaded.namespace)
     namespaces.check_kept(request.namespace, loaded.namespace)
-    packed, rows = await stored(database, workspace_id, loaded, request.progress)
+    packed, chosen = await selection.selected(loaded, filters, strict=not error)
+    labels = Labels(loaded.namespace, Overlay(), {})
+    rows = await stored(database, workspace_id, packed, chosen, labels, request.progress)
     fresh = Source(
         id=new_id("src"),
         workspace_id=workspace_id,
@@ -66,7 +86,7 @@ async def add(
         config={},
         created_at=now_ms(),
     )
-    source = filled(fresh, loaded, packed)
+    source = filled(fresh, loaded, request.choice, chosen, labels)
     source = replace(source, status="failing", error=error) if error else source
     generation = await offered(database, source, rows)
     document = await document_of(loaded)
@@ -102,8 +122,14 @@ async def refresh(
     source: Source,
     progress: Progress = silent,
     connections: Connections | None = None,
+    *,
+    new: NewChoice | None = None,
 ) -> Refreshed:
+    """Another choice is made from what the source offers now, so that is read whether it has changed or not."""
+    choice = new.choice if new is not None else choice_of(source.config)
+    filters = selection.read_filters(kind, choice)
     request = await reading.again(kind, source, connections)
+    request = request if new is None else replace(request, validators={}, document=await kept_text(database, source))
     names = await database.read(lambda c: names_of(c, source))
     try:
         loaded = await kind.load(replace(request, again=True, names=names, progress=progress))
@@ -114,13 +140,19 @@ async def refresh(
         failing = replace(source, status="failing", error=error.message)
         await database.write(lambda c: sources.replace(c, failing))
         raise error from raised
-    packed, rows = await stored(database, source.workspace_id, loaded, progress)
-    fresh = as_before(source, filled(source, loaded, packed))
+    packed, chosen = await selection.selected(loaded, filters, strict=new is not None)
+    labels = await asyncio.to_thread(labels_for, source, packed, chosen)
+    rows = await stored(database, source.workspace_id, packed, chosen, labels, progress)
+    fresh = as_before(source, filled(source, loaded, choice, chosen, labels))
     differences, other = await database.read(lambda c: tools.differences(c, source.id, rows))
+    if new is not None and new.preview:
+        return Refreshed(fresh, differences)
+    if new is not None:
+        await database.read(lambda c: new.check(c, source, differences.removed))
     generation = await offered(database, fresh, rows) if other else 0
     document = await document_of(loaded)
     entries = await asyncio.to_thread(revisions.packed, differences.entries)
-    stays = await database.write(lambda c: switch(c, fresh, generation, differences, document, entries))
+    stays = await database.write(lambda c: switch(c, fresh, generation, differences, document, entries, new))
     await sweep(database, source.id)
     if not stays:
         raise no_source(source.namespace)
@@ -128,32 +160,41 @@ async def refresh(
 
 
 async def stored(
-    database: Database, workspace_id: str, loaded: Loaded, progress: Progress
-) -> tuple[Packed, list[ToolRow]]:
+    database: Database, workspace_id: str, packed: Packed, chosen: Selection, labels: Labels, progress: Progress
+) -> list[ToolRow]:
     """Everything but the switch-over: nobody sees a version before a source offers it."""
-    packed = await asyncio.to_thread(packing.pack, loaded)
-    progress(f"storing {packed.tool_count} tools")
+    progress(f"storing {chosen.count} tools")
     rows: list[ToolRow] = []
-    for number in range(len(packed.definitions)):
-        found = await asyncio.to_thread(definitions_at, packed, number)
-        await database.write(partial(versions.add_definitions, workspace_id=workspace_id, rows=found))
+    links: set[str] = set()
     for number in range(len(packed.tools)):
-        some, heads = await asyncio.to_thread(tools_at, packed, number)
+        some, heads = await asyncio.to_thread(tools_at, packed, number, chosen, labels)
         await database.write(partial(versions.add_tools, workspace_id=workspace_id, rows=some))
         rows += heads
+        links |= selection.links_of(some) if chosen.is_part else set()
         if number % CHECKPOINT == CHECKPOINT - 1:
-            progress(f"storing {packed.tool_count} tools: {len(rows)} done")
+            progress(f"storing {chosen.count} tools: {len(rows)} done")
             await database.read(checkpoint)
-    return packed, rows
+    wanted = await asyncio.to_thread(selection.reached_definitions, packed, links) if chosen.is_part else None
+    for number in range(len(packed.definitions)):
+        found = await asyncio.to_thread(definitions_at, packed, number, wanted)
+        await database.write(partial(versions.add_definitions, workspace_id=workspace_id, rows=found))
+    return rows
 
 
-def definitions_at(packed: Packed, number: int) -> list[DefinitionRow]:
-    return packing.definition_rows_of(packed.definitions[number])
+def definitions_at(packed: Packed, number: int, wanted: set[str] | None) -> list[DefinitionRow]:
+    rows = packing.definition_rows_of(packed.definitions[number])
+    return rows if wanted is None else [row for row in rows if row.digest in wanted]
 
 
-def tools_at(packed: Packed, number: int) -> tuple[list[ToolRow], list[ToolRow]]:
+def labels_for(source: Source, packed: Packed, chosen: Selection) -> Labels:
+    overlay = overlay_of(source.config)
+    kept = (row.path for row in selection.all_rows(packed) if chosen.keeps(row.path)) if overlay.names else ()
+    return put_labels(source.namespace, overlay, kept)
+
+
+def tools_at(packed: Packed, number: int, chosen: Selection, labels: Labels) -> tuple[list[ToolRow], list[ToolRow]]:
     """Rows, and the same without what only versions have: after those are stored, their heads are enough."""
-    rows = packing.tool_rows(packed.tools[number])
+    rows = [labels.put_on(row) for row in packing.tool_rows(packed.tools[number]) if chosen.keeps(row.path)]
     return rows, [row._replace(input_schema="", output_schema=None, binding="", links="") for row in rows]
 
 
@@ -173,10 +214,18 @@ async def document_of(loaded: Loaded) -> Document | None:
 
 
 def switch(
-    c: Connection, source: Source, generation: int, differences: Differences, document: Document | None, entries: bytes
+    c: Connection,
+    source: Source,
+    generation: int,
+    differences: Differences,
+    document: Document | None,
+    entries: bytes,
+    new: NewChoice | None = None,
 ) -> bool:
     """False if the source is gone."""
-    if not sources.replace(c, source, differences):
+    if new is not None:
+        new.check(c, source, differences.removed)
+    if not sources.replace(c, source, differences, choice=new.choice if new else None, by=new.by if new else None):
         return False
     if generation:
         tools.show(c, source, generation)
@@ -184,6 +233,7 @@ def switch(
         documents.put(c, source, document)
     if differences.entries:
         revisions.add(c, source, differences, entries)
+        policies.distrust(c, source, {one.before for one in differences.entries if one.before})
     return True
 
 
@@ -203,7 +253,8 @@ async def unchanged(database: Database, source: Source) -> Refreshed:
 def names_of(c: Connection, source: Source) -> dict[str, str]:
     """The names in use, by operation, so that a changed document does not rename what it did not change."""
     cut = len(source.namespace) + 1
-    named = ((operation_of(binding), path[cut:]) for path, _, binding in tools.bindings(c, source.id))
+    found = tools.bindings(c, source.id)
+    named = ((operation_of(binding), own_path(path, binding)[cut:]) for path, _, binding in found)
     return {operation: name for operation, name in named if operation}
 
 
@@ -243,16 +294,28 @@ async def present(database: Database, workspace_id: str, id_or_namespace: str) -
     return source
 
 
-def filled(source: Source, loaded: Loaded, packed: Packed) -> Source:
+async def kept_text(database: Database, source: Source) -> bytes | None:
+    """Of a source that can't be read again: the document that it was connected with."""
+    if source.config.get("location") or source.config.get("command"):
+        return None
+    kept = await database.read(lambda c: documents.get(c, source.workspace_id, source.id))
+    if kept is None:
+        hint = f"remove it and add it again: `executor sources remove {source.namespace}`"
+        raise Conflict(f"the document that {source.namespace} was connected with is not kept", hint=hint)
+    return await asyncio.to_thread(kept.content)
+
+
+def filled(source: Source, loaded: Loaded, choice: Choice, chosen: Selection, labels: Labels) -> Source:
+    idle = tuple(Skipped(one.text, "this filter matches none of the tools any more") for one in chosen.idle)
     return replace(
         source,
         name=loaded.name,
-        config=loaded.config,
+        config=with_overlay(with_choice(loaded.config, choice, chosen.offered), labels.kept()),
         status="connected",
         error="",
         document_digest=loaded.document_digest,
-        tool_count=packed.tool_count,
-        skipped=loaded.skipped,
+        tool_count=chosen.count,
+        skipped=(*loaded.skipped, *idle),
         refreshed_at=now_ms(),
     )
 

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from executor.errors import EgressRefused
+from executor.model.overlay import own_path
 from executor.model.tool import ALL, Effect
 from executor.sources.addresses import parse
 
@@ -22,6 +23,7 @@ class Operation:
     """`segments` are those of the path: how each one begins and ends. `is_open` when the last takes all the rest."""
 
     path: str
+    own_path: str
     effect: Effect
     method: str
     origin: str
@@ -82,7 +84,10 @@ def read_operation(path: str, effect: Effect, binding: dict[str, Any]) -> Operat
     fixed = frozenset(pair for pair in parse_qsl(query, keep_blank_values=True) if "{" not in pair[1])
     parts = [part for part in f"{urlsplit(server.url).path}/{template}".split("/") if part]
     is_open = bool(parts) and re.search(r"\{\+|[*+]\}", parts[-1]) is not None
-    return Operation(path, effect, binding["method"], server.origin, tuple(map(read_segment, parts)), is_open, fixed)
+    own = own_path("", binding)
+    return Operation(
+        path, own, effect, binding["method"], server.origin, tuple(map(read_segment, parts)), is_open, fixed
+    )
 
 
 def read_segment(template: str) -> tuple[str, str, bool]:

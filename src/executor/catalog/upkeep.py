@@ -8,9 +8,10 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
-from executor.catalog import changes, namespaces, previewing
-from executor.catalog.changes import Refreshed
+from executor.catalog import changes, namespaces, previewing, renames
+from executor.catalog.changes import NewChoice, Refreshed
 from executor.catalog.previewing import Preview
+from executor.catalog.renames import Change, CheckRenames, Relabelled
 from executor.connections.connections import Connections
 from executor.errors import Conflict, ExecutorError
 from executor.model.authority import require
@@ -110,6 +111,36 @@ class Upkeep:
             self._tried[source.id] = now_ms()
             try:
                 return await changes.refresh(self._database, kind, source, progress, self._connections)
+            finally:
+                self._forget(source)
+
+    async def choose(
+        self,
+        workspace_id: str,
+        id_or_namespace: str,
+        new: NewChoice,
+        progress: Progress = silent,
+        *,
+        by: Actor,
+    ) -> Refreshed:
+        """Another choice of its tools, made from what it offers now."""
+        source = await changes.present(self._database, workspace_id, id_or_namespace)
+        if runs_code(source):
+            require(by, "running a source's code again")
+        async with self._locks.setdefault(source.id, asyncio.Lock()):
+            source = await changes.present(self._database, workspace_id, source.id)
+            kind = await self._kinds.get(source.kind)
+            try:
+                return await changes.refresh(self._database, kind, source, progress, self._connections, new=new)
+            finally:
+                self._forget(source)
+
+    async def relabel(self, source: Source, change: Change, check: CheckRenames, *, by: By) -> Relabelled:
+        """Other names or descriptions for its tools; one at a time, as it is read."""
+        async with self._locks.setdefault(source.id, asyncio.Lock()):
+            source = await changes.present(self._database, source.workspace_id, source.id)
+            try:
+                return await renames.relabel(self._database, source, change, check, by=by)
             finally:
                 self._forget(source)
 

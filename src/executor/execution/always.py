@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from sqlalchemy.engine import Connection
+
 from executor.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from executor.execution import builtins
 from executor.execution.door import Door, parse_arguments
 from executor.execution.prompt import address_of
 from executor.model.execution import Call
 from executor.model.interaction import Interaction
-from executor.model.policy import Decision, Level, MadeFor, Policy
+from executor.model.policy import Basis, Decision, Level, MadeFor, Policy
+from executor.model.source import Source
 from executor.model.tenancy import Actor, Permission
-from executor.model.tool import ALL
+from executor.model.tool import ALL, Effect
 from executor.policy.decide import applies, decide
 from executor.policy.drafts import Covers, is_broader, narrowest, text, with_rule
 from executor.policy.pattern import matches
-from executor.storage import tools
+from executor.sources.mcp.hints import claims_to_read
+from executor.storage import policies, tools
 
 NEEDED: dict[Level, Permission] = {"organization": "manage", "workspace": "administer", "toolkit": "administer"}
 
@@ -78,8 +82,9 @@ async def draft_rule(
 
 
 def is_same(one: Policy, other: Policy) -> bool:
-    """The same wording, whatever they were made for."""
-    return one.retired_at is None and not is_broader(one, other) and not is_broader(other, one)
+    """The same wording, whatever tools they were made for."""
+    bases = [rule.made_for.basis if rule.made_for is not None else "always" for rule in (one, other)]
+    return one.retired_at is None and bases[0] == bases[1] and not is_broader(one, other) and not is_broader(other, one)
 
 
 async def tools_of(door: Door, workspace_id: str, rule: Policy) -> MadeFor | None:
@@ -93,7 +98,8 @@ async def tools_of(door: Door, workspace_id: str, rule: Policy) -> MadeFor | Non
     source = await door.catalog.source(workspace_id, namespace) if "*" not in namespace else None
     if source is None:
         return None
-    found = await door.database.read(lambda c: tools.digests(c, source.id))
+    basis = rule.made_for.basis if rule.made_for is not None else "always"
+    found = await door.database.read(lambda c: offered(c, source, basis))
     digests = frozenset(
         digest
         for path, effect, digest in found
@@ -102,7 +108,27 @@ async def tools_of(door: Door, workspace_id: str, rule: Policy) -> MadeFor | Non
     )
     tool = await door.find(workspace_id, rule.pattern)
     where = door.destination_for(source, tool) if tool is not None else door.destination(source)
-    return MadeFor(where, digests, address_of(source))
+    return MadeFor(where, digests, address_of(source), basis)
+
+
+def offered(c: Connection, source: Source, basis: Basis) -> list[tuple[str, Effect, str]]:
+    """Path, effect and digest of what a rule can be made for: of a server's hints, what it says only reads."""
+    found = tools.digests(c, source.id)
+    if basis != "hints":
+        return found
+    claims = {path for path, _, binding in tools.bindings(c, source.id) if claims_to_read(binding)}
+    return [one for one in found if one[0] in claims]
+
+
+def keep_rule(c: Connection, workspace_id: str, always: Always, *, by: Actor) -> Policy:
+    """Under the policies that it was made for, and under no others."""
+    if policies.revision(c, workspace_id) != always.revision:
+        raise Conflict("the policies changed while the rule was shown", hint="look at the rule again, then decide")
+    if always.renews is None:
+        return policies.add(c, workspace_id, always.rule, always.position, by=by)
+    renewed = replace(always.renews, made_for=always.rule.made_for)
+    policies.change(c, workspace_id, renewed, by=by)
+    return renewed
 
 
 async def renewed(door: Door, workspace_id: str, rule: Policy) -> Policy:

@@ -30,6 +30,7 @@ from executor.model.digest import digest, digest_text
 from executor.model.execution import Call, Execution
 from executor.model.ids import new_id
 from executor.model.interaction import Binding
+from executor.model.overlay import own_path
 from executor.model.policy import Decision, Policy
 from executor.model.source import Source
 from executor.model.tool import Tool
@@ -135,10 +136,10 @@ class Door:
             return Subject(path, effect, source_id, actor_id, schema_digest="", destination="")
         where = self.destination_for(source, tool)
         if arguments is None:
-            return Subject(path, effect, source_id, actor_id, None, (), version, where)
+            return Subject(path, effect, source_id, actor_id, None, (), version, where, own_name(tool))
         given, held = await meaning_of(self.catalog, source, tool, actor_id, arguments)
         parts = tuple([await self._part(source, part) for part in held])
-        return Subject(path, effect, source_id, actor_id, given, parts, version, where)
+        return Subject(path, effect, source_id, actor_id, given, parts, version, where, own_name(tool))
 
     async def _part(self, source: Source, part: Subject) -> Subject:
         tool = await self.catalog.tool(source.workspace_id, part.path)
@@ -362,10 +363,17 @@ class Door:
             return ToolError(
                 "unknown_tool", f"there is no tool {path!r}", hint=page_hint(single), details={"nearest": [single.path]}
             )
-        near = await self.catalog.nearest(execution.workspace_id, path, veil=veil)
+        own_paths = (await self.rules.of(execution.workspace_id)).own_paths
+        near = [new for new, own in own_paths.items() if own == path and not (veil is not None and veil.hides(new))]
+        near = near or await self.catalog.nearest(execution.workspace_id, path, veil=veil)
         find = "tools.discover(query=…)" if execution.language == "python" else "tools.discover({query})"
         hint = f"did you mean {', '.join(near)}?" if near else f"find tools with {find}"
         return ToolError("unknown_tool", f"there is no tool {path!r}", hint=hint, details={"nearest": near})
+
+
+def own_name(tool: Tool) -> str:
+    """The path that its source gives it, where people gave it another."""
+    return own_path("", tool.binding)
 
 
 def key_of(call: Call) -> str:

@@ -28,7 +28,7 @@ from executor.errors import (
     StorageError,
 )
 from executor.execution import failures
-from executor.execution.always import Always, check_permitted, check_scope
+from executor.execution.always import Always, check_permitted, check_scope, keep_rule
 from executor.execution.authority import Authority
 from executor.execution.checks import Checks, Typecheck
 from executor.execution.dispatch import LocalDispatch
@@ -448,12 +448,7 @@ def settle_in(
 
 def save_rule(c: Connection, asked: Interaction, always: Always, *, by: Actor) -> Interaction:
     """The decision holds under the policies it makes, and under no others."""
-    if policies.revision(c, asked.workspace_id) != always.revision:
-        raise Conflict("the policies changed while the rule was shown", hint="look at the rule again, then decide")
-    if always.renews is None:
-        policies.add(c, asked.workspace_id, always.rule, always.position, by=by)
-    else:
-        policies.change(c, asked.workspace_id, replace(always.renews, made_for=always.rule.made_for), by=by)
+    keep_rule(c, asked.workspace_id, always, by=by)
     binding = asked.binding
     if binding.policy_revision == always.revision:
         binding = replace(binding, policy_revision=policies.revision(c, asked.workspace_id))

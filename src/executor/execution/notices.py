@@ -8,11 +8,13 @@ from typing import Any
 from executor.catalog import revisions
 from executor.execution.door import Door, parse_arguments
 from executor.execution.prompt import ADD_SOURCE, address_of
+from executor.execution.reads import suggestion
 from executor.model.execution import Call, Execution
 from executor.model.policy import MadeFor, Policy
 from executor.model.tool import Tool
 from executor.policy.decide import outdated
 from executor.policy.drafts import text
+from executor.sources.mcp.hints import claims_to_read
 from executor.storage.policies import names_namespace
 
 MOST_RULES = 20
@@ -27,10 +29,20 @@ async def notices_of(door: Door, execution: Execution, call: Call, tool: Tool) -
         found = [text(rule) for rule in rules if names_namespace(rule, namespace)]
         more = [f"and {len(found) - MOST_RULES} more"] if len(found) > MOST_RULES else []
         return {"namespace": namespace, "rules": [*found[:MOST_RULES], *more]}
-    rule = outdated(await door.subject(tool, execution.actor_id, arguments), rules)
+    looks = suggestion(tool)
+    advice = {"suggestion": looks} if looks else {}
+    rule = outdated(
+        await door.subject(tool, execution.actor_id, arguments), [one for one in rules if is_for(one, tool)]
+    )
     if rule is None or rule.made_for is None:
-        return {}
-    return {"changed": await _changed(door, execution.workspace_id, tool, rule, rule.made_for)}
+        return advice
+    return {**advice, "changed": await _changed(door, execution.workspace_id, tool, rule, rule.made_for)}
+
+
+def is_for(rule: Policy, tool: Tool) -> bool:
+    """A rule about a server's hints is for what it says only reads, and for nothing else of it."""
+    hinted = rule.made_for is not None and rule.made_for.basis == "hints"
+    return not hinted or claims_to_read(tool.binding)
 
 
 async def _changed(door: Door, workspace_id: str, tool: Tool, rule: Policy, made_for: MadeFor) -> dict[str, Any]:

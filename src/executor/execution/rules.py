@@ -21,6 +21,7 @@ class Ruleset:
     policies: tuple[Policy, ...]
     namespaces: Mapping[str, str] = field(default_factory=dict)
     judges_arguments: bool = False
+    own_paths: Mapping[str, str] = field(default_factory=dict)
 
 
 class Rules:
@@ -41,7 +42,7 @@ class Rules:
     async def veil(self, workspace_id: str, actor_id: str) -> Visibility | None:
         """What the policies in force keep from being found by an actor, or described to it."""
         rules = await self.of(workspace_id)
-        return visibility(rules.policies, actor_id, rules.namespaces)
+        return visibility(rules.policies, actor_id, rules.namespaces, rules.own_paths)
 
     def _forget(self, announcement: Announcement) -> None:
         if announcement.type.startswith(("policy.", "source.")):
@@ -54,4 +55,5 @@ def read_rules(c: Connection, workspace_id: str) -> Ruleset:
     named = any(one.source_id for one in found)
     namespaces = {one.id: one.namespace for one in sources.listing(c, workspace_id)} if named else {}
     conditional = any(one.conditions for one in found)
-    return Ruleset(policies.revision(c, workspace_id), found, namespaces, conditional)
+    own_paths = sources.own_paths(c, workspace_id)
+    return Ruleset(policies.revision(c, workspace_id), found, namespaces, conditional, own_paths)

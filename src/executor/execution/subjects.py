@@ -70,7 +70,7 @@ async def check_following(
     for one in (await catalog.operations(source)).at(after.method, after.url):
         if one.path == tool.path.removesuffix(ALL) and is_same_call(tool, before, after):
             continue
-        unknown = Subject(one.path, one.effect, tool.source_id, actor_id, schema_digest="")
+        unknown = Subject(one.path, one.effect, tool.source_id, actor_id, schema_digest="", own_path=one.own_path)
         decision = decide(unknown, policies)
         if decision.action != "allow":
             raise EgressRefused(

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 Action = Literal["allow", "require_approval", "deny"]
 Level = Literal["organization", "workspace", "toolkit"]
+Basis = Literal["always", "read", "hints"]
 Test = Literal["equals", "one_of", "matches", "at_most", "at_least"]
 
 
@@ -23,12 +24,14 @@ class Condition:
 class MadeFor:
     """What a rule of `always` was made for: the digests of the tools as they were, and where their calls went.
 
-    A digest covers the tool's path too. `host` is the destination in words, for people.
+    A digest covers the tool's path too. `host` is the destination in words, for people. By its `basis`, a rule may also
+    say that a person takes the tools for reads: each by name, or all for which they trust a server's hints.
     """
 
     destination: str
     digests: frozenset[str]
     host: str = ""
+    basis: Basis = "always"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,11 @@ class Policy:
     made_for: MadeFor | None = None
     excluded: tuple[str, ...] = ()
     retired_at: int | None = None
+
+    @property
+    def is_about_reads(self) -> bool:
+        """It says that tools are reads, and so holds where no other rule does, as the default for reads."""
+        return self.made_for is not None and self.made_for.basis != "always"
 
 
 @dataclass(frozen=True, slots=True)

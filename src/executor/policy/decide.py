@@ -7,13 +7,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 from executor.errors import InvalidRequest
-from executor.model.policy import Action, Decision, Level, MadeFor, Policy
+from executor.model.policy import Action, Basis, Decision, Level, MadeFor, Policy
 from executor.model.tool import ALL, Effect
 from executor.policy.conditions import holds
 from executor.policy.pattern import matches
 
 STRICTNESS: dict[Action, int] = {"allow": 0, "require_approval": 1, "deny": 2}
 MAX_NAMED = 20
+BASES: dict[Basis, str] = {
+    "always": "",
+    "read": "treated as a read",
+    "hints": "trusted to be a read, as the server says",
+}
 LEVELS: tuple[Level, ...] = get_args(Level)
 
 
@@ -22,7 +27,8 @@ class Subject:
     """The call that is judged. Without `arguments` (a tool looked at, not called) no condition can be judged.
 
     `parts` are the calls that it makes besides: those of the fields in a GraphQL document.
-    `schema_digest` and `destination` are those of the tool now; of a past call they may not be known.
+    `schema_digest` and `destination` are those of the tool now; of a past call they may not be known. `own_path` is the
+    path that the tool's source gives it, if people gave it another one.
     """
 
     path: str
@@ -33,19 +39,23 @@ class Subject:
     parts: tuple[Subject, ...] = ()
     schema_digest: str | None = None
     destination: str | None = None
+    own_path: str = ""
 
 
 def decide(subject: Subject, policies: Sequence[Policy]) -> Decision:
     """An organization's rule can only be tightened by a workspace's, and this by a toolkit's.
 
-    Without any rule, reads are allowed and all else needs approval. `x.all` walks the pages of `x`: it is judged as
-    both, and the stricter decision holds, so that a rule about `x` can't be dodged by the longer name.
+    Without any rule, reads are allowed and, by the rules that say so, what people take for reads; all else needs
+    approval. `x.all` walks the pages of `x`: it is judged as both, and the stricter decision holds, so that a rule
+    about `x` can't be dodged by the longer name. In the same way a rule about the source's own name holds for a tool
+    that was renamed; only one about its present name allows it.
     Rules about the parts of a call hold for the call too; a default of theirs can't outdo a rule about the call itself.
     """
-    whole, *parts = [_decide(one, policies) for one in judged_as(subject)]
+    whole, *parts = [_decide(one, policies) for one in (*names_of(subject), *subject.parts)]
     if whole.policy_id and subject.parts:
         parts = [decision for decision in parts if decision.policy_id]
-    decision = strictest([whole, *parts])
+    named = [found for one in own_names_of(subject) if (found := _decide(one, policies)).policy_id]
+    decision = strictest([whole, *parts, *named])
     if not subject.parts:
         return decision
     names = ", ".join(dict.fromkeys(part.path for part in subject.parts[:MAX_NAMED]))
@@ -54,16 +64,31 @@ def decide(subject: Subject, policies: Sequence[Policy]) -> Decision:
 
 
 def judged_as(subject: Subject) -> Iterator[Subject]:
+    yield from names_of(subject)
+    yield from own_names_of(subject)
+    for part in subject.parts:
+        yield part
+        yield from own_names_of(part)
+
+
+def names_of(subject: Subject) -> Iterator[Subject]:
     yield subject
     if subject.path.endswith(ALL):
         yield replace(subject, path=subject.path.removesuffix(ALL))
-    yield from subject.parts
+
+
+def own_names_of(subject: Subject) -> Iterator[Subject]:
+    if subject.own_path:
+        yield from names_of(replace(subject, path=subject.own_path, own_path=""))
 
 
 def _decide(subject: Subject, policies: Sequence[Policy]) -> Decision:
     decided = [found for level in LEVELS if (found := first(subject, of_level(policies, level))) is not None]
     if decided:
         return strictest(decided)
+    for policy in policies:
+        if policy.is_about_reads and applies(policy, subject):
+            return Decision("allow", policy.id, told(policy))
     if subject.effect == "read":
         return Decision("allow", "", "reads are allowed by default")
     what = "a write" if subject.effect == "write" else "a destructive call"
@@ -80,7 +105,7 @@ def of_level(policies: Iterable[Policy], level: Level) -> list[Policy]:
 
 def first(subject: Subject, policies: Iterable[Policy]) -> Decision | None:
     for policy in policies:
-        if applies(policy, subject):
+        if not policy.is_about_reads and applies(policy, subject):
             return Decision(policy.action, policy.id, told(policy))
     return None
 
@@ -135,7 +160,8 @@ def outdated(subject: Subject, policies: Iterable[Policy]) -> Policy | None:
 def told(policy: Policy) -> str:
     level = "" if policy.level == "workspace" else f"{policy.level} "
     conditions = f" with {len(policy.conditions)} condition(s)" if policy.conditions else ""
-    return f"{level}policy {policy.pattern}{conditions} → {policy.action}"
+    because = f" ({BASES[policy.made_for.basis]})" if policy.is_about_reads and policy.made_for else ""
+    return f"{level}policy {policy.pattern}{conditions} → {policy.action}{because}"
 
 
 def parse_action(text: str) -> Action:

@@ -12,7 +12,7 @@ from executor.errors import InvalidRequest
 from executor.model.policy import Condition, Decision, Level, Policy
 from executor.model.tool import Effect
 from executor.policy.conditions import MAX_CONDITIONS, MISSING, parse_condition, resolve
-from executor.policy.decide import Subject, decide, parse_action
+from executor.policy.decide import BASES, Subject, decide, parse_action
 from executor.policy.pattern import parse_pattern
 
 Covers = Literal["call", "tool", "source"]
@@ -135,7 +135,8 @@ def text(policy: Policy, *, actor: str = "", source: str = "") -> str:
         parts.append(f"of {source or policy.source_id}")
     if policy.actor_id:
         parts.append(f"by {actor or policy.actor_id}")
-    return f"{' '.join(parts)} → {policy.action}"
+    because = f" ({BASES[policy.made_for.basis]})" if policy.is_about_reads and policy.made_for else ""
+    return f"{' '.join(parts)} → {policy.action}{because}"
 
 
 def condition_text(condition: Condition) -> str:

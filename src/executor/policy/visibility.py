@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from executor.model.policy import Action, Policy
 from executor.model.tool import ALL
@@ -29,37 +29,48 @@ class Visibility:
     """The same decision as `decide` makes, for a hundred thousand paths in one go.
 
     A tool is hidden only if every call of it is denied, with whatever arguments. `rules` are those of each level that
-    has any. Without the tool's effect, a rule about effects leaves it open.
+    has any. Without the tool's effect, a rule about effects leaves it open. `own_paths` are the paths that sources give
+    to tools which people renamed, by the ones that these have here.
     """
 
     rules: tuple[tuple[Rule, ...], ...]
+    own_paths: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def key(self) -> Hashable:
-        return self.rules
+        return self.rules, tuple(self.own_paths.items())
 
     def hides(self, path: str, effect: str = "") -> bool:
-        if path.endswith(ALL) and self.hides(path.removesuffix(ALL), effect):
+        if (own := self.own_paths.get(path)) is not None and self._hides(own, effect):
+            return True
+        return self._hides(path, effect)
+
+    def _hides(self, path: str, effect: str) -> bool:
+        if path.endswith(ALL) and self._hides(path.removesuffix(ALL), effect):
             return True
         given = tuple(path.split("."))
         return any(denied(rules, given, effect) for rules in self.rules)
 
 
 def visibility(
-    policies: Sequence[Policy], actor_id: str = "", namespaces: Mapping[str, str] = NO_NAMESPACES
+    policies: Sequence[Policy],
+    actor_id: str = "",
+    namespaces: Mapping[str, str] = NO_NAMESPACES,
+    own_paths: Mapping[str, str] = NO_NAMESPACES,
 ) -> Visibility | None:
     """For one actor, or for whoever it may be. `namespaces` are those of the sources that rules name, by id.
 
     None when nothing is denied.
     """
-    mine = [one for one in policies if not (actor_id and one.actor_id and one.actor_id != actor_id)]
+    own = [one for one in policies if not one.is_about_reads]
+    mine = [one for one in own if not (actor_id and one.actor_id and one.actor_id != actor_id)]
     if not any(policy.action == "deny" for policy in mine):
         return None
     levels = (
         tuple(rule_of(one, actor_id, namespaces) for one in mine if one.level == level and is_of_use(one, namespaces))
         for level in LEVELS
     )
-    return Visibility(tuple(rules for rules in levels if rules))
+    return Visibility(tuple(rules for rules in levels if rules), own_paths)
 
 
 def is_of_use(policy: Policy, namespaces: Mapping[str, str]) -> bool:

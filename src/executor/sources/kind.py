@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
+from executor.model.choice import ALL_TOOLS, Choice
 from executor.model.credential import Credential
 from executor.model.source import Loaded, Source
 from executor.model.tool import Effect, Schema, Tool
@@ -38,7 +39,8 @@ class SourceRequest:
     that this was done (see `grants`): an address found later opens nothing. `consent` is true when a human saw what is
     going to be run (a command, a module to import) and agreed; `by_operator` when that was the operator of this
     installation, who alone decides what runs on its machine. `inherit_rules` is true when an
-    administrator agreed that the rules which allow calls in its namespace hold for it too.
+    administrator agreed that the rules which allow calls in its namespace hold for it too. `choice` says which of its
+    tools are wanted; the catalog leaves the others out.
 
     When a source is read again, `again` is true, `origins` are the ones granted to it when it was added (see `reach`),
     `validators` are those of the last read, for a conditional request, and `names` are the names its tools have
@@ -70,6 +72,7 @@ class SourceRequest:
     origins: tuple[str, ...] = ()
     validators: dict[str, str] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
+    choice: Choice = ALL_TOOLS
     progress: Progress = silent
     credential: Credential | None = None
     redact: Callable[[bytes], bytes] = as_it_came
@@ -102,7 +105,8 @@ class Probe:
 class Kind(Protocol):
     """Recognises an address, reads it into tools, and sends calls to what it describes.
 
-    A kind whose `load` runs code on this machine also has `runs_code = True`: then a human must consent.
+    A kind whose `load` runs code on this machine also has `runs_code = True`: then a human must consent. One whose
+    tools can be chosen by more than their names says by what in `filters`, see `sources.filters`.
     """
 
     name: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -130,6 +131,20 @@ def _restrain(c: Connection, workspace_id: str, policy: Policy, by: By) -> None:
     events.append(c, workspace_id, "policy.restrained", _facts(policy), by=by)
 
 
+def distrust(c: Connection, source: Source, digests: Collection[str]) -> None:
+    """A server says something else about these tools than when somebody trusted its hints: then that is over."""
+    for policy in in_force(c, source.workspace_id) if digests else ():
+        made_for = policy.made_for
+        if policy.source_id != source.id or made_for is None or made_for.basis != "hints":
+            continue
+        kept = made_for.digests - set(digests)
+        if kept != made_for.digests:
+            rest = replace(policy, made_for=replace(made_for, digests=kept))
+            c.execute(sa.update(policies).where(policies.c.id == policy.id).values(made_for=_row(rest)["made_for"]))
+            _raise_revision(c, source.workspace_id)
+            events.append(c, source.workspace_id, "policy.restrained", _facts(rest))
+
+
 def revision(c: Connection, workspace_id: str) -> int:
     query = sa.select(workspaces.c.policy_revision).where(workspaces.c.id == workspace_id)
     return int(c.execute(query).scalar_one())
@@ -204,4 +219,4 @@ def _made_for(text: str) -> MadeFor | None:
     if not text:
         return None
     facts = load(text)
-    return MadeFor(facts["destination"], frozenset(facts["digests"]), facts["host"])
+    return MadeFor(facts["destination"], frozenset(facts["digests"]), facts["host"], facts.get("basis", "always"))

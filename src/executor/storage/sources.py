@@ -7,6 +7,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.model.choice import Choice
+from executor.model.overlay import KEY as OVERLAY
+from executor.model.overlay import overlay_of
 from executor.model.source import Source
 from executor.model.tool import Skipped
 from executor.storage import events
@@ -24,12 +27,22 @@ def insert(c: Connection, source: Source, *, by: By = None) -> None:
     changed(c, source, "source.added", by=by)
 
 
-def replace(c: Connection, source: Source, differences: Differences | None = None) -> bool:
-    """False if it is gone. `differences` are what reading it again changed."""
+def replace(
+    c: Connection,
+    source: Source,
+    differences: Differences | None = None,
+    *,
+    choice: Choice | None = None,
+    by: By = None,
+) -> bool:
+    """False if it is gone. `differences` are what reading it again changed, or another `choice` of its tools."""
     mine = (sources.c.id == source.id, sources.c.workspace_id == source.workspace_id)
     if not c.execute(sa.update(sources).where(*mine).values(_row(source))).rowcount:
         return False
-    changed(c, source, "source.refreshed", told(differences) if differences is not None else {})
+    more = told(differences) if differences is not None else {}
+    if choice is not None:
+        more |= {"include": list(choice.include), "exclude": list(choice.exclude)}
+    changed(c, source, "source.refreshed" if choice is None else "source.chosen", more, by=by)
     return True
 
 
@@ -48,6 +61,23 @@ def hosted(c: Connection) -> list[Source]:
 def hosted_as(source: Source) -> str:
     """Which of the daemon's own services it is; empty for a source that is somebody else's."""
     return str((source.config.get("options") or {}).get(HOSTED) or "")
+
+
+def own_paths(c: Connection, workspace_id: str) -> dict[str, str]:
+    """The paths that sources give to tools which people renamed, by the ones that these have here."""
+    query = sa.select(sources.c.config).where(sources.c.workspace_id == workspace_id)
+    overlaid = c.execute(query.where(sources.c.config.contains(f'"{OVERLAY}":', autoescape=True))).scalars()
+    return {path: own for config in overlaid for path, own in overlay_of(load(config)).own_paths.items()}
+
+
+def relabel(c: Connection, source: Source, differences: Differences, renamed: dict[str, str], *, by: By = None) -> bool:
+    """Its tools have other names or descriptions. False if it is gone."""
+    mine = (sources.c.id == source.id, sources.c.workspace_id == source.workspace_id)
+    if not c.execute(sa.update(sources).where(*mine).values(_row(source))).rowcount:
+        return False
+    names = {"renamed": dict(list(renamed.items())[:TOLD]), "reworded": list(differences.reworded[:TOLD])}
+    changed(c, source, "source.relabelled", names, by=by)
+    return True
 
 
 def rewrite(c: Connection, source: Source) -> None:

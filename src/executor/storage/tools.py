@@ -175,6 +175,15 @@ def bindings(c: Connection, source_id: str) -> list[tuple[str, Effect, dict[str,
     return [(row.path, row.effect, load(row.binding)) for row in c.execute(query)]
 
 
+def head_rows(c: Connection, source_id: str) -> list[ToolRow]:
+    """Everything a source offers, without what only versions have."""
+    rows = c.execute(_own(source_id).order_by(tools_table.c.path))
+    return [
+        ToolRow(path, said, effect, tags, bool(deprecated), False, "", None, "", digest, "")
+        for path, said, effect, tags, deprecated, digest in rows
+    ]
+
+
 def simple_reads(c: Connection, source_id: str, limit: int) -> list[Tool]:
     """What a source offers that only reads and requires no argument, the shortest paths first."""
     t, v = tools_table.c, tool_versions.c

@@ -63,6 +63,25 @@ def get(c: Connection, workspace_id: str, digest: str) -> Tool | None:
     )
 
 
+def row(c: Connection, workspace_id: str, digest: str) -> ToolRow:
+    """A version as it is stored; without the tags and the deprecation, which are no part of one."""
+    t = tool_versions.c
+    one = c.execute(sa.select(tool_versions).where(t.workspace_id == workspace_id, t.digest == digest)).one()
+    return ToolRow(
+        one.path,
+        one.description,
+        one.effect,
+        "[]",
+        False,
+        bool(one.idempotent),
+        one.input_schema,
+        one.output_schema,
+        one.binding,
+        one.digest,
+        one.links,
+    )
+
+
 def of_path(c: Connection, workspace_id: str, path: str, digests: Iterable[str]) -> Tool | None:
     """That of these versions which is of this path, if any is."""
     wanted, t = sorted(digests), tool_versions.c

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from executor.model.artifact import Artifact
+from executor.model.choice import Choice, choice_of
 from executor.model.digest import digest
 from executor.model.event import Event
 from executor.model.execution import Call, Execution
@@ -168,6 +169,7 @@ def interaction_view(interaction: Interaction, base_url: str, *, whole: bool = F
         "changed": prompt.get("changed"),
         "namespace": prompt.get("namespace"),
         "rules": prompt.get("rules"),
+        "suggestion": prompt.get("suggestion"),
         "decisionReason": interaction.reason,
         "scope": interaction.scope or None,
         "settledBy": interaction.settled_by or None,
@@ -196,6 +198,7 @@ def prompt_text(interaction: Interaction, limit: int | None = PROMPT_ARGUMENTS) 
         ("Namespace", prompt.get("namespace")),
         ("Rules", rules_text(prompt.get("rules"))),
         ("Changed", changed_text(prompt.get("changed"))),
+        ("Suggestion", prompt.get("suggestion")),
         ("Why asked", prompt.get("reason")),
         ("Execution", interaction.execution_id),
     ]
@@ -278,7 +281,9 @@ def policy_view(policy: Policy) -> View:
 
 
 def made_for_view(made_for: MadeFor | None) -> View | None:
-    return {"host": made_for.host, "tools": len(made_for.digests)} if made_for is not None else None
+    if made_for is None:
+        return None
+    return {"host": made_for.host, "tools": len(made_for.digests), "basis": made_for.basis}
 
 
 def source_view(source: Source, *, secrets: bool = False) -> View:
@@ -298,10 +303,17 @@ def source_view(source: Source, *, secrets: bool = False) -> View:
         "headers": header_names(source.config),
         "auth": [auth_view(one) for one in source.config.get("auth") or ()],
         "toolCount": source.tool_count,
+        "choice": choice_view(choice_of(source.config)),
         "skipped": [{"where": skipped.where, "reason": skipped.reason} for skipped in source.skipped],
         "createdAt": time(source.created_at),
         "refreshedAt": time(source.refreshed_at),
     }
+
+
+def choice_view(choice: Choice) -> View | None:
+    """None where all of its tools are there."""
+    lists = {"include": list(choice.include), "exclude": list(choice.exclude)}
+    return {**lists, "offered": choice.offered} if choice else None
 
 
 def header_names(config: dict[str, Any]) -> list[str]:

@@ -39,6 +39,7 @@ class GraphQL:
     """Schemas that documents are checked against are built when first needed, and the last few kept."""
 
     name = "graphql"
+    filters = ("method", "tool")
 
     def __init__(
         self, egress: Egress, *, load_seconds: float = 60.0, call_seconds: float = 60.0, answer_bytes: int = 10_000_000

@@ -37,6 +37,7 @@ NOTHING: Mapping[str, str] = {}
 
 class OpenApi:
     name = "openapi"
+    filters = ("tag", "path", "method", "tool")
     calls_stand_alone = True
 
     def __init__(

@@ -85,19 +85,26 @@ class Approve(Body):
     """`result` only for an `unknown_outcome`: what the interrupted call answered, as a JSON value.
 
     `rule` only with the scope `always`: the rule to make instead of the draft, and `broader` if it is to cover more.
+    `treatAsRead` makes the rule that the tool is allowed as reads are, whoever calls it.
     """
 
     result: Any = None
     scope: Literal["once", "execution", "always"] = "once"
     rule: Rule | None = None
     broader: bool = False
+    treat_as_read: bool = False
 
 
 class Deny(Body):
     reason: Annotated[str, Field(max_length=2000)] = ""
 
 
+Filters = Annotated[list[Annotated[str, Field(min_length=1, max_length=300)]], Field(max_length=100)]
+
+
 class NewSource(Body):
+    """`include` and `exclude` choose its tools: `tag:issues`, `path:/repos/**`, `method:DELETE`, `admin.**`."""
+
     location: Annotated[str, Field(max_length=4096)] = ""
     document: str | None = None
     command: Annotated[list[str], Field(max_length=200)] = []
@@ -110,6 +117,35 @@ class NewSource(Body):
     spec_url: Annotated[str, Field(max_length=4096)] = ""
     headers: dict[str, str] = {}
     options: dict[str, Any] = {}
+    include: Filters = []
+    exclude: Filters = []
+    hints: Literal["trust", "ask"] = "ask"
+
+
+class HintsDecision(Body):
+    """`trust` an MCP server where it says that tools only read: all of these, or some by their paths; or `ask`."""
+
+    decision: Literal["trust", "ask"]
+    tools: Annotated[list[Annotated[str, Field(max_length=500)]], Field(max_length=2000)] | None = None
+
+
+class ToolChoice(Body):
+    """Filters as of a new source; without any, all of its tools. `preview` changes nothing, and `drop` says that tools
+    may go which rules or waiting calls depend on."""
+
+    include: Filters = []
+    exclude: Filters = []
+    preview: bool = False
+    drop: bool = False
+
+
+class ToolChange(Body):
+    """What is left out stays. An empty `path` or `description` gives the source's own back; `inheritRules` lets rules
+    hold that would allow calls under the new path."""
+
+    path: Annotated[str, Field(max_length=200)] = ""
+    description: Annotated[str, Field(max_length=4000)] = ""
+    inherit_rules: bool = False
 
 
 class SourceChange(Body):

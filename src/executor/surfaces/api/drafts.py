@@ -12,6 +12,7 @@ from executor.errors import Forbidden, InvalidRequest, NotFound
 from executor.execution import builtins
 from executor.execution.always import NEEDED
 from executor.model.policy import Level, Policy
+from executor.model.tool import Tool
 from executor.policy.counting import counts
 from executor.policy.drafts import draft, text
 from executor.policy.pattern import matches
@@ -82,6 +83,15 @@ def still(c: Connection, here: Context, policy_id: str) -> Policy:
     if policy is None:
         raise NotFound(f"no policy {policy_id!r} here", hint="`executor policies list` shows what there is")
     return policy
+
+
+async def existing(here: Context, path: str) -> Tool:
+    tool = await here.executor.door.find(here.workspace_id, path)
+    if tool is None:
+        near = await here.executor.catalog.nearest(here.workspace_id, path)
+        hint = f"did you mean {', '.join(near)}?" if near else "`executor tools list` shows what there is"
+        raise NotFound(f"no tool {path!r} here", hint=hint, nearest=near)
+    return tool
 
 
 def view(policy: Policy, known: Names) -> dict[str, Any]:

@@ -10,11 +10,12 @@ from sqlalchemy.engine import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
-from executor.errors import Forbidden, NotFound
-from executor.execution.always import Always, check_breadth, check_permitted, draft_rule
+from executor.errors import Forbidden, InvalidRequest, NotFound
+from executor.execution.always import Always, check_breadth, check_permitted, check_scope, draft_rule
 from executor.execution.engine import check_open
 from executor.execution.prompt import uncut
 from executor.execution.providing import provide
+from executor.execution.reads import draft_read_rule
 from executor.model.execution import Call
 from executor.model.interaction import Interaction
 from executor.policy.drafts import Covers
@@ -26,7 +27,7 @@ from executor.surfaces.api.asking import told
 from executor.surfaces.api.bodies import Approve, Deny, Provided
 from executor.surfaces.api.connections import offer_of
 from executor.surfaces.api.context import Context, EdgeRoute, context, needs
-from executor.surfaces.api.drafts import identified, matched, names, read_rule, view
+from executor.surfaces.api.drafts import existing, identified, matched, names, read_rule, view
 from executor.surfaces.api.shapes.executions import InteractionPage, InteractionStatus, InteractionView
 from executor.surfaces.api.shapes.policies import AlwaysView
 
@@ -89,12 +90,18 @@ async def rule(
     request: Request,
     interaction_id: str,
     covers: Covers = "tool",
+    treat_as_read: Annotated[bool, Query(alias="treatAsRead")] = False,
     pin: Pins = [],  # noqa: B006 - FastAPI copies it
 ) -> Response:
-    """The rule that `always` would make, and the tools it is about. Each `pin` is an argument that must stay so."""
+    """The rule that `always` would make, and the tools it is about. Each `pin` is an argument that must stay so.
+
+    With `treatAsRead`, the rule that the tool is allowed as reads are, whoever calls it.
+    """
     here = context(request)
     asked, call = await _asked(here, interaction_id)
-    always = await draft_rule(here.executor.door, asked, call, pin, covers=covers)
+    always = await (
+        _read_rule(here, asked) if treat_as_read else draft_rule(here.executor.door, asked, call, pin, covers=covers)
+    )
     return answer(
         {
             "rule": view(always.rule, await names(here)),
@@ -110,9 +117,12 @@ async def approve(request: Request, interaction_id: str, body: Approve | None = 
     """Let this call happen: once, also for the rest of the execution, or always by the rule that was shown."""
     here, body = context(request), body or Approve()
     result = orjson.dumps(body.result).decode() if "result" in body.model_fields_set else None
-    always = await _always(here, interaction_id, body) if body.scope == "always" else None
+    if body.treat_as_read and (body.rule is not None or body.scope not in ("once", "always")):
+        raise InvalidRequest("`treatAsRead` makes its own rule", hint="leave `scope` and `rule` out")
+    scope = "always" if body.treat_as_read else body.scope
+    always = await _always(here, interaction_id, body) if scope == "always" else None
     settled = await here.executor.engine.settle(
-        here.actor, interaction_id, "approve", result=result, scope=body.scope, always=always
+        here.actor, interaction_id, "approve", result=result, scope=scope, always=always
     )
     return answer(views.interaction_view(settled, here.executor.settings.address))
 
@@ -143,6 +153,8 @@ async def _always(here: Context, interaction_id: str, body: Approve) -> Always:
         hint = "approve it once or for this execution; an administrator makes rules"
         raise Forbidden("`always` makes a rule, which needs the permission `administer`", hint=hint)
     asked, call = await _asked(here, interaction_id)
+    if body.treat_as_read:
+        return await _read_rule(here, asked)
     narrow = await draft_rule(here.executor.door, asked, call)
     if body.rule is None:
         check_permitted(here.actor, narrow.rule)
@@ -151,6 +163,12 @@ async def _always(here: Context, interaction_id: str, body: Approve) -> Always:
     check_permitted(here.actor, given)
     check_breadth(given, narrow.rule, broader=body.broader)
     return await draft_rule(here.executor.door, asked, call, given=given)
+
+
+async def _read_rule(here: Context, asked: Interaction) -> Always:
+    check_scope(asked)
+    tool = await existing(here, asked.binding.path)
+    return await draft_read_rule(here.executor.door, here.workspace_id, tool, asked.binding.actor_id)
 
 
 async def _asked(here: Context, interaction_id: str) -> tuple[Interaction, Call]:

@@ -11,10 +11,9 @@ from sqlalchemy.engine import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
-from executor.errors import Conflict, InvalidRequest, NotFound
+from executor.errors import Conflict, InvalidRequest
 from executor.execution.always import renewed
 from executor.model.policy import Policy
-from executor.model.tool import Tool
 from executor.policy.decide import Subject, decide
 from executor.policy.drafts import Change, changes, in_order, remaining, with_rule
 from executor.policy.standing import shadowed, standings
@@ -25,7 +24,7 @@ from executor.surfaces.api import drafts
 from executor.surfaces.api.answers import PROBLEMS, answer
 from executor.surfaces.api.bodies import Move, NewPolicy, PolicyTest, Rule, RuleChange, Simulation
 from executor.surfaces.api.context import Context, EdgeRoute, context, needs
-from executor.surfaces.api.drafts import check_may, decision_view, found, names, read_rule, still, view
+from executor.surfaces.api.drafts import check_may, decision_view, existing, found, names, read_rule, still, view
 from executor.surfaces.api.shapes.policies import DecisionView, MatchesView, PolicyPage, PolicyView, SimulationView
 
 router = APIRouter(prefix="/v1/policies", route_class=EdgeRoute, tags=["policies"], responses=PROBLEMS)
@@ -201,15 +200,6 @@ async def judged(here: Context, path: str, arguments: dict[str, Any] | None, act
     known = await names(here)
     actor_id = drafts.identified("actor", actor, known.actors) or here.actor.id
     return await here.executor.door.subject(tool, actor_id, arguments), tool.effect
-
-
-async def existing(here: Context, path: str) -> Tool:
-    tool = await here.executor.door.find(here.workspace_id, path)
-    if tool is None:
-        near = await here.executor.catalog.nearest(here.workspace_id, path)
-        hint = f"did you mean {', '.join(near)}?" if near else "`executor tools list` shows what there is"
-        raise NotFound(f"no tool {path!r} here", hint=hint, nearest=near)
-    return tool
 
 
 async def proposed(here: Context, body: Simulation, now: list[Policy]) -> list[Policy]:

@@ -8,11 +8,16 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from executor.catalog.changes import NewChoice
 from executor.catalog.previewing import Preview
 from executor.connections.placing import is_protocol_header
 from executor.errors import InvalidRequest, NotFound
+from executor.execution.dependents import check_dropped
+from executor.execution.hints import KIND as MCP
+from executor.execution.hints import Hints, Trust, check_kind, decide_hints, read_hints
 from executor.execution.orphans import deny_orphans
 from executor.model.authority import refused
+from executor.model.choice import Choice
 from executor.model.source import Source
 from executor.model.tenancy import Actor
 from executor.policy.drafts import text
@@ -22,11 +27,12 @@ from executor.storage import policies, sources
 from executor.storage.sources import HOSTED
 from executor.surfaces import views
 from executor.surfaces.api.answers import PROBLEMS, answer
-from executor.surfaces.api.bodies import NewSource, SourceChange
+from executor.surfaces.api.bodies import HintsDecision, NewSource, SourceChange, ToolChoice
 from executor.surfaces.api.context import Context, EdgeRoute, context, needs
 from executor.surfaces.api.progress import wants_progress, with_progress
 from executor.surfaces.api.shapes.sources import (
     AddedView,
+    HintsView,
     PreviewView,
     ProbeView,
     RefreshedView,
@@ -56,7 +62,8 @@ async def add(request: Request, body: NewSource) -> Response:
     async def work(progress: Progress) -> views.View:
         request = replace(wanted, progress=progress)
         added = await here.executor.catalog.add_source(here.workspace_id, request, by=here.actor)
-        return {**views.source_view(added, secrets=True), "rules": await covering(here, added)}
+        told = await first_hints(here, added, body.hints)
+        return {**views.source_view(added, secrets=True), "rules": await covering(here, added), "hints": told}
 
     if wants_progress(request):
         return with_progress(work)
@@ -100,10 +107,7 @@ async def demo(request: Request) -> Response:
 async def show(request: Request, source: str) -> Response:
     """By id or namespace."""
     here = context(request)
-    found = await here.executor.database.read(lambda c: sources.get(c, here.workspace_id, source))
-    if found is None:
-        raise NotFound(f"no source {source!r} here", hint="`executor sources list` shows what there is")
-    return answer(views.source_view(found, secrets=here.actor.may_decide))
+    return answer(views.source_view(await present(here, source), secrets=here.actor.may_decide))
 
 
 @router.patch("/{source}", response_model=SourceView)
@@ -141,6 +145,60 @@ async def refresh(request: Request, source: str) -> Response:
     return with_progress(work) if wants_progress(request) else answer(await work(lambda text: None))
 
 
+@router.get("/{source}/hints", response_model=HintsView)
+@needs("read")
+async def show_hints(request: Request, source: str) -> Response:
+    """Which of its tools an MCP server says only read, and which of these are trusted to."""
+    here = context(request)
+    found = await present(here, source)
+    check_kind(found)
+    return answer(hints_view(await here.executor.database.read(lambda c: read_hints(c, found))))
+
+
+@router.put("/{source}/hints", response_model=HintsView)
+@needs("administer")
+async def put_hints(request: Request, source: str, body: HintsDecision) -> Response:
+    """Trust an MCP server where it says that tools only read, by a rule for the tools as they are now; or ask again."""
+    here = context(request)
+    found = await present(here, source)
+    return answer(hints_view(await decide_hints(here.executor.door, found, body.decision, body.tools, by=here.actor)))
+
+
+async def first_hints(here: Context, added: Source, trust: Trust) -> views.View | None:
+    if added.kind != MCP:
+        return None
+    if trust == "trust":
+        return hints_view(await decide_hints(here.executor.door, added, trust, None, by=here.actor))
+    return hints_view(await here.executor.database.read(lambda c: read_hints(c, added)))
+
+
+def hints_view(hints: Hints) -> views.View:
+    rule = hints.rule.id if hints.rule is not None else None
+    return {"claimed": list(hints.claimed), "trusted": list(hints.trusted), "policyId": rule}
+
+
+@router.put("/{source}/choice", response_model=RefreshedView)
+@needs("administer")
+async def choose(request: Request, source: str, body: ToolChoice) -> Response:
+    """Another choice of its tools, made from what it offers now; the answer tells which ones come and go."""
+    here = context(request)
+    check = (lambda c, source, gone: None) if body.drop else check_dropped
+    new = NewChoice(Choice(tuple(body.include), tuple(body.exclude)), body.preview, check, here.actor)
+
+    async def work(progress: Progress) -> views.View:
+        upkeep = here.executor.catalog.upkeep
+        return views.refreshed_view(await upkeep.choose(here.workspace_id, source, new, progress, by=here.actor))
+
+    return with_progress(work) if wants_progress(request) else answer(await work(lambda text: None))
+
+
+async def present(here: Context, source: str) -> Source:
+    found = await here.executor.database.read(lambda c: sources.get(c, here.workspace_id, source))
+    if found is None:
+        raise NotFound(f"no source {source!r} here", hint="`executor sources list` shows what there is")
+    return found
+
+
 async def covering(here: Context, source: Source) -> list[views.View]:
     """Rules that allow calls in the namespace of a source, and whether they hold for it."""
     rules = await here.executor.database.read(lambda c: policies.covering(c, source))
@@ -152,6 +210,8 @@ def preview_view(preview: Preview) -> views.View:
         "name": preview.name,
         "namespace": preview.namespace,
         "toolCount": preview.tool_count,
+        "offered": preview.offered,
+        "groups": [asdict(one) for one in preview.groups],
         "tools": [asdict(one) for one in preview.tools],
         "skipped": [asdict(one) for one in preview.skipped[:SKIPPED]],
         "note": preview.note or None,
@@ -160,6 +220,8 @@ def preview_view(preview: Preview) -> views.View:
 
 def wish(body: NewSource, by: Actor) -> SourceRequest:
     check_headers(body.headers)
+    if body.hints == "trust" and body.kind not in ("", MCP):
+        raise InvalidRequest(f"only MCP servers give hints, not {body.kind} sources", hint="leave `hints` out")
     if own := next((name for name in body.headers if is_protocol_header(name)), None):
         raise InvalidRequest(f"the header {own} is the protocol's own", hint="leave it out: it is set by itself")
     if HOSTED in body.options:
@@ -179,6 +241,7 @@ def wish(body: NewSource, by: Actor) -> SourceRequest:
         spec_url=body.spec_url,
         headers=tuple(body.headers.items()),
         options=body.options,
+        choice=Choice(tuple(body.include), tuple(body.exclude)),
         allow_private=True,
         by_operator=by.may("operate"),
     )

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from executor.catalog.renames import Rename, described_as, renamed_to
+from executor.errors import NotFound
+from executor.execution.always import check_permitted, keep_rule
+from executor.execution.reads import draft_read_rule
+from executor.execution.renames import check_renames, ended_rules
 from executor.model.tool import Effect
+from executor.policy.drafts import text
 from executor.surfaces.api.answers import PROBLEMS, answer
+from executor.surfaces.api.bodies import ToolChange
 from executor.surfaces.api.context import EdgeRoute, context, needs, veil_of
-from executor.surfaces.api.shapes.tools import ToolMatches, ToolPage
+from executor.surfaces.api.drafts import existing, names, view
+from executor.surfaces.api.shapes.policies import PolicyView
+from executor.surfaces.api.shapes.tools import LabelledView, ToolMatches, ToolPage
 
 router = APIRouter(prefix="/v1/tools", route_class=EdgeRoute, tags=["tools"], responses=PROBLEMS)
 
@@ -92,6 +102,44 @@ async def describe(
         veil=await veil_of(here),
     )
     return answer(described)
+
+
+@router.patch("/{path}", response_model=LabelledView)
+@needs("administer")
+async def change(request: Request, path: str, body: ToolChange) -> Response:
+    """Another path or description for a tool; with `.*` at the end of both, another path for a group.
+
+    Rules about the name that the source gives it go on to hold.
+    """
+    here = context(request)
+    source = await here.executor.catalog.source(here.workspace_id, path.partition(".")[0])
+    if source is None:
+        raise NotFound(f"there is no tool {path[:200]}", hint="`executor tools list` shows what there is")
+    upkeep, given = here.executor.catalog.upkeep, body.model_fields_set
+    rules = (await here.executor.rules.of(here.workspace_id)).policies
+    check = partial(check_renames, inherit_rules=body.inherit_rules)
+    reworded: tuple[str, ...] = ()
+    if "description" in given:
+        told = await upkeep.relabel(source, described_as(path, body.description), check, by=here.actor)
+        reworded = told.differences.reworded
+    renames: tuple[Rename, ...] = ()
+    if "path" in given:
+        renames = (await upkeep.relabel(source, renamed_to(path, body.path), check, by=here.actor)).renames
+    ended = ended_rules(rules, source, renames)
+    renamed = [{"was": one.old, "path": one.new} for one in renames]
+    return answer({"renamed": renamed, "reworded": list(reworded), "rules": [text(one) for one in ended]})
+
+
+@router.post("/{path}/treat-as-read", status_code=201, response_model=PolicyView)
+@needs("administer")
+async def treat_as_read(request: Request, path: str) -> Response:
+    """Make the rule that a tool, as it is now, is allowed as reads are. It never comes before another rule."""
+    here = context(request)
+    tool = await existing(here, path)
+    always = await draft_read_rule(here.executor.door, here.workspace_id, tool, here.actor.id)
+    check_permitted(here.actor, always.rule)
+    made = await here.executor.database.write(lambda c: keep_rule(c, here.workspace_id, always, by=here.actor))
+    return answer(view(made, await names(here)), 201)
 
 
 def _head(head: Any) -> dict[str, Any]:

@@ -95,7 +95,12 @@ def show(interaction_id: str, as_json: bool) -> None:
     help="With always: only calls with exactly these arguments, the tool (unless given), or its source's tools "
     "of the same effect.",
 )
-@click.option("--yes", is_flag=True, help="With always: make the rule without being asked.")
+@click.option(
+    "--treat-as-read",
+    is_flag=True,
+    help="Also make the rule that the tool is allowed as reads are, whoever calls it; it is shown first.",
+)
+@click.option("--yes", is_flag=True, help="With always and --treat-as-read: make the rule without being asked.")
 @click.option("--result", metavar="JSON", help="For an unknown outcome: the result the call really had.")
 @click.option("--full", is_flag=True, help="You have read all of very long arguments, as `approvals show` prints them.")
 @json_option
@@ -104,6 +109,7 @@ def approve(
     scope: str,
     pin: tuple[str, ...],
     covers: str | None,
+    treat_as_read: bool,
     yes: bool,
     result: str | None,
     full: bool,
@@ -111,9 +117,14 @@ def approve(
 ) -> None:
     """Approve a call: once, or for more. Several are decided one by one."""
     client = connect(Settings.load())
-    if len(ids) > 1 and (scope == "always" or result is not None):
-        raise click.UsageError("--for always and --result take one ID")
+    if len(ids) > 1 and (scope == "always" or treat_as_read or result is not None):
+        raise click.UsageError("--for always, --treat-as-read and --result take one ID")
+    if treat_as_read and scope != "once":
+        raise click.UsageError("--treat-as-read makes its own rule: leave --for out")
     details: dict[str, Any] = {} if result is None else {"result": _parsed(result)}
+    if treat_as_read:
+        drafted_rule(client, ids[0], [("treatAsRead", "true")], yes=yes)
+        details["treatAsRead"] = True
     if scope == "always":
         details["rule"] = confirmed_rule(client, ids[0], pin, covers or "tool", yes=yes)
         details |= {"broader": True} if covers == "source" else {}
@@ -172,15 +183,19 @@ def confirmed_rule(
     client: Client, interaction_id: str, pins: tuple[str, ...], covers: str, *, yes: bool
 ) -> dict[str, Any]:
     """The rule exactly as it is shown; whatever is not clearly a yes is no yes."""
-    query = urlencode([("covers", covers), *(("pin", pin) for pin in pins)])
-    drafted = client.get(f"/v1/interactions/{segment(interaction_id)}/rule?{query}")
-    rule = drafted["rule"]
-    say(f"this rule is made:\n  {clean(rule['text'])}\n{counted(drafted['matches'])}")
-    if not yes and not (interactive() and click.confirm("make it, and approve the call?", err=True)):
-        raise InvalidRequest("the rule was not confirmed; nothing was decided", hint="answer y, or give --yes")
+    rule = drafted_rule(client, interaction_id, [("covers", covers), *(("pin", pin) for pin in pins)], yes=yes)
     kept = {name: rule[name] for name in ("pattern", "action", "conditions", "note", "level", "effect")}
     named = {"actor": rule["actorId"], "source": rule["sourceId"]}
     return {name: value for name, value in {**kept, **named}.items() if value not in (None, "")}
+
+
+def drafted_rule(client: Client, interaction_id: str, query: list[tuple[str, str]], *, yes: bool) -> dict[str, Any]:
+    drafted = client.get(f"/v1/interactions/{segment(interaction_id)}/rule?{urlencode(query)}")
+    rule: dict[str, Any] = drafted["rule"]
+    say(f"this rule is made:\n  {clean(rule['text'])}\n{counted(drafted['matches'])}")
+    if not yes and not (interactive() and click.confirm("make it, and approve the call?", err=True)):
+        raise InvalidRequest("the rule was not confirmed; nothing was decided", hint="answer y, or give --yes")
+    return rule
 
 
 def _decide_each(ids: tuple[str, ...], decide: Callable[[str], dict[str, Any]], as_json: bool) -> None:

@@ -109,13 +109,19 @@ class Client:
         return _value(answer)
 
     def follow(
-        self, path: str, body: Mapping[str, Any], *, progress: Callable[[str], None], seconds: float = ANSWER_SECONDS
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        *,
+        progress: Callable[[str], None],
+        seconds: float = ANSWER_SECONDS,
+        method: str = "POST",
     ) -> Any:
-        """POST something that takes long and tells how far it is; `seconds` are for each silence."""
+        """Ask for something that takes long and reports its progress; `seconds` are for each silence."""
         headers = {"Authorization": f"Bearer {self._token}", "Accept": "text/event-stream"}
         headers |= {"Content-Type": "application/json", **workspace_header()}
         try:
-            answer = self._connected(seconds).follow("POST", path, headers, _encoded(body), seconds=seconds)
+            answer = self._connected(seconds).follow(method, path, headers, _encoded(body), seconds=seconds)
             return _value(answer) if isinstance(answer, Answer) else _followed(answer, progress)
         except (OSError, WireError) as error:
             raise self._lost(error) from error

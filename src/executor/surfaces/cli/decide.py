@@ -150,4 +150,6 @@ def ways_to_decide(interaction: dict[str, Any]) -> list[str]:
     does, command = giving.next_command(interaction)
     denying = f"{program()} approvals deny {clean(interaction['id'])}"
     page = [f"or decide in the browser:\n  {clean(interaction['url'])}"] if interaction.get("url") else []
-    return [f"to {does}:\n  {command}", f"to deny it:\n  {denying}", *page]
+    reads = f"{program()} approvals approve {clean(interaction['id'])} --treat-as-read"
+    taking = [f"to treat the tool as a read from now on:\n  {reads}"] if interaction.get("suggestion") else []
+    return [f"to {does}:\n  {command}", *taking, f"to deny it:\n  {denying}", *page]

@@ -8,8 +8,9 @@ import click
 from executor.errors import ExecutorError, InvalidRequest
 from executor.settings import Settings
 from executor.sources import placeholders
-from executor.surfaces.cli import connecting, exits, sources_look
+from executor.surfaces.cli import connecting, exits, sources_choose, sources_hints, sources_look
 from executor.surfaces.cli.client import Client, connect, segment
+from executor.surfaces.cli.filters import chosen_from, filter_options, filters_of
 from executor.surfaces.cli.groups import SuggestingGroup
 from executor.surfaces.cli.main import COMMANDS
 from executor.surfaces.cli.options import json_option
@@ -49,10 +50,17 @@ def command() -> None: ...
 )
 @click.option("--pass-env", "handed_on", multiple=True, metavar="NAME", help="The daemon's own variable. Repeatable.")
 @source_options
+@filter_options
+@click.option(
+    "--hints",
+    type=click.Choice(["trust", "ask"]),
+    help="Whether to trust an MCP server where it says that tools only read; asked in a terminal, `ask` elsewhere.",
+)
+@click.option("--preview", is_flag=True, help="Only show what would be added.")
 @click.option("--inherit-rules", is_flag=True, help="Let rules that allow calls in its namespace hold for it.")
 @click.option("--yes", is_flag=True, help="Agree to run the command, or import the module, that is shown.")
 @json_option
-def add(location: tuple[str, ...], demo: bool, yes: bool, as_json: bool, **given: Any) -> None:
+def add(location: tuple[str, ...], demo: bool, yes: bool, preview: bool, as_json: bool, **given: Any) -> None:
     """Connect an API, a GraphQL or MCP server, or a module of Python functions.
 
     LOCATION is the URL of a document, page or endpoint, the file of a document, the name of a template, python:MODULE,
@@ -76,8 +84,15 @@ def add(location: tuple[str, ...], demo: bool, yes: bool, as_json: bool, **given
     body |= _agreed(body, yes=yes)
     if not (body.get("kind") or body.get("command") or template):
         body |= _found(client, body)
+    if preview:
+        sources_look.show_preview(client, body, as_json)
+        return
+    if given["hints"]:
+        body["hints"] = given["hints"]
     source = client.follow("/v1/sources", body, progress=_progress, seconds=LOAD_SECONDS)
     _added(source, as_json)
+    if source.get("hints") and not as_json:
+        sources_hints.told_or_asked(client, source, is_decided=given["hints"] is not None)
 
 
 def _options(given: dict[str, Any]) -> dict[str, Any]:
@@ -85,6 +100,7 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
     body = {field: given[option] for option, field in fields.items() if given[option]}
     if given["inherit_rules"]:
         body["inheritRules"] = True
+    body |= filters_of(given)
     return body | ({"headers": found} if (found := connecting.headers(given["headers"])) else {})
 
 
@@ -161,6 +177,10 @@ def show(source: str, as_json: bool) -> None:
         "headers": ", ".join(found.get("headers") or ()),
     }
     emit(facts([(label, shown.get(field)) for label, field in _FACTS.items()]))
+    if choice := found.get("choice"):
+        emit(f"chosen    {clean(chosen_from(found))}")
+        for name in ("include", "exclude"):
+            emit("\n".join(f"{name}   {clean(one)}" for one in choice[name]) or f"{name}   -")
     for auth in found.get("auth") or ():
         emit(f"asks for  {_auth(auth)}")
     for skipped in found.get("skipped") or ():
@@ -240,7 +260,7 @@ def _added(source: dict[str, Any], as_json: bool) -> None:
     if as_json:
         emit_json(source)
         return
-    emit(f"added {clean(source['namespace'])}: {counted(source.get('toolCount', 0), 'tool')}")
+    emit(f"added {clean(source['namespace'])}: {chosen_from(source)}")
     _show_skipped(source)
     if address := placeholders.note(source.get("baseUrl") or ""):
         say(f"note: {clean(address)}")
@@ -271,13 +291,8 @@ def counted(number: int, what: str) -> str:
 
 def _show_differences(source: dict[str, Any]) -> None:
     news = "nothing new" if source.get("unchanged") else _counted(source)
-    emit(f"refreshed {clean(source['namespace'])}: {counted(source.get('toolCount', 0), 'tool')}, {news}")
-    for sign, field in (("+", "added"), ("-", "removed"), ("~", "changed")):
-        paths = source.get(field) or ()
-        for path in paths[: 2 * SHOWN]:
-            emit(f"{sign} {clean(path)}")
-        if len(paths) > 2 * SHOWN:
-            emit(f"{sign} … and {len(paths) - 2 * SHOWN} more")
+    emit(f"refreshed {clean(source['namespace'])}: {chosen_from(source)}, {news}")
+    sources_choose.show_paths(source)
     _show_skipped(source)
 
 
@@ -307,5 +322,5 @@ def _progress(text: str) -> None:
 
 
 for one in (sources_look.document, sources_look.changes, sources_look.dependents, sources_look.preview,
-            sources_look.rename):  # fmt: skip
+            sources_look.rename, sources_choose.choose, sources_hints.hints):  # fmt: skip
     command.add_command(one)

@@ -11,13 +11,15 @@ import click
 from executor.errors import InvalidRequest
 from executor.settings import Settings
 from executor.surfaces.cli import connecting
-from executor.surfaces.cli.client import connect, segment
+from executor.surfaces.cli.client import Client, connect, segment
+from executor.surfaces.cli.filters import chosen_from, filter_options, filters_of
 from executor.surfaces.cli.options import json_option
 from executor.surfaces.cli.output import clean, clean_lines, emit, emit_json, say, table
 from executor.surfaces.cli.source_options import options_of, source_options, with_options
 
 LOAD_SECONDS = 300.0
 MOST = 200
+GROUPS = 12
 SIGNS = {"added": "+", "removed": "-", "changed": "~", "reworded": "≈"}
 
 
@@ -123,22 +125,34 @@ def dependents(source: str, as_json: bool) -> None:
 @click.option("--kind", default="", help="What the location is; found out if not given.")
 @click.option("--base-url", default="", metavar="URL", help="Where calls would be sent.")
 @source_options
+@filter_options
 @click.option("--yes", is_flag=True, help="Agree to run the command that is shown.")
 @json_option
 def preview(location: tuple[str, ...], kind: str, base_url: str, yes: bool, as_json: bool, **given: Any) -> None:
     """Show the tools that a source would offer, without connecting it."""
     client = connect(Settings.load())
     templates = {one["id"]: one for one in client.get("/v1/templates")["items"]} if len(location) == 1 else {}
-    body: dict[str, Any] = {**connecting.located(location, templates), "kind": kind, "baseUrl": base_url}
+    body: dict[str, Any] = {
+        **connecting.located(location, templates),
+        "kind": kind,
+        "baseUrl": base_url,
+        **filters_of(given),
+    }
     body = with_options(body, options_of(given))
     if "command" in body:
         connecting.consent("this command would run on this machine", " ".join(body["command"]), yes=yes)
         body["consent"] = True
+    show_preview(client, body, as_json)
+
+
+def show_preview(client: Client, body: dict[str, Any], as_json: bool) -> None:
     told = client.follow("/v1/sources/preview", body, progress=_progress, seconds=LOAD_SECONDS)
     if as_json:
         emit_json(told)
         return
-    emit(f"{clean(told['name'])}: {told['toolCount']} tools, in the namespace {clean(told['namespace'])}")
+    emit(f"{clean(told['name'])}: {chosen_from(told)}, in the namespace {clean(told['namespace'])}")
+    if groups := [f"{clean(one['filter'])} ({one['tools']})" for one in told["groups"][:GROUPS]]:
+        say(f"to choose some of them: {', '.join(groups)}")
     if told["tools"]:
         emit(table(told["tools"], {"path": "TOOL", "effect": "EFFECT", "description": "DESCRIPTION"}))
     if told["toolCount"] > len(told["tools"]):

@@ -105,6 +105,10 @@ def describe(
         emit_json(tool)
         return
     emit(facts([(name, tool.get(name)) for name in ("path", "effect", "source", "deprecated")]))
+    if tool.get("ownPath"):
+        emit(facts([("the source's own path", tool["ownPath"])]))
+    if tool.get("describedBy"):
+        emit(facts([("described by", tool["describedBy"])]))
     if tool.get("description"):
         emit(f"\n{quoted(tool['description'])}")
     for name in ("signature", "types"):
@@ -117,6 +121,63 @@ def describe(
             emit(f"\n{name}\n{json_text(tool[name])}")
     if tool.get("cut"):
         say(cut_said(tool["cut"]))
+
+
+@command.command("rename")
+@click.argument("path")
+@click.argument("new_path", required=False)
+@click.option("--reset", is_flag=True, help="Give it the source's own name back.")
+@click.option("--inherit-rules", is_flag=True, help="Let rules hold that allow calls under the new path.")
+@json_option
+def rename(path: str, new_path: str | None, reset: bool, inherit_rules: bool, as_json: bool) -> None:
+    """Give a tool another path, or a group: `tools rename 'hub.issues.*' 'hub.tickets.*'`.
+
+    Rules about the source's own name go on to hold.
+    """
+    if bool(new_path) == reset:
+        raise click.UsageError("give a NEW_PATH or --reset")
+    body = {"path": new_path or "", **({"inheritRules": True} if inherit_rules else {})}
+    told = connect(Settings.load()).patch(f"/v1/tools/{segment(path)}", body)
+    if as_json:
+        emit_json(told)
+        return
+    for one in told["renamed"]:
+        emit(f"{clean(one['was'])} is {clean(one['path'])} now")
+    for rule in told["rules"]:
+        say(f"this rule allowed it, and does not under the new path: {clean(rule)}")
+    if not told["renamed"]:
+        say("nothing is called otherwise now")
+
+
+@command.command("reword")
+@click.argument("path")
+@click.argument("text", required=False)
+@click.option("--reset", is_flag=True, help="Give it the source's own description back.")
+@json_option
+def reword(path: str, text: str | None, reset: bool, as_json: bool) -> None:
+    """Give a tool a description of your own, for agents to find and understand it by."""
+    if bool(text) == reset:
+        raise click.UsageError("give a TEXT or --reset")
+    told = connect(Settings.load()).patch(f"/v1/tools/{segment(path)}", {"description": text or ""})
+    if as_json:
+        emit_json(told)
+    else:
+        emit(f"{clean(path)} has {'the description of its source' if reset else 'your description'} now")
+
+
+@command.command("treat-as-read")
+@click.argument("path")
+@json_option
+def treat_as_read(path: str, as_json: bool) -> None:
+    """Make the rule that a tool is allowed as reads are: for a search that is sent as POST, for example.
+
+    It holds for the tool as it is now, and never comes before another rule. `policies remove` takes it back.
+    """
+    made = connect(Settings.load()).post(f"/v1/tools/{segment(path)}/treat-as-read", {})
+    if as_json:
+        emit_json(made)
+    else:
+        emit(f"added {clean(made['id'])}: {clean(made['text'])}")
 
 
 def cut_said(cut: dict[str, Any]) -> str:

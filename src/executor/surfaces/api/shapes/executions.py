@@ -76,6 +76,7 @@ class InteractionView(Shape):
     changed: ChangedTool | None = None
     namespace: str | None = None
     rules: list[str] | None = None
+    suggestion: str | None = None
     decision_reason: str
     scope: Literal["once", "execution", "always"] | None
     settled_by: str | None

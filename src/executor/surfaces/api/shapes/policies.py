@@ -16,10 +16,14 @@ class ConditionView(Shape):
 
 
 class MadeForView(Shape):
-    """Where the tools that it was made for sent their calls, and how many they are."""
+    """Where the tools that it was made for sent their calls, and how many they are.
+
+    `basis` tells a rule of `always` from those by which tools are taken for `read`s, or a server's `hints` are trusted.
+    """
 
     host: str
     tools: int
+    basis: Literal["always", "read", "hints"] = "always"
 
 
 class PolicyView(Shape):

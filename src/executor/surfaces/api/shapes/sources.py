@@ -45,12 +45,24 @@ class CoveringRule(Shape):
     holds: bool
 
 
+class ToolGroup(Shape):
+    """A filter, and how many tools it matches."""
+
+    filter: str
+    tools: int
+
+
 class PreviewView(Shape):
-    """What a source would offer: the first `tools` of `toolCount`; `note` says why there are none yet."""
+    """What a source would offer: the first `tools` of the `toolCount` that were chosen of those `offered`.
+
+    `groups` are what tools can be chosen by, whatever the choice is. `note` says why there are none yet.
+    """
 
     name: str
     namespace: str
     tool_count: int
+    offered: int
+    groups: list[ToolGroup]
     tools: list[OfferedTool]
     skipped: list[Skipped]
     note: str | None
@@ -71,6 +83,14 @@ class TemplatePage(Shape):
     items: list[TemplateView]
 
 
+class ChoiceView(Shape):
+    """The filters that choose its tools, and how many there were to choose from."""
+
+    include: list[str]
+    exclude: list[str]
+    offered: int
+
+
 class SourceView(Shape):
     id: str
     kind: str
@@ -86,15 +106,25 @@ class SourceView(Shape):
     headers: list[str]
     auth: list[AuthView]
     tool_count: int
+    choice: ChoiceView | None = None
     skipped: list[Skipped]
     created_at: str
     refreshed_at: str
 
 
+class HintsView(Shape):
+    """Tools that an MCP server says only read, and those of them that are trusted to, by the rule with this id."""
+
+    claimed: list[str]
+    trusted: list[str]
+    policy_id: str | None
+
+
 class AddedView(SourceView):
-    """`rules` are those that were there and cover its namespace."""
+    """`rules` are those that were there and cover its namespace; `hints` are those of an MCP server."""
 
     rules: list[CoveringRule] = Field(default_factory=list)
+    hints: HintsView | None = None
 
 
 class RefreshedView(SourceView):

@@ -15,6 +15,19 @@ class ToolHead(Shape):
     source: str
 
 
+class RenameView(Shape):
+    was: str
+    path: str
+
+
+class LabelledView(Shape):
+    """Tools that have other paths now. `rules` allowed calls under the names before and no longer do."""
+
+    renamed: list[RenameView]
+    reworded: list[str]
+    rules: list[str]
+
+
 class ToolPage(Shape):
     items: list[ToolHead]
     next: str | None
