@@ -10,6 +10,7 @@ from pathlib import Path
 
 from .check import check
 from .documents import found_in
+from .graphql_schemas import check_schemas
 from .list_check import check_lists
 from .processes import results_of
 from .report import appending, kept, show, summarise
@@ -17,6 +18,8 @@ from .report import appending, kept, show, summarise
 
 def main() -> int:
     options = arguments()
+    if options.graphql:
+        return check_schemas([folder.resolve() for folder in options.folders], options.json, options.names)
     before = kept(options.out) if options.out else {}
     documents = list(chosen(options))
     results = {name: before[name] for _, name in documents if name in before}
@@ -38,6 +41,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--json", action="store_true", help="one JSON object a line, the totals last")
     parser.add_argument("--names", action="store_true", help="name each operation that can't be called")
     parser.add_argument("--lists", action="store_true", help="only the lists that come in pages, and their `.all`")
+    parser.add_argument(
+        "--graphql", action="store_true", help="GraphQL schemas instead: what calls ask for by themselves"
+    )
     parser.add_argument("--limit", type=int, help="at most this many documents")
     parser.add_argument("--every", type=int, default=1, help="only every n-th document")
     parser.add_argument("--only", action="append", help="only documents whose path fits, as '*stripe*'; repeatable")

@@ -2,14 +2,17 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from typing import Any
 
+import pytest
 import tree_sitter
 import tree_sitter_typescript
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executor.catalog.signatures import COMPACT, FULL, signature
+from executor.catalog.language import Language
+from executor.catalog.signatures import COMPACT, FULL, named_types, signature, write
 from executor.catalog.text import comment, key, literal
 from executor.model.tool import Tool
 
@@ -180,3 +183,53 @@ def test_an_arguments_schema_of_alternatives_is_shown_as_such() -> None:
     definitions = {name: {"type": "object", "properties": {name.lower(): {"type": "string"}}} for name in "AB"}
     assert "(args: A | B): Promise" in signature(tool(schema), definitions)
     assert "args: A | B" in signature(tool(schema), definitions, language="python")
+
+
+def large_type(count: int) -> dict[str, Any]:
+    fields = {f"field{number}": {"type": "string", "description": "x" * 50} for number in range(count)}
+    return {"type": "object", "properties": fields}
+
+
+@pytest.mark.parametrize("language", ["typescript", "python"])
+def test_a_type_without_room_does_not_take_the_others_with_it(language: Language) -> None:
+    """Small types and the answer come first; what is left out is named."""
+    definitions = {
+        "Filter": {**large_type(300), "properties": {**large_type(300)["properties"], "own": {"$ref": "#/$defs/Own"}}},
+        "Own": {"type": "object", "properties": {"a": {"type": "string"}}},
+        "Order": {"enum": ["createdAt", "updatedAt"]},
+        "Sort": large_type(45),
+        "Page": {"type": "object", "properties": {"nodes": {"type": "array", "items": {"$ref": "#/$defs/Issue"}}}},
+        "Issue": {"type": "object", "properties": {**large_type(40)["properties"], "state": {"$ref": "#/$defs/State"}}},
+        "State": {"type": "object", "properties": {"name": {"type": "string"}}},
+    }
+    given = {"filter": {"$ref": "#/$defs/Filter"}, "sort": {"$ref": "#/$defs/Sort"}, "by": {"$ref": "#/$defs/Order"}}
+    schema = {"type": "object", "properties": given}
+    made = write(tool(schema, {"$ref": "#/$defs/Page"}), definitions, budget=5_500, language=language)
+    shown = [name for name in definitions if re.search(rf"^(?:type|class)? ?{name}\b", made.text, re.MULTILINE)]
+    assert shown == ["Order", "Page", "Issue", "State"]
+    assert set(made.types) == {"Filter", "Sort"}
+    assert "createdAt" in made.text and "updatedAt" in made.text
+    assert len(made.text) <= 5_500
+    assert named_types(tool(schema), definitions, ["Filter", "Own"], language=language).keys() == {"Filter", "Own"}
+
+
+@pytest.mark.parametrize("called", ["*/ evil", "a b", "", 7, None, "x" * 100, "Däte", "// x"])
+def test_only_a_plain_word_is_taken_for_the_name_of_a_scalar(called: Any) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"day": {"type": "string", "x-scalar": called}, "any": {"x-scalar": called}},
+    }
+    text = signature(tool(schema), {})
+    assert "day?: string;" in text and "any?: unknown;" in text
+
+
+def test_scalars_of_the_source_are_shown_by_their_name() -> None:
+    day = {"type": ["string", "null"], "x-scalar": "TimelessDate", "description": "When it is due"}
+    days = {"type": "array", "items": {"type": "string", "x-scalar": "Date"}}
+    schema = {"type": "object", "properties": {"day": day, "days": days, "any": {"x-scalar": "JSON"}}}
+    text = signature(tool(schema, schema), {})
+    assert text.count("day?: string /* TimelessDate */ | null;") == 2
+    assert text.count("days?: (string /* Date */)[];") == text.count("any?: unknown /* JSON */;") == 2
+    python = signature(tool(schema), {}, language="python")
+    assert "day: str | None = ...,  # (TimelessDate) When it is due" in python
+    assert "days: list[str] = ...,  # (Date)" in python and "any: Any = ...,  # (JSON)" in python

@@ -11,7 +11,7 @@ from executor.catalog.accepting import required_of
 from executor.catalog.declared_python_types import is_word
 from executor.catalog.merging import merged
 from executor.catalog.naming import pascal
-from executor.catalog.typescript import MAX_CHOICES, MAX_DEPTH, MAX_ENUM, MAX_LITERAL, Types
+from executor.catalog.typescript import MAX_CHOICES, MAX_DEPTH, MAX_ENUM, MAX_LITERAL, Types, scalar_name
 from executor.model.tool import Schema
 from executor.sources.references import PREFIX
 
@@ -149,6 +149,17 @@ class PythonTypes(Types):
         others = dict.fromkeys(self._kind(one) for one in values if one not in plain)
         listed = [f"Literal[{', '.join(dict.fromkeys(ascii(one) for one in plain))}]"] if plain else []
         return " | ".join([*listed, *others])
+
+    def note(self, schema: Any, depth: int = 0) -> str:
+        """With the name that the source has for the type: no comment can stand inside of one."""
+        inner = schema
+        while isinstance(inner, dict) and isinstance(inner.get("items"), dict):
+            inner = inner["items"]
+        called, text = scalar_name(inner), super().note(schema, depth)
+        return f"({called}) {text}".rstrip() if called and self._notes and depth <= 1 else text
+
+    def _scalar(self, written: str, schema: Schema) -> str:
+        return written
 
     def _list(self, inner: str) -> str:
         return f"list[{inner}]"

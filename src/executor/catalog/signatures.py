@@ -11,6 +11,7 @@ from executor.catalog.language import Language
 from executor.catalog.python_types import PythonTypes
 from executor.catalog.typescript import Types
 from executor.model.tool import Schema, Tool
+from executor.sources.references import names_in
 
 FULL = 6_000
 COMPACT = 900
@@ -52,7 +53,7 @@ def write(
     module = python_signatures if language == "python" else typescript_signatures
     call = module.call(tool, types, budget // 2, part)
     most = MAX_TYPES if budget >= FULL // 2 else COMPACT_TYPES
-    written = list(shared(types, budget - len(call.text), most))
+    written = list(shared(types, budget - len(call.text), most, names_in(tool.output_schema)))
     left = tuple(dict.fromkeys(types.name(definition) for definition in types.waiting))
     return Signature("\n".join([call.text, *written]), left, call.arguments, call.result)
 
@@ -61,20 +62,30 @@ def reader(definitions: Mapping[str, Schema], language: Language, *, notes: bool
     return PythonTypes(definitions, notes=notes) if language == "python" else Types(definitions, notes=notes)
 
 
-def shared(types: Types, budget: int, most: int) -> Iterable[str]:
-    """The types that were named, in that order, as long as there is room."""
-    count = 0
-    while types.waiting and count < most:
-        definition = types.waiting[0]
-        before = len(types.waiting)
+def shared(types: Types, budget: int, most: int, answer: set[str]) -> Iterable[str]:
+    """The types that were named, in that order; those that need much of the room after the others, if they fit then.
+
+    Of these the ones that `answer` names, or what it names does, come first.
+    """
+    large: list[str] = []
+    left: list[str] = []
+    room, count = budget // 3, 0
+    while (types.waiting or large) and count < most:
+        is_late = not types.waiting
+        large.sort(key=lambda one: one not in answer)
+        definition = large.pop(0) if is_late else types.waiting.pop(0)
+        before, known = len(types.waiting), types.known
         line = types.declare(definition)
-        if len(line) > budget:
-            del types.waiting[before:]
-            return
-        types.waiting.remove(definition)
-        budget -= len(line)
-        count += 1
-        yield line
+        if len(line) <= (budget if is_late else min(room, budget)):
+            budget -= len(line)
+            count += 1
+            answer |= set(types.waiting[before:]) if definition in answer else set()
+            yield line
+            continue
+        del types.waiting[before:]
+        types.known = known
+        (left if is_late else large).append(definition)
+    types.waiting[:0] = [*large, *left]
 
 
 def named_types(

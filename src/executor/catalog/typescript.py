@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from executor.catalog.accepting import required_of
 from executor.catalog.naming import Names, pascal
 from executor.catalog.text import comment, key, literal
-from executor.model.tool import Schema
+from executor.model.tool import SCALAR, Schema
 from executor.sources.references import PREFIX
 
 PRIMITIVES = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
@@ -25,6 +26,7 @@ MAX_ENUM = 12
 MAX_CHOICES = 8
 MAX_NOTE = 60
 MAX_LITERAL = 80
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 
 
 class Types:
@@ -68,6 +70,15 @@ class Types:
             self.waiting.append(definition)
         return self._names.of(definition, pascal(definition))
 
+    @property
+    def known(self) -> frozenset[str]:
+        """The named types that were used so far."""
+        return frozenset(self._known)
+
+    @known.setter
+    def known(self, names: frozenset[str]) -> None:
+        self._known = set(names)
+
     def _reference(self, definition: str, depth: int) -> str:
         target = self.definitions.get(definition, {})
         is_named = any(word in target for word in ("properties", "allOf", "anyOf", "oneOf", "enum", "$ref", "items"))
@@ -103,9 +114,9 @@ class Types:
                 return self._with_fields(schema, word, self._any(parts, depth), depth)
         types = schema.get("type")
         if isinstance(types, list):
-            each = [self._typed({**schema, "type": one}, one, depth) for one in types]
+            each = [self._scalar(self._typed({**schema, "type": one}, one, depth), schema) for one in types]
             return " | ".join(dict.fromkeys(each)) or self.ANYTHING
-        return self._typed(schema, types, depth)
+        return self._scalar(self._typed(schema, types, depth), schema)
 
     def _any(self, parts: list[Any], depth: int) -> str:
         shown = list(dict.fromkeys(self.render(part, depth + 1) for part in parts[:MAX_CHOICES]))
@@ -134,6 +145,13 @@ class Types:
             return self.object_type(schema, depth)
         return self.PRIMITIVES.get(type, self.ANYTHING) if isinstance(type, str) else self.ANYTHING
 
+    def _scalar(self, written: str, schema: Schema) -> str:
+        """With the name that the source has for it."""
+        called = scalar_name(schema)
+        return (
+            f"{written} /* {called} */" if called and written in (self.PRIMITIVES["string"], self.ANYTHING) else written
+        )
+
     def _list(self, inner: str) -> str:
         return f"({inner})[]" if " " in inner and not inner.startswith("{") else f"{inner}[]"
 
@@ -160,6 +178,12 @@ class Types:
     def note(self, schema: Any, depth: int = 0) -> str:
         text = schema.get("description") if isinstance(schema, dict) and self._notes and depth <= 1 else None
         return comment(text, MAX_NOTE) if isinstance(text, str) else ""
+
+
+def scalar_name(schema: Any) -> str:
+    """Schemas come from anywhere, so that only a plain word counts."""
+    called = schema.get(SCALAR) if isinstance(schema, dict) else None
+    return called if isinstance(called, str) and _WORD.fullmatch(called) else ""
 
 
 def braced(fields: list[tuple[str, str]], depth: int) -> str:

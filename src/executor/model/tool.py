@@ -9,6 +9,7 @@ from executor.model.tenancy import Permission
 
 Effect = Literal["read", "write", "destructive"]
 Schema = dict[str, Any]
+SCALAR = "x-scalar"  # in a schema: what the source calls a plain value of its own, such as `TimelessDate`
 ALL = ".all"  # ends the path of a tool that reads every page of a list
 
 

@@ -185,6 +185,8 @@ SHOP = (
 scalar JSONString
 type Money { currency: String! amount: Float! fractionalAmount: Int! }
 type TaxedMoney { currency: String! gross: Money! net: Money! }
+type Refund { id: ID! amount: Int @deprecated(reason: "no") currency: String! price: Money! reason: String }
+type Fee { id: ID! amount: Money! currency: String! label: String }
 type MetadataItem { key: String! value: String! }
 """Represents a product type."""
 type ProductType { id: ID! name: String! slug: String! }
@@ -220,6 +222,8 @@ type ProductCreate { errors: [Error!]! product: Product }
 type Query {
   products(first: Int, after: String, last: Int, before: String): ProductCountableConnection
   product(id: ID!): Product
+  refund(id: ID!): Refund
+  fee(id: ID!): Fee
 }
 type Mutation { productCreate(name: String!): ProductCreate }
 '''

@@ -105,3 +105,33 @@ async def test_the_address_of_a_schema_file_is_recognised(kind: GraphQL, upstrea
     assert found is not None
     assert "base URL" in found.note
     assert [got.method for got in upstream.requests] == ["GET"]
+
+
+@pytest.mark.parametrize(
+    ("file", "namespace"),
+    [
+        ("/home/me/linear.graphql", "linear"),
+        ("C:\\schemas\\Acme Shop.graphqls", "acme_shop"),
+        ("saleor.schema.json", "saleor"),
+        ("schema.graphql", "example"),
+        ("introspection.json", "example"),
+        ("executor.graphql", "example"),
+        ("", "example"),
+    ],
+)
+async def test_a_file_gives_its_name_to_the_namespace_if_that_says_anything(
+    kind: GraphQL, file: str, namespace: str
+) -> None:
+    base_url = "https://api.example.com/graphql"
+    request = SourceRequest(location=file, document=SDL.encode(), base_url=base_url)
+    found = await kind.probe(request)
+    assert found is not None and found.namespace == namespace
+    assert (await kind.load(request)).namespace == namespace
+
+
+async def test_two_files_for_one_address_get_namespaces_of_their_own(kind: GraphQL, upstream: Upstream) -> None:
+    for name in ("orders", "stock"):
+        request = SourceRequest(
+            location=f"{name}.graphql", document=SDL.encode(), base_url=upstream.url + "/graphql", allow_private=True
+        )
+        assert (await kind.load(request)).namespace == name

@@ -90,6 +90,8 @@ def test_an_amount_is_shown_with_its_currency_wherever_it_is() -> None:
     found = set(fields(load(SHOP), "query.products"))
     assert {"edges.node.price.gross.amount", "edges.node.price.gross.currency"} <= found
     assert "edges.node.price.gross.fractionalAmount" not in found
+    assert "amount" not in fields(load(SHOP), "query.refund")  # it is deprecated
+    assert {"amount.amount", "label"} <= set(fields(load(SHOP), "query.fee"))
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,12 @@ BOUNDS = Bounds(seconds=8.0, size=100_000)
 USUAL = ("/graphql", "/api/graphql", "/query")
 DOCUMENT_ENDINGS = (".graphql", ".graphqls", ".gql", ".sdl")
 ACCEPT = "application/graphql-response+json, application/json;q=0.9"
+# Words of file names that say nothing of the service.
+PLAIN_NAMES = frozenset(
+    {"schema", "schemas", "introspection", "graphql", "sdl", "api", "public", "private", "prod", "production", "dev",
+     "staging", "main", "index", "full", "latest", "current", "supergraph", "subgraph", "data", "response", "result",
+     "types", "typedefs", "root", "document", "local"}
+)  # fmt: skip
 LOGIN_WORDS = ("unauthenticated", "unauthorized", "authentication", "access denied", "forbidden")
 QUESTION = orjson.dumps({"query": "{__typename}"})
 _SDL_ROOT = re.compile(r"^\s*(?:extend\s+)?(?:type\s+(?:Query|Mutation)\b|schema\b[^\n{]*\{)", re.MULTILINE)
@@ -87,9 +93,18 @@ def found_at(url: str, auth: tuple[Auth, ...], note: str = "") -> Probe:
     return Probe("graphql", url, namespace, namespace, url, "http", auth, note)
 
 
-def namespace_of(url: str) -> str:
-    name = namespace_from("", parse(url).host)
+def namespace_of(url: str, file: str = "") -> str:
+    """From the name of the schema's file, if that says more than that it is a schema; else from the host."""
+    path = urlsplit(file).path if "://" in file else file.replace("\\", "/")
+    stem = path.rpartition("/")[2].partition(".")[0]
+    words = [word for word in re.findall(r"[A-Za-z0-9]+", stem) if word.lower() not in PLAIN_NAMES]
+    name = namespace_from(" ".join(words), parse(url).host)
     return "graphql" if name == "api" else name
+
+
+def file_of(request: SourceRequest) -> str:
+    """The location, if that is of a schema and not of the service."""
+    return request.location if request.document is not None or is_document(request.location) else ""
 
 
 def has_typename(value: Any) -> bool:
@@ -122,7 +137,7 @@ def of_document(request: SourceRequest) -> Probe | None:
     if not is_schema(request.document or b""):
         return None
     note = "" if request.base_url else "a schema doesn't say where its service is: give the endpoint as base URL"
-    namespace = namespace_of(request.base_url) if request.base_url else ""
+    namespace = namespace_of(request.base_url, file_of(request)) if request.base_url else ""
     return Probe("graphql", request.location, namespace, namespace, request.base_url, "http", note=note)
 
 
@@ -131,7 +146,7 @@ async def of_schema_address(egress: Egress, request: SourceRequest, origins: fro
     answer = await egress.send(Outgoing("GET", request.location, dict(request.headers)), origins=origins, bounds=bounds)
     if answer.status != 200 or not is_schema(answer.body):
         return None
-    namespace = namespace_of(request.base_url or request.location)
+    namespace = namespace_of(request.base_url or request.location, file_of(request))
     note = "" if request.base_url else "a schema doesn't say where its service is: give the endpoint as base URL"
     return Probe("graphql", request.location, namespace, namespace, request.base_url, "http", note=note)
 

@@ -22,7 +22,7 @@ from executor.sources.egress import Answer, Bounds, Egress, Outgoing
 from executor.sources.graphql import introspection, sdl
 from executor.sources.graphql.graph import schema_of
 from executor.sources.graphql.outline import Outline, linked, pack, unpack
-from executor.sources.graphql.probing import headers_of, is_document, namespace_of
+from executor.sources.graphql.probing import file_of, headers_of, is_document, namespace_of
 from executor.sources.graphql.results import json_of
 from executor.sources.graphql.tools import Reader
 from executor.sources.kind import SourceRequest, Unchanged
@@ -138,7 +138,7 @@ def build_catalog(
     if request.validators.get("digest") == digest:
         raise Unchanged
     outline = linked(outline, notes)
-    namespace = request.namespace or namespace_of(endpoint)
+    namespace = request.namespace or namespace_of(endpoint, file_of(request))
     reader = Reader(outline, namespace, request.names, stopped)
     tools = reader.tools(raw=request.options.get("raw", True) is not False)
     if not tools:

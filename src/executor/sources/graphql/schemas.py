@@ -8,19 +8,26 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from executor.model.tool import Schema
+from executor.model.tool import SCALAR, Schema
 from executor.sources.graphql.outline import Argument, Outline, inner_name, unwrapped
 from executor.sources.references import PREFIX
 
 MAX_DESCRIPTION = 300
-# A service may send any JSON for a scalar of its own; by these names everyone sends text.
-TEXTS = frozenset({"DateTime", "Date", "Time", "URI", "URL", "UUID", "HTML", "GitObjectID", "Base64String"})
+# A service may send any JSON for a scalar of its own; by such names everyone sends text.
+_TEXT = re.compile(r"(?:Date|DateTime|Time|Uri|URI|Url|URL|UUID|Uuid|HTML|Html|Markdown|ObjectID|Base64String|Email)\Z")
 SCALARS: dict[str, Schema] = {
     "Int": {"type": "integer"},
     "Float": {"type": "number"},
     "String": {"type": "string"},
     "Boolean": {"type": "boolean"},
 }
+
+
+def scalar(name: str) -> Schema:
+    """One of the service's own keeps its name for readers."""
+    if name in SCALARS:
+        return dict(SCALARS[name])
+    return {"type": "string", SCALAR: name} if _TEXT.search(name) else {SCALAR: name}
 
 
 def reference(name: str) -> Schema:
@@ -70,10 +77,7 @@ class Schemas:
         return {**schema, "additionalProperties": False}
 
     def argument(self, argument: Argument) -> Schema:
-        schema = typed(argument.type, self.input_type)
-        scalar = inner_name(argument.type)
-        is_open = self.outline.types[scalar].kind == "scalar" and scalar not in SCALARS and scalar != "ID"
-        schema = described(schema, f"{argument.description} ({scalar})".strip() if is_open else argument.description)
+        schema = described(typed(argument.type, self.input_type), argument.description)
         if argument.deprecated:
             schema = {**schema, "deprecated": True}
         found, default = self.default_of(argument)
@@ -95,15 +99,13 @@ class Schemas:
     def input_type(self, name: str) -> Schema:
         kind = self.outline.types[name].kind
         if kind == "scalar":
-            return {"type": ["string", "integer"]} if name == "ID" else dict(SCALARS.get(name, {}))
+            return {"type": ["string", "integer"]} if name == "ID" else scalar(name)
         return self.enum(name) if kind == "enum" else self.input_object(name)
 
     def output_leaf(self, name: str) -> Schema:
         if self.outline.types[name].kind == "enum":
             return self.enum(name)
-        if name == "ID" or name in TEXTS:
-            return {"type": "string"}
-        return dict(SCALARS.get(name, {}))
+        return {"type": "string"} if name == "ID" else scalar(name)
 
     def enum(self, name: str) -> Schema:
         values = list(self.outline.types[name].values)

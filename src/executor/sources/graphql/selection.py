@@ -156,9 +156,6 @@ class Selections:
         return described(schema, summary(field.description, MAX_NOTE)) if level else schema
 
     def leaves(self, named: NamedType, limit: int) -> list[Field]:
-        for whole in WHOLE:
-            if named.fields.keys() >= set(whole):
-                return [named.fields[name] for name in whole]
         found = [
             field
             for field in named.fields.values()
@@ -168,6 +165,9 @@ class Selections:
             and (field.name != ECHO or len(named.fields) == 1)
             and not (field.name == "cursor" and "node" in named.fields)
         ]
+        names = {field.name for field in found}
+        if whole := next((one for one in WHOLE if names.issuperset(one)), None):
+            return [named.fields[name] for name in whole]
         ranks = {field.name: leaf_rank(field, self.outline) for field in found}
         is_entity, few = "id" in named.fields, FEW_LEAVES
         if limit <= BRIEF_LEAVES:
@@ -223,12 +223,13 @@ class Selections:
         """Fields of the interface itself, then those of each possible type in an inline fragment."""
         common_text, common = self.object_view(named, level)
         roots = self.outline.roots.values()  # what is behind these are calls of their own
-        members = tuple(name for name in self.outline.possible(named.name) if name not in roots)
+        possible = self.outline.possible(named.name)
+        members = tuple(name for name in possible if name not in roots)
         if named.kind == "interface" and (level <= 0 or len(members) > MAX_MEMBERS):
             members = ()
         fragments = Fragments(self, named, common["properties"])
         choices = [fragments.add(member, level) for member in members[: MAX_MEMBERS if level > 0 else MAX_MEMBERS // 2]]
-        if len(members) != len(choices) or not choices:
+        if len(possible) != len(choices) or not choices:
             choices.append(object_schema({"__typename": {"type": "string"}, **common["properties"]}))
         schema = choices[0] if len(choices) == 1 else {"anyOf": choices}
         return " ".join(["__typename", *([common_text] if common_text else []), *fragments.texts]), schema

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from executor.model.tool import ALL, Effect, Schema, Skipped, Tool
-from executor.sources.graphql.lists import BACKWARD, list_of, node_of
+from executor.sources.graphql.lists import BACKWARD, list_of, node_of, way_of
 from executor.sources.graphql.outline import Argument, Field, Outline, inner_name
 from executor.sources.graphql.schemas import Schemas, summary
 from executor.sources.graphql.selection import Selections
@@ -20,12 +20,14 @@ from executor.sources.references import names_in
 MAX_DESCRIPTION = 1_000
 MAX_TOOLS = 20_000
 SHOWN_LISTS = 40
+TELLING = ("id", "title", "name", "login", "number", "key")
+ECHOES = ("clientMutationId", "lastSyncId")
 OPERATIONS = ("query", "mutation")
 RAW = "graphql"
 DESTRUCTIVE = frozenset(
     {"delete", "remove", "destroy", "purge", "erase", "wipe", "drop", "truncate", "revoke", "terminate", "uninstall"}
 )
-NO_SUBSCRIPTIONS = "subscriptions are not supported: a call has one answer; look for a query that gives the same"
+NO_SUBSCRIPTIONS = "a call has one answer; look for a query that gives the same"
 
 
 class Reader:
@@ -42,8 +44,9 @@ class Reader:
 
     def tools(self, *, raw: bool = True) -> list[Tool]:
         found = [tool for operation in OPERATIONS for tool in self.of_root(operation)]
-        subscriptions = self.fields_of("subscription")
-        self.skipped += [Skipped(f"subscription.{name}", NO_SUBSCRIPTIONS) for name in subscriptions]
+        if count := len(self.fields_of("subscription")):
+            said = f"{count:,} {'subscription is' if count == 1 else 'subscriptions are'} left out: {NO_SUBSCRIPTIONS}"
+            self.skipped.append(Skipped("subscription", said))
         return [*found, *(self.raw_tools() if raw and found else [])]
 
     def definitions(self, tools: list[Tool]) -> dict[str, Schema]:
@@ -131,11 +134,11 @@ class Reader:
             fields = self.example(inner_name(node_of(inner, self.outline)))
             more = f", … ({len(names)} in all)" if len(names) > SHOWN_LISTS else ""
             which = ", ".join(names[:SHOWN_LISTS])
-            return f"one list, with the fields of each item: `{{ {names[0]} {fields} }}`; lists: {which}{more}"
+            return f"`{{ {names[0]} {fields} }}`: one list, with the fields of each item; lists: {which}{more}"
         if paging["by"] != "cursor":
             return self.select_note(field)
         name = inner_name(node_of(named, self.outline))
-        return f"fields of each {name}: `{self.example(name)}`; without it, those of the result type"
+        return f"`{self.example(name)}`: fields of each {name}; without it, those of the result type"
 
     def description(self, operation: str, field: Field) -> str:
         text = field.description or self.outline.types[inner_name(field.type)].description
@@ -143,15 +146,20 @@ class Reader:
 
     def select_note(self, field: Field) -> str:
         name = inner_name(field.type)
-        return f"fields of {name} to return: `{self.example(name)}`; without it, those of the result type"
+        return f"`{self.example(name)}`: fields of {name} to return; without it, those of the result type"
 
     def example(self, name: str, depth: int = 2) -> str:
         named = self.outline.types[name]
-        leaves = [one.name for one in self._selections.leaves(named, 2)]
-        if leaves or not depth:
-            return f"{{ {' '.join(leaves or ['__typename'])} }}"
+        if self._selections.is_connection(name) and depth == 2:
+            items = self.example(inner_name(node_of(named, self.outline) or "String"), 1)
+            way = f"nodes {items}" if way_of(named) == "nodes" else f"edges {{ node {items} }}"
+            return f"{{ {way} pageInfo {{ hasNextPage endCursor }} }}"
+        leaves = [one.name for one in self._selections.leaves(named, 12) if one.name not in ECHOES]
+        leaves = sorted(leaves, key=lambda one: TELLING.index(one) if one in TELLING else len(TELLING))[:2]
         inside = next(iter(self._selections.objects(named)), None)
-        return f"{{ {inside.name} {self.example(inner_name(inside.type), depth - 1)} }}" if inside else "{ __typename }"
+        if inside and depth and (not leaves or self._selections.is_wrapper(named)):
+            return f"{{ {inside.name} {self.example(inner_name(inside.type), depth - 1)} }}"
+        return f"{{ {' '.join(leaves or ['__typename'])} }}"
 
     def raw_tools(self) -> list[Tool]:
         found = [self.raw("query", "read", "Send a GraphQL document that holds queries only.")]
