@@ -76,9 +76,8 @@ def paged_list(document: Document, method: str, path: str, operation: Any, item:
     has_link = isinstance(headers, dict) and any(str(name).lower() == "link" for name in headers)
     tells = [] if () in arrays else list(tells_in(document, schema))
     is_paged = turns or has_link or tells if method == "GET" else (turns or in_body) and (tells or has_link)
-    if not is_paged or (
-        path.rstrip("/").endswith("}") and not tells and () not in arrays
-    ):  # one thing that has lists inside
+    is_one = path.rstrip("/").endswith("}") and () not in arrays and not (turns and tells)  # with lists inside
+    if not is_paged or is_one:
         return None
     return PagedList(method, path, [*turns, *in_body], tells, arrays, schema, parameters, body, has_link)
 

@@ -42,6 +42,8 @@ class PagingService:
         self.base = base if told is None else told
         self.is_open = self.mode == "page" and told is None
         self.problem = ""
+        self.offered: set[int] = set()
+        self.has_begun = False
         self.target = ""
 
     def respond(self, arrived: Arrived) -> Reply:
@@ -53,6 +55,7 @@ class PagingService:
         if start is None:
             self.problem = self.problem or f"it was asked for a page that it did not offer: {arrived.target}"
             return Reply(400, "application/json", b"{}")
+        self.has_begun = True
         page = self.cells[start : start + PAGE]
         following = start + PAGE if start + PAGE < self.total else None
         headers = self.links(following) if self.mode == "link" else {}
@@ -66,7 +69,7 @@ class PagingService:
         if given is None and offset and str(asked[offset]).isdecimal():  # it takes either
             return int(asked[offset])
         if "at_item" in asked:  # of an address that it gave
-            return int(asked["at_item"]) if self.mode in ("address", "link", "cursor") else None
+            return int(asked["at_item"]) if int(asked["at_item"]) in self.offered else None
         if given is None:
             return 0
         text = str(given)
@@ -77,9 +80,12 @@ class PagingService:
         if self.mode == "last":
             return int(text.removeprefix("item-")) + 1 if text.startswith("item-") else None
         match = re.fullmatch(r"c-(\d+)-=&é", text)
+        if match is None and not self.has_begun:  # a document that requires one leaves open which is the first
+            return 0
         return int(match[1]) if match and self.mode == "cursor" else None
 
     def address(self, start: int) -> str:
+        self.offered.add(start)
         return f"{self.url}{self.target}?at_item={start}"
 
     def links(self, following: int | None) -> dict[str, str]:
@@ -180,11 +186,15 @@ def mode_of(document: Document, one: PagedList) -> tuple[str, str]:
         return "address", turn
     if turn in cursors and more:
         return "last", turn
-    page = next((name for name in [*numbers, *texts] if NUMBER.fullmatch(plain(name))), "")
+    page = next((name for name in [*numbers, *texts] if is_page(document, one, name)), "")
     if page:
         return "page", page
     offset = next((name for name in numbers if OFFSET.fullmatch(plain(name))), "")
     return ("offset", offset) if offset else ("link", turn)
+
+
+def is_page(document: Document, one: PagedList, name: str) -> bool:
+    return NUMBER.fullmatch(plain(name)) is not None or "page number" in schema_of(document, one, name)[1].lower()
 
 
 def points_on(way: tuple[str, ...]) -> bool:

@@ -9,6 +9,7 @@ from executor.model.tool import Tool
 from executor.sources.egress import Answer
 from executor.sources.openapi.ends import (
     says_more,
+    says_no_next,
     stated_cursor,
     stated_offset,
     stated_page,
@@ -113,7 +114,7 @@ class Walk:
             if not found or any(one in self._first for one in found):
                 return True, self.end()
             self._step, self.pages, self.items, self._received = 1, 1, list(self._first), len(self._first)
-            self._repeats = Repeats(counted=True)
+            self._repeats, self._seen = Repeats(counted=True), set()
             self._repeats.fresh(self._first)
             return False, None
         is_same = are_alike(self._first, found)
@@ -195,9 +196,12 @@ class Walk:
     def _by_link(self, answer: Answer, value: Any, found: list[Any], more: bool | None) -> Following:
         if self._has_links or not self.paging.get("undeclared") or not found or more is False:
             return self.end()
-        argument, cursor = self.paging.get("argument"), stated_cursor(value)
-        if argument and cursor is not None:
+        argument = self.paging.get("argument", "")
+        cursor = stated_cursor(value, argument) if argument else None
+        if cursor is not None:
             return self._with_cursor(answer, cursor)
+        if more is None and says_no_next(value):
+            return self.end()
         if self._total is not None and len(self.items) >= self._total:
             return self.end()
         return self.stop(f"the service does not say whether more follows: to be sure, {ONE_BY_ONE}")

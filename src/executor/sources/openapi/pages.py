@@ -34,19 +34,19 @@ def pages_of(
     responses: dict[str, dict[str, Any]],
     parameters: Sequence[Parameter],
     path: str = "",
-    fields: Sequence[Parameter] = (),
+    fields: Sequence[Parameter] | None = None,
 ) -> Paging:
     """Empty unless the operation answers with a list and tells how to get on.
 
-    `fields` are those of the body of a request that is not a GET. Such a request is repeated only if its answer speaks
-    of pages: nobody knows otherwise that it is a search.
+    `fields` are those of the body of a request that may write. Such a request is repeated only if its answer speaks of
+    pages: nobody knows otherwise that it is a search.
     """
     response = response_of(responses)
     form, schema = content_schema(response) if response is not None else ("empty", None)
     if form != "json" or response is None:
         return {}
     query = {plain(one.name): one for one in parameters if one.place == "query" and not one.content}
-    query = {**{plain(one.name): one for one in fields}, **query}
+    query = {**{plain(one.name): one for one in fields or ()}, **query}
     types = types_of(document, schema)
     if types == {"array"}:
         properties, items = {}, []
@@ -57,9 +57,10 @@ def pages_of(
             return {}
     else:
         return {}
-    is_read = not fields
+    is_read = fields is None
     paging = (
         by_answer(document, schema, properties, items, query)
+        or (by_address(document, properties) if is_read else {})
         or by_header(document, response, query)
         or by_argument(document, query, properties)
         or (by_link(document, response, query, path) if is_read else {})
@@ -70,7 +71,7 @@ def pages_of(
         other = by_argument(document, query, properties)
         paging |= {"otherwise": other} if other and other["argument"] != paging["argument"] else {}
     argument = paging.get("argument")
-    in_body = any(one.place == "body" and one.argument == argument for one in fields)
+    in_body = any(one.argument == argument for one in fields or ())
     place = {"place": "body"} if in_body else {}
     return {**paging, **place, **page_numbers.largest_size(document, query), "items": items}
 
@@ -87,7 +88,9 @@ def by_answer(document: Document, schema: Any, properties: dict[str, Any], items
     cursor = cursor_parameter(document, query, TEXT_CURSORS)
     more = find(document, properties, MORE, frozenset({"boolean", "null"}))
     if cursor is not None:
-        argument, own = {"argument": cursor.argument}, plain(cursor.name)
+        # One that has to be given stays an argument: the caller says where the list begins.
+        argument: Paging = {"argument": cursor.argument, **({"given": True} if cursor.required else {})}
+        own = plain(cursor.name)
         found = find(document, properties, NEXT_CURSORS, own=own)
         if not found:
             others = (*OTHER_CURSORS, own) if cursor_rank(own) is not None else OTHER_CURSORS
@@ -99,21 +102,24 @@ def by_answer(document: Document, schema: Any, properties: dict[str, Any], items
             return {"by": "cursor", **argument, "from": found, "more": more[-1]}
         if more and own in AFTER and has_id(document, at(document, schema, items)):
             return {"by": "last", **argument, "more": more[-1]}
+    return {}
+
+
+def by_address(document: Document, properties: dict[str, Any]) -> Paging:
     found = find(document, properties, NEXT_LINKS, frozenset({"string", "null"})) or link_list(document, properties)
     return {"by": "next", "from": found} if found else {}
 
 
 def cursor_parameter(document: Document, query: Query, text: Sequence[str]) -> Parameter | None:
-    """The parameter that takes where the next page begins; one that has to be given can't ask for the first."""
+    """The parameter that takes where the next page begins."""
     ranked = sorted(
         (rank, index, one)
         for index, (name, one) in enumerate(query.items())
-        if (rank := cursor_rank(name)) is not None and not one.required and not is_date(document, one.schema)
+        if (rank := cursor_rank(name)) is not None and is_cursor(document, one)
     )
     if ranked:
         return ranked[0][2]
-    names = [name for name in text if name in query and not query[name].required]
-    return next((query[name] for name in names if is_text(document, query[name].schema)), None)
+    return next((query[name] for name in text if name in query and is_text(document, query[name].schema)), None)
 
 
 def find(
@@ -173,7 +179,7 @@ def by_header(document: Document, response: dict[str, Any], query: Query) -> Pag
         cursor = cursor_parameter(document, query, TEXT_CURSORS)
         page = page_numbers.page_parameter(document, query, True)
         taker = page if page is not None and "page" in known and cursor is None else cursor or page
-        if taker is not None:
+        if taker is not None and not taker.required:
             return {"by": "cursor", "argument": taker.argument, "header": str(name)}
     return {}
 
@@ -200,7 +206,15 @@ def by_link(document: Document, response: dict[str, Any], query: Query, path: st
     if path.rstrip("/").endswith("}"):  # one thing, with lists inside
         return {}
     cursor = cursor_parameter(document, query, UNANSWERED_TEXT_CURSORS)
-    return {"by": "link", "undeclared": True, "argument": cursor.argument} if cursor is not None else {}
+    if cursor is None or cursor.required:
+        return {}
+    return {"by": "link", "undeclared": True, "argument": cursor.argument}
+
+
+def is_cursor(document: Document, parameter: Parameter) -> bool:
+    types = types_of(document, parameter.schema)
+    usual = {"string", "integer", "number", "null"}
+    return (types is None or types <= usual) and not is_date(document, parameter.schema)
 
 
 def is_text(document: Document, schema: Any) -> bool:
