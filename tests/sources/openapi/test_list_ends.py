@@ -151,6 +151,12 @@ async def test_an_offset_may_count_pages(egress: Egress, upstream: Upstream) -> 
     assert await List(egress, upstream, told, THINGS).all(by_pages) == (things(0, 7), True)
 
 
+async def test_a_service_that_refuses_every_offset_ends_the_list(egress: Egress, upstream: Upstream) -> None:
+    listed = List(egress, upstream, WINDOW, THINGS)
+    assert await listed.all(lambda asked: as_json({}, 404) if asked else things(0, 3)) == (things(0, 3), True)
+    assert len(listed.targets) == 3
+
+
 @pytest.mark.parametrize(("total", "requests"), [(1, 1), (3, 1), (4, 2), (8, 2), (9, 3)])
 async def test_a_total_saves_the_page_behind_the_last(
     egress: Egress, upstream: Upstream, total: int, requests: int
@@ -187,7 +193,7 @@ async def test_the_last_page_may_have_a_number_counted_from_zero(egress: Egress,
 
 
 @pytest.mark.parametrize("base", [0, 1])
-@pytest.mark.parametrize("refusal", [400, 404, 0])
+@pytest.mark.parametrize("refusal", [400, 404, 200, 0])
 async def test_a_page_that_has_to_be_given_is_given_from_the_first(
     egress: Egress, upstream: Upstream, base: int, refusal: int
 ) -> None:
@@ -196,7 +202,7 @@ async def test_a_page_that_has_to_be_given_is_given_from_the_first(
     def answer(asked: Asked) -> Any:
         number = int(asked["page"])
         if number < base and refusal:
-            return as_json({}, refusal)
+            return as_json([] if refusal == 200 else {}, refusal)
         return things(0, 5)[max(number - base, 0) * 2 :][:2]
 
     assert await listed.all(answer) == (things(0, 5), True)

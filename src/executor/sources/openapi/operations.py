@@ -172,8 +172,9 @@ class Reader:
         tool = self._tool(operation, raw, path, parameters, body, responses, [*credentials, *hidden])
         yield tool
         if operation.method in ("get", "query", "post"):
-            fields = None if operation.method == "get" else paging_fields(parameters, body)
-            paging = pages.pages_of(self.document, responses, parameters, operation.path, fields)
+            fields = paging_fields(parameters, body) if operation.method != "get" else []
+            is_read = operation.method in READS
+            paging = pages.pages_of(self.document, responses, parameters, operation.path, fields, is_read=is_read)
             companion = self._all(tool, paging, responses) if paging else None
             if companion is not None:
                 yield companion

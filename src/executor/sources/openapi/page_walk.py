@@ -37,7 +37,7 @@ class Walk:
         self.pages = 0
         self.complete = False
         self.reason = ""
-        self._may_follow = tool.binding["method"] in ("GET", "QUERY")
+        self._may_follow = tool.binding["method"] in ("GET", "QUERY") and tool.binding["body"] is None
         self._start: int | None = None if self.paging.get("guessed") else self.paging.get("start", 0)
         self._size = size if isinstance(size, int) else 0
         self._step = 0  # of an offset; 0 is as many as came
@@ -63,8 +63,8 @@ class Walk:
         return {self.paging["argument"]: 0 if self._start is None else self._start}
 
     def begin_at_one(self) -> Following:
-        """After page 0 was refused."""
-        self._start = 1
+        """After page 0 was refused, or empty."""
+        self._start, self.pages = 1, 0
         return {self.paging["argument"]: 1}
 
     def add(self, answer: Answer, value: Any) -> Following:
@@ -101,8 +101,8 @@ class Walk:
 
     def end_behind(self) -> Following:
         """A page behind the last one does not exist, or is empty."""
-        is_open = self.paging["by"] == "offset" and self._step == 0 and self._total is None and len(self._first) > 1
-        if is_open and self.pages > 1 and not self._probe:
+        counts = self.paging["by"] == "offset" and self._total is None and not self._step and not self._probe
+        if counts and len(self._first) > max(1, self._size - 1):  # else the first page had room for all
             self._probe = "step"
             return {self.paging["argument"]: (self._start or 0) + 1}
         return self.end()

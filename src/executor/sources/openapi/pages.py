@@ -34,19 +34,21 @@ def pages_of(
     responses: dict[str, dict[str, Any]],
     parameters: Sequence[Parameter],
     path: str = "",
-    fields: Sequence[Parameter] | None = None,
+    fields: Sequence[Parameter] = (),
+    *,
+    is_read: bool = True,
 ) -> Paging:
     """Empty unless the operation answers with a list and tells how to get on.
 
-    `fields` are those of the body of a request that may write. Such a request is repeated only if its answer speaks of
-    pages: nobody knows otherwise that it is a search.
+    `fields` are those of the body. A request that may write is repeated only if its answer speaks of pages: nobody
+    knows otherwise that it is a search.
     """
     response = response_of(responses)
     form, schema = content_schema(response) if response is not None else ("empty", None)
     if form != "json" or response is None:
         return {}
     query = {plain(one.name): one for one in parameters if one.place == "query" and not one.content}
-    query = {**{plain(one.name): one for one in fields or ()}, **query}
+    query = {**{plain(one.name): one for one in fields}, **query}
     types = types_of(document, schema)
     if types == {"array"}:
         properties, items = {}, []
@@ -57,7 +59,6 @@ def pages_of(
             return {}
     else:
         return {}
-    is_read = fields is None
     paging = (
         by_answer(document, schema, properties, items, query)
         or (by_address(document, properties) if is_read else {})
@@ -71,7 +72,7 @@ def pages_of(
         other = by_argument(document, query, properties)
         paging |= {"otherwise": other} if other and other["argument"] != paging["argument"] else {}
     argument = paging.get("argument")
-    in_body = any(one.argument == argument for one in fields or ())
+    in_body = any(one.argument == argument for one in fields)
     place = {"place": "body"} if in_body else {}
     return {**paging, **place, **page_numbers.largest_size(document, query), "items": items}
 
