@@ -12,7 +12,7 @@ from .replies import is_json, success, swagger_content
 
 # Compared in lower case, without separators.
 TURNS = re.compile(
-    r".*(cursor|continuation|marker|bookmark|scrollid|pagetoken|paginationtoken|nexttoken|starttoken|pagekey|skiptoken)"
+    r".*(cursor|continuation(token)?|marker|bookmark|scrollid|pagetoken|paginationtoken|nexttoken|starttoken|pagekey|skiptoken)"
     r"|continue|nextpage|\$?skip|(page)?offset|(starting|page|search|id)?after(id|key)?|(exclusive)?startkey|lastid"
     r"|start(index|at|row)?|(current|pagination)?page|page(number|no|num|index|idx)|first(result|item)"
 )
@@ -24,7 +24,7 @@ TELLS = re.compile(
 ASIDE = re.compile(r"errors?|warnings?|messages|notices|included|.*links|.*meta|.*metadata")
 HOLDERS = re.compile(r"payload|data|results?|response|embedded")
 INSIDE = re.compile(r".*(meta|pag|cursor|link|next|info).*|payload|data|results?|response")
-DEPTH = 3
+DEPTH = 4
 
 
 @dataclass

@@ -23,6 +23,7 @@ NUMBER = re.compile(r"(current|pagination)?page|page(number|no|num|index|idx)")
 URL = re.compile(r".*(url|uri|link|href)")
 BACK = re.compile(r".*(prev|before|first|self).*")
 ZERO = re.compile(r"(zero|0)[- ]?(based|index)|base[- ]?0|(start|begin)\w* (at|from|with) 0", re.IGNORECASE)
+ONE = re.compile(r"(one|1)[- ]?(based|index)|base[- ]?1|(start|begin)\w* (at|from|with) 1", re.IGNORECASE)
 USUAL = ("items", "data", "results", "values", "records", "entries", "value", "list", "objects", "resources", "rows")
 MODES = ("cursor", "last", "address", "page", "offset", "link")
 
@@ -63,11 +64,14 @@ class PagingService:
 
     def start_of(self, asked: dict[str, Any]) -> int | None:
         given = asked.get(self.turn) if self.turn else None
-        offset = next(
-            (name for name in self.one.turns if name in asked and re.fullmatch(r".*(offset|skip)", plain(name))), ""
-        )
-        if given is None and offset and str(asked[offset]).isdecimal():  # it takes either
-            return int(asked[offset])
+        other = next((name for name in self.one.turns if name in asked and name != self.turn), "")
+        if given is None and str(asked.get(other, "")).isdecimal():  # what it takes beside that
+            number = int(asked[other])
+            if is_page(self.document, self.one, other):
+                first = first_of(self.document, self.one, other)
+                return max(number - (self.base if first is None else first), 0) * PAGE
+            if re.fullmatch(r".*(offset|skip)", plain(other)):
+                return number
         if "at_item" in asked:  # of an address that it gave
             return int(asked["at_item"]) if int(asked["at_item"]) in self.offered else None
         if given is None:
@@ -116,7 +120,7 @@ class PagingService:
         """Puts the truth wherever the answer speaks of pages."""
         facts: dict[str, Any] = {
             r"total(count|items|results|elements|records|size|hits)?|totalresult(size|scount)|numfound": self.total,
-            r"(total|num)pages|pagecount|pages": -(-self.total // PAGE),
+            r"(total|num|numberof)pages|pagecount|pages": -(-self.total // PAGE),
             r"lastpage": self.base + max(-(-self.total // PAGE) - 1, 0),
             r"(current)?page(number|no|num|index)?|number": self.base + start // PAGE,
             r"has(more|next|nextpage|moreitems)|more": following is not None,
@@ -130,7 +134,7 @@ class PagingService:
             if isinstance(value, dict):
                 if bare in ("next", "nextpage") and following is None:
                     self.say_end(made, name)
-                elif depth < 3 and not BACK.fullmatch(bare):
+                elif depth < 4 and not BACK.fullmatch(bare):
                     self.fill(value, page, start, following, depth + 1)
                 if bare in ("next", "nextpage") and following is not None:
                     made[name] = {part: self.pointer(part, following) for part in value}
@@ -224,7 +228,8 @@ def first_of(document: Document, one: PagedList, name: str) -> int | None:
             return int(schema[key])
     if OFFSET.fullmatch(plain(name)):
         return 0
-    return 0 if ZERO.search(text + str(schema.get("description", ""))) else None
+    text += str(schema.get("description", ""))
+    return 0 if ZERO.search(text) else 1 if ONE.search(text) else None
 
 
 def chosen_array(document: Document, one: PagedList) -> tuple[str, ...]:

@@ -107,6 +107,17 @@ async def test_a_cursor_that_only_comes_when_asked_for_is_replaced_by_counting(
         return {"entries": things(0, 5)[int(asked.get("offset", 0)) :][:2], "total_count": 5}
 
     assert await listed.all(window) == (things(0, 5), True)
+    assert await listed.all(lambda asked: {**window(asked), "total_count": None}) == (things(0, 5), True)
+    paged = List(
+        egress, upstream, [query("page", {**NUMBER, "default": 1})], fields(items=THINGS, links=fields(next=TEXT))
+    )
+    assert await paged.all(lambda asked: {"items": things(0, 5)[int(asked.get("page", 1)) * 2 - 2 :][:2]}) == (
+        things(0, 5),
+        True,
+    )
+    paged.upstream.requests.clear()
+    assert await paged.all(lambda asked: {"items": things(0, 2), "links": {"next": None}}) == (things(0, 2), True)
+    assert paged.targets == ["/list"]
 
 
 def windows(stock: Callable[[int], list[Any]], size: int = 2, **more: Any) -> Service:

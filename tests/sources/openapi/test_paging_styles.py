@@ -242,3 +242,32 @@ def test_the_list_is_the_array_that_is_meant(schema: Any, expected: list[str] | 
     operation = {"operationId": "list", "parameters": [query("cursor", TEXT)], "responses": answers(schema)}
     found = [tool.binding["all"] for tool in load({"/list": {"get": operation}}).tools if "all" in tool.binding]
     assert [one["items"] for one in found] == ([expected] if expected else [])
+
+
+@pytest.mark.parametrize(
+    "shape", [lambda items: items, lambda items: {"entries": items}, lambda items: {"orders": items}]
+)
+async def test_a_list_is_found_where_the_service_puts_it(egress: Egress, upstream: Upstream, shape: Any) -> None:
+    listed = List(egress, upstream, [query("offset"), query("limit")], {"oneOf": [THINGS, fields(data=THINGS)]})
+    assert await listed.all(lambda asked: shape(things(0, 5)[int(asked.get("offset", 0)) :][:2])) == (
+        things(0, 5),
+        True,
+    )
+
+
+async def test_a_bare_list_where_an_address_is_due_is_counted_or_not_called_complete(
+    egress: Egress, upstream: Upstream
+) -> None:
+    schema = {"oneOf": [THINGS, fields(collection=THINGS, next_href=TEXT)]}
+    counted = List(egress, upstream, [query("offset"), query("limit")], schema)
+    assert await counted.all(lambda asked: things(0, 5)[int(asked.get("offset", 0)) :][:2]) == (things(0, 5), True)
+    listed = List(egress, upstream, [], schema)
+    assert await listed.all(lambda asked: things(0, 5)) == (things(0, 5), False)
+    assert "does not say whether more follows" in listed.reason
+
+
+@pytest.mark.parametrize("words", ["Start of the time range", "Unix timestamp", "Only those after this date"])
+def test_a_time_is_not_taken_for_an_offset(words: str) -> None:
+    parameters = [query("from", NUMBER, words), query("start", NUMBER, words), query("limit")]
+    operation = {"operationId": "list", "parameters": parameters, "responses": answers(THINGS)}
+    assert [tool.path for tool in load({"/list": {"get": operation}}).tools] == ["things.list.list"]

@@ -17,11 +17,12 @@ from executor.sources.openapi.ends import (
     stated_total,
 )
 from executor.sources.openapi.links import is_address, is_paging, listed_link, next_link
-from executor.sources.openapi.paging_names import OTHER_CURSORS, plain
+from executor.sources.openapi.paging_names import ASIDE, BESIDE, OTHER_CURSORS, plain
 from executor.sources.openapi.repeats import Repeats, are_alike
 
 COUNTED = ("page", "offset")
 EMPTY_PAGES = 3
+NOT_LISTS = ASIDE | BESIDE
 ONE_BY_ONE = "call the tool without `.all`, page by page"
 
 Following = dict[str, Any] | str | None
@@ -220,8 +221,10 @@ class Walk:
             return self.stop(f"the service says where to go on in a form that can't be followed: {ONE_BY_ONE}")
         name = plain("".join(self.paging.get("from", ())[-1:]))
         is_echo = name in OTHER_CURSORS or bool(self.paging.get("more"))
-        if stated is None and self.pages == 1 and self._counts_instead():
+        if stated is None and found and more is not False and self._counts_instead(value):
             return self._count_on(self.paging["by"], value, found)
+        if stated is None and found and isinstance(value, list):
+            return self.stop(f"the service does not say whether more follows: to be sure, {ONE_BY_ONE}")
         if stated is None and more:
             return self.stop(f"the service says that more follows, but not where: {ONE_BY_ONE}")
         # The last identifier is there on the last page as well, and some give a cursor even behind the end.
@@ -235,13 +238,19 @@ class Walk:
             return self.stop(f"{self._empty} empty pages came one after the other: {ONE_BY_ONE}")
         return self._with_cursor(answer, stated)
 
-    def _counts_instead(self) -> bool:
-        """Some give a cursor only when they are asked for one, and count otherwise."""
+    def _counts_instead(self, value: Any) -> bool:
+        """Some name the next page only when they are asked to, and count otherwise: then the first answer lacks the
+        field itself, or speaks of more items than came."""
         other = self.paging.get("otherwise")
-        if other is None or self._total is None or len(self.items) >= self._total:
+        is_open = (
+            is_absent(value, self.paging.get("from", [])) if self._total is None else len(self.items) < self._total
+        )
+        if other is None or self.pages > 1 or not is_open:
             return False
         self.paging = {**other, "items": self.paging["items"]}
         self._start = None if other.get("guessed") else other.get("start", 0)
+        self._repeats = Repeats(counted=True)
+        self._repeats.fresh(self._first)
         return True
 
     def _with_cursor(self, answer: Answer, stated: Any) -> Following:
@@ -268,9 +277,26 @@ class Walk:
 
 
 def items_in(value: Any, path: list[str]) -> list[Any]:
-    """An object where a list is due is a list of one."""
-    found = at(value, path)
+    """The list, wherever a service puts it: some give it bare, or under another name of the document, and an object
+    for a list of one."""
+    if isinstance(value, list):
+        return value
+    holder, found = at(value, path[:-1]), at(value, path)
+    if isinstance(holder, dict) and path and path[-1] not in holder:
+        others = [part for name, part in holder.items() if isinstance(part, list) and plain(name) not in NOT_LISTS]
+        found = others[0] if len(others) == 1 else None
     return found if isinstance(found, list) else [found] if isinstance(found, dict) and path else []
+
+
+def is_absent(value: Any, path: list[str]) -> bool:
+    """Whether a field is not even there; one that is null is there."""
+    for name in path:
+        if not isinstance(value, dict):
+            return isinstance(value, list)
+        if name not in value:
+            return True
+        value = value[name]
+    return False
 
 
 def at(value: Any, path: list[str]) -> Any:

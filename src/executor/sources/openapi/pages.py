@@ -68,9 +68,9 @@ def pages_of(
     )
     if not paging or (not is_read and not is_told(document, paging, properties)):
         return {}
-    if paging["by"] == "cursor" and is_read:
+    if paging["by"] in ("cursor", "next") and is_read:
         other = by_argument(document, query, properties)
-        paging |= {"otherwise": other} if other and other["argument"] != paging["argument"] else {}
+        paging |= {"otherwise": other} if other and other["argument"] != paging.get("argument") else {}
     argument = paging.get("argument")
     in_body = any(one.argument == argument for one in fields)
     place = {"place": "body"} if in_body else {}
@@ -214,8 +214,9 @@ def by_link(document: Document, response: dict[str, Any], query: Query, path: st
 
 def is_cursor(document: Document, parameter: Parameter) -> bool:
     types = types_of(document, parameter.schema)
+    is_sure = "cursor" in plain(parameter.name)  # others may be filters by date
     usual = {"string", "integer", "number", "null"}
-    return (types is None or types <= usual) and not is_date(document, parameter.schema)
+    return (types is None or types <= usual) and (is_sure or not is_date(document, parameter.schema))
 
 
 def is_text(document: Document, schema: Any) -> bool:
