@@ -223,7 +223,7 @@ class Walk:
         is_echo = name in OTHER_CURSORS or bool(self.paging.get("more"))
         if stated is None and found and more is not False and self._counts_instead(value):
             return self._count_on(self.paging["by"], value, found)
-        if stated is None and found and isinstance(value, list):
+        if stated is None and found and isinstance(value, list) and "from" in self.paging:
             return self.stop(f"the service does not say whether more follows: to be sure, {ONE_BY_ONE}")
         if stated is None and more:
             return self.stop(f"the service says that more follows, but not where: {ONE_BY_ONE}")
