@@ -23,6 +23,7 @@ NUMBER = re.compile(r"(current|pagination)?page|page(number|no|num|index|idx)")
 URL = re.compile(r".*(url|uri|link|href)")
 BACK = re.compile(r".*(prev|before|first|self).*")
 ZERO = re.compile(r"(zero|0)[- ]?(based|index)|base[- ]?0|(start|begin)\w* (at|from|with) 0", re.IGNORECASE)
+ONE = re.compile(r"(one|1)[- ]?(based|index)|base[- ]?1|(start|begin)\w* (at|from|with) 1", re.IGNORECASE)
 USUAL = ("items", "data", "results", "values", "records", "entries", "value", "list", "objects", "resources", "rows")
 MODES = ("cursor", "last", "address", "page", "offset", "link")
 
@@ -42,6 +43,8 @@ class PagingService:
         self.base = base if told is None else told
         self.is_open = self.mode == "page" and told is None
         self.problem = ""
+        self.offered: set[int] = set()
+        self.has_begun = False
         self.target = ""
 
     def respond(self, arrived: Arrived) -> Reply:
@@ -53,6 +56,7 @@ class PagingService:
         if start is None:
             self.problem = self.problem or f"it was asked for a page that it did not offer: {arrived.target}"
             return Reply(400, "application/json", b"{}")
+        self.has_begun = True
         page = self.cells[start : start + PAGE]
         following = start + PAGE if start + PAGE < self.total else None
         headers = self.links(following) if self.mode == "link" else {}
@@ -60,13 +64,16 @@ class PagingService:
 
     def start_of(self, asked: dict[str, Any]) -> int | None:
         given = asked.get(self.turn) if self.turn else None
-        offset = next(
-            (name for name in self.one.turns if name in asked and re.fullmatch(r".*(offset|skip)", plain(name))), ""
-        )
-        if given is None and offset and str(asked[offset]).isdecimal():  # it takes either
-            return int(asked[offset])
+        other = next((name for name in self.one.turns if name in asked and name != self.turn), "")
+        if given is None and str(asked.get(other, "")).isdecimal():  # what it takes beside that
+            number = int(asked[other])
+            if is_page(self.document, self.one, other):
+                first = first_of(self.document, self.one, other)
+                return max(number - (self.base if first is None else first), 0) * PAGE
+            if re.fullmatch(r".*(offset|skip)", plain(other)):
+                return number
         if "at_item" in asked:  # of an address that it gave
-            return int(asked["at_item"]) if self.mode in ("address", "link", "cursor") else None
+            return int(asked["at_item"]) if int(asked["at_item"]) in self.offered else None
         if given is None:
             return 0
         text = str(given)
@@ -77,9 +84,12 @@ class PagingService:
         if self.mode == "last":
             return int(text.removeprefix("item-")) + 1 if text.startswith("item-") else None
         match = re.fullmatch(r"c-(\d+)-=&é", text)
+        if match is None and not self.has_begun:  # a document that requires one leaves open which is the first
+            return 0
         return int(match[1]) if match and self.mode == "cursor" else None
 
     def address(self, start: int) -> str:
+        self.offered.add(start)
         return f"{self.url}{self.target}?at_item={start}"
 
     def links(self, following: int | None) -> dict[str, str]:
@@ -110,7 +120,7 @@ class PagingService:
         """Puts the truth wherever the answer speaks of pages."""
         facts: dict[str, Any] = {
             r"total(count|items|results|elements|records|size|hits)?|totalresult(size|scount)|numfound": self.total,
-            r"(total|num)pages|pagecount|pages": -(-self.total // PAGE),
+            r"(total|num|numberof)pages|pagecount|pages": -(-self.total // PAGE),
             r"lastpage": self.base + max(-(-self.total // PAGE) - 1, 0),
             r"(current)?page(number|no|num|index)?|number": self.base + start // PAGE,
             r"has(more|next|nextpage|moreitems)|more": following is not None,
@@ -124,7 +134,7 @@ class PagingService:
             if isinstance(value, dict):
                 if bare in ("next", "nextpage") and following is None:
                     self.say_end(made, name)
-                elif depth < 3 and not BACK.fullmatch(bare):
+                elif depth < 4 and not BACK.fullmatch(bare):
                     self.fill(value, page, start, following, depth + 1)
                 if bare in ("next", "nextpage") and following is not None:
                     made[name] = {part: self.pointer(part, following) for part in value}
@@ -180,11 +190,15 @@ def mode_of(document: Document, one: PagedList) -> tuple[str, str]:
         return "address", turn
     if turn in cursors and more:
         return "last", turn
-    page = next((name for name in [*numbers, *texts] if NUMBER.fullmatch(plain(name))), "")
+    page = next((name for name in [*numbers, *texts] if is_page(document, one, name)), "")
     if page:
         return "page", page
     offset = next((name for name in numbers if OFFSET.fullmatch(plain(name))), "")
     return ("offset", offset) if offset else ("link", turn)
+
+
+def is_page(document: Document, one: PagedList, name: str) -> bool:
+    return NUMBER.fullmatch(plain(name)) is not None or "page number" in schema_of(document, one, name)[1].lower()
 
 
 def points_on(way: tuple[str, ...]) -> bool:
@@ -214,7 +228,8 @@ def first_of(document: Document, one: PagedList, name: str) -> int | None:
             return int(schema[key])
     if OFFSET.fullmatch(plain(name)):
         return 0
-    return 0 if ZERO.search(text + str(schema.get("description", ""))) else None
+    text += str(schema.get("description", ""))
+    return 0 if ZERO.search(text) else 1 if ONE.search(text) else None
 
 
 def chosen_array(document: Document, one: PagedList) -> tuple[str, ...]:
