@@ -15,14 +15,23 @@ WHOLE_BODY = "The whole request body; fields may stand beside it instead"
 BODIES = {
     "text": {"type": "string", "description": "The request body as text"},
     "xml": {"type": "string", "description": "The request body as XML text"},
-    "binary": {**FILE, "description": "The request body: {base64, contentType?}, or its text"},
+    "binary": {
+        **FILE,
+        "description": "The request body: {base64, contentType?}, {artifact}, or its text",
+    },
 }
 NULL: Schema = {"type": "null"}
 EMPTY = frozenset({"204", "205"})  # statuses that never have a body
 BINARY: Schema = {
     "type": "object",
-    "properties": {"contentType": {"type": "string"}, "base64": {"type": "string"}},
-    "required": ["contentType", "base64"],
+    "properties": {
+        "contentType": {"type": "string"},
+        "base64": {"type": "string", "description": "Of a file up to 4 MB"},
+        "artifact": {"type": "string", "description": "Of a larger one: what it is kept as"},
+        "name": {"type": "string"},
+        "size": {"type": "integer"},
+    },
+    "required": ["contentType"],
 }
 
 
