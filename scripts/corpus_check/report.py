@@ -56,6 +56,7 @@ def summarise(results: list[Result], as_json: bool) -> None:
         return
     print(f"\n{totals['loaded']} of {totals['documents']} documents loaded ({share(totals, 'loaded', 'documents')})")
     print(f"{totals['usable']} of {totals['operations']} operations usable ({share(totals, 'usable', 'operations')})")
+    print(f"{totals['byHand']} required arguments look like credentials")
     print(f"{totals['seconds']} CPU seconds to load, at most {totals['peakMb']} MB")
     for reason, count in list(totals["reasons"].items())[:40]:
         print(f"{count:>7} x {reason}")
@@ -71,6 +72,7 @@ def totals_of(results: list[Result]) -> dict[str, Any]:
         "loaded": len(loaded),
         "operations": sum(one.operations for one in loaded),
         "usable": sum(one.usable for one in loaded),
+        "byHand": sum(one.by_hand for one in loaded),
         "seconds": round(sum(one.seconds for one in results), 1),
         "peakMb": max((one.peak_mb for one in results), default=0),
         "reasons": dict(reasons.most_common()),

@@ -97,7 +97,7 @@ def pages_of(document: Document, responses: dict[str, dict[str, Any]], parameter
     """Empty unless the operation answers with a list and tells how to get on."""
     response = responses.get("200") or next(iter(responses.values()), None)
     form, schema = content_schema(response) if response is not None else ("empty", None)
-    if form != "json" or response is None:
+    if form not in ("json", "any") or schema is None or response is None:
         return {}
     query = {plain(one.name): one for one in parameters if one.place == "query" and not one.content}
     types = types_of(document, schema)

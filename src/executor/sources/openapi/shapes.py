@@ -164,7 +164,7 @@ def output_schema(schemas: Schemas, responses: dict[str, dict[str, Any]], method
 
 
 def answer_schema(schemas: Schemas, form: str, schema: Any) -> Schema | None:
-    if form == "json":
+    if form in ("json", "any"):
         return None if schema is None else schemas.convert(schema)
     if form == "events":
         data = schemas.convert(schema) if schema is not None else {}
