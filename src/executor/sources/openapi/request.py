@@ -58,7 +58,11 @@ def build(base_url: str, binding: dict[str, Any], arranged: dict[str, Any], idem
     url = base_url + fill_path(binding["path"], values, query, named)
     body: bytes | Upload | None = None
     if binding["body"] is not None and "body" in given and not is_left_out(binding["body"], given["body"]):
-        body, headers["Content-Type"] = payload(binding["body"], given["body"])
+        body, media_type = payload(binding["body"], given["body"])
+        if body or binding["body"].get("form") != "form":  # a form without fields is no content, so it has no type
+            headers["Content-Type"] = media_type
+        else:
+            body = None
     return Outgoing(binding["method"], url, headers, body)
 
 
