@@ -24,6 +24,7 @@ from executor.storage.database import Database
 
 PIECE = 4 * CHUNK  # written in one transaction, so that others' commits don't wait long
 SPARE = 256 * 1024 * 1024  # of the disk, that files leave to everything else
+FILES_OF_ONE = 4  # times the largest file: what those of one execution may have together
 LEAST_SECRET = 8  # characters: anything shorter occurs in large files by chance
 
 
@@ -161,6 +162,7 @@ class FileWriter:
         def job(c: Connection) -> None:
             executions.fence(c, self._execution.id, self._execution.epoch)
             if begins:
+                self._check_total(files.total(c, artifact.execution_id))
                 files.begin(c, artifact)
             files.append(c, artifact, first, piece)
 
@@ -170,6 +172,11 @@ class FileWriter:
             raise ToolError("storage_full", error.message, hint=error.hint) from error
         self._has_begun = True
         self._chunks += -(-len(piece) // CHUNK)
+
+    def _check_total(self, kept: int) -> None:
+        if kept >= FILES_OF_ONE * self._store.largest:
+            message = f"the files of this execution have {kept:,} bytes together, as many as they may"
+            raise ToolError("result_too_large", message, hint="go on in another execution")
 
     def _check_secrets(self, data: bytes) -> None:
         if not self._secrets:

@@ -140,8 +140,10 @@ def delete(c: Connection, artifact: Artifact) -> bool:
     is_file = artifact.form == "file"  # of which only pieces are deleted at a time
     values = {"deleted_at": now_ms(), **({} if is_file else {"preview": ""})}
     gone = sa.update(artifacts).where(*mine, artifacts.c.deleted_at.is_(None)).values(**values)
-    if c.execute(gone).rowcount == 0 or is_file:
-        return is_file
+    if c.execute(gone).rowcount == 0:
+        return False
+    if is_file:
+        return True
     others = sa.select(artifacts.c.id).where(
         artifacts.c.workspace_id == artifact.workspace_id,
         artifacts.c.execution_id == artifact.execution_id,

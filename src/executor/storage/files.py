@@ -24,6 +24,12 @@ def begin(c: Connection, artifact: Artifact) -> None:
     c.execute(sa.insert(artifacts), {column.name: getattr(artifact, column.name) for column in artifacts.c})
 
 
+def total(c: Connection, execution_id: str) -> int:
+    """How many bytes of files an execution has."""
+    found = c.execute(sa.select(sa.func.sum(_a.size)).where(_a.execution_id == execution_id, _a.form == FORM)).scalar()
+    return int(found or 0)
+
+
 def append(c: Connection, artifact: Artifact, seq: int, data: bytes) -> None:
     """Whole chunks, except at the end."""
     owner = {"execution_id": artifact.execution_id, "digest": artifact.id, "workspace_id": artifact.workspace_id}
