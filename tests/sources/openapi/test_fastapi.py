@@ -80,7 +80,7 @@ async def call(address: str) -> AsyncIterator[Call]:
     source = Source("src", "ws", "openapi", loaded.namespace, loaded.name, loaded.config)
     tools = {tool.path.partition(".")[2]: tool for tool in loaded.tools}
 
-    async def send(name: str, **arguments: Any) -> Any:
+    async def send(name: str, /, **arguments: Any) -> Any:
         return json.loads(await kind.invoke(source, tools[f"items.{name}"], arguments, ""))
 
     yield send
