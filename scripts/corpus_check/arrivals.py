@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from urllib.parse import unquote
 
 from .arrived import Arrived, pairs_of
@@ -11,7 +12,8 @@ from .calls import FORM, Call, Place
 from .styles import cookie_fits, header_fits, one_by_one, path_fits, query_fits, said, same, same_json
 
 
-def problems(call: Call, arrived: Arrived, base: str) -> list[str]:
+def problems(call: Call, arrived: Arrived, base: str, declared: Collection[str] = ()) -> list[str]:
+    """`declared` are the names of all headers that the document has for the operation, in small letters."""
     found = []
     if arrived.method != call.method:
         found.append(f"the method is {arrived.method}")
@@ -23,7 +25,23 @@ def problems(call: Call, arrived: Arrived, base: str) -> list[str]:
             found.append(f"the header {place.name} is {arrived.headers.get(place.name.lower())!r}")
         if place.place == "cookie" and not cookie_fits(place, arrived.headers.get("cookie", "")):
             found.append(f"the cookie {place.name} is not as told")
-    return found + body_problems(call, arrived)
+    return found + stray_headers(call, arrived, declared) + body_problems(call, arrived)
+
+
+# HTTP asks for the first; the others say who sends, and what can be read: nothing else goes by itself.
+OWN_HEADERS = frozenset({"host", "user-agent", "accept", "accept-encoding"})
+WITH_BODY = frozenset({"content-type", "content-length"})
+
+
+def stray_headers(call: Call, arrived: Arrived, declared: Collection[str]) -> list[str]:
+    """Headers that neither the document, nor the call, nor HTTP asks for. Of those that the document declares only the
+    idempotency key is sent without being given."""
+    allowed = {one.name.lower() for one in call.places if one.place == "header"} | OWN_HEADERS
+    allowed |= WITH_BODY if arrived.body else set()
+    allowed |= {"content-length"} if call.method in ("POST", "PUT", "PATCH") else set()
+    allowed |= {"cookie"} if any(one.place == "cookie" for one in call.places) else set()
+    allowed |= {"idempotency-key"} & set(declared)
+    return [f"the header {name} was sent and nobody asked for it" for name in sorted(set(arrived.headers) - allowed)]
 
 
 def path_problems(call: Call, path: str) -> list[str]:

@@ -25,7 +25,7 @@ from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import OpenApi
 
 from . import addresses, arrivals
-from .calls import Impossible, make
+from .calls import Impossible, make, parameters
 from .documents import Document, keys, read
 from .replies import reply_to
 from .result import Result
@@ -33,6 +33,10 @@ from .server import Server
 from .values import Maker
 
 BASE = "/base"
+CREDENTIAL = re.compile(
+    r"^(x[-_])?(auth|authorization|token|secret|password)$|(api|access|auth|app|client|secret|session)[-_]?(key|token|secret)$",
+    re.IGNORECASE,
+)
 # Ways to make up a call, from the plainest to the fullest; all that are accepted are sent.
 WAYS = [
     {"full": False, "choice": 0, "odd": True, "examples": False},
@@ -132,6 +136,7 @@ async def check_operations(kind: OpenApi, server: Server, path: Path, loaded: Lo
             problem = skipped.get(f"{method} {template}") or skipped.get(template) or "it is missing without a reason"
         else:
             where = (method, template, operation, item)
+            result.by_hand += len(credentials_by_hand(document, where, tool))
             problem = "" if has_base_url else addresses.problem(document, item, operation, tool.binding["server"])
             tool = replace(tool, binding={**tool.binding, "server": ""})
             problem = problem or await called(kind, server, document, where, tool, definitions, source)
@@ -158,6 +163,7 @@ async def called(
         return "it has no signature"
     validator = compile_schema(with_definitions(kind.strict_schema(tool), definitions))
     refusal, sent = "", 0
+    declared = {name.lower() for place, name in parameters(document, where[3], where[2]) if place == "header"}
     for way in WAYS:
         if sent >= 2:
             break
@@ -179,13 +185,20 @@ async def called(
             text = await kind.invoke(source, tool, call.arguments, "key")
         except ToolError as error:
             return f"the call failed: {error.tool_code} {error.message}"
-        found = arrivals.problems(call, server.last, BASE) if server.last else ["nothing arrived"]
+        found = arrivals.problems(call, server.last, BASE, declared) if server.last else ["nothing arrived"]
         if found:
             return found[0]
         if not server.reply.fits(text):
             return f"the answer ({server.reply.media_type}) came out as {text[:100]}"
         sent += 1
     return "" if sent else refusal
+
+
+def credentials_by_hand(document: Document, where: Any, tool: Tool) -> list[str]:
+    """Arguments that a caller has to give and that look like secrets: an agent would have to know them."""
+    needed = set(tool.input_schema.get("required", ()))
+    named = [name for place, name in parameters(document, where[3], where[2]) if place in ("query", "header", "cookie")]
+    return [name for name in named if name in needed and CREDENTIAL.search(name)]
 
 
 def general(reason: str) -> str:

@@ -72,6 +72,7 @@ def summarise(results: list[Result], as_json: bool) -> None:
         print(
             f"{totals['usable']} of {totals['operations']} operations usable ({share(totals, 'usable', 'operations')})"
         )
+        print(f"{totals['byHand']} required arguments look like credentials")
         print(f"{totals['seconds']} CPU seconds to load, at most {totals['peakMb']} MB")
     for reason, count in list(totals["reasons"].items())[:40]:
         print(f"{count:>7} x {reason}")
@@ -90,6 +91,7 @@ def totals_of(results: list[Result]) -> dict[str, Any]:
         "lists": sum(one.lists for one in loaded),
         "right": sum(one.right for one in loaded),
         "withAll": sum(one.with_all for one in loaded),
+        "byHand": sum(one.by_hand for one in loaded),
         "seconds": round(sum(one.seconds for one in results), 1),
         "peakMb": max((one.peak_mb for one in results), default=0),
         "reasons": dict(reasons.most_common()),

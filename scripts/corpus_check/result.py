@@ -15,6 +15,7 @@ class Result:
     operations: int = 0
     tools: int = 0
     usable: int = 0
+    by_hand: int = 0  # required arguments that look like credentials
     seconds: float = 0.0
     peak_mb: int = 0
     reasons: dict[str, int] = field(default_factory=dict)

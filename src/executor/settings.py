@@ -47,6 +47,7 @@ class Settings:
     approval_limit_actor: int = 1_000
     lost_answers: str = "ask"
     retry_seconds: int = 120
+    file_bytes: int = 1024 * MEGABYTE
     mcp_call_seconds: int = 60
     mcp_total_seconds: int = 1800
     max_code_bytes: int = 1_000_000
@@ -371,6 +372,7 @@ CONVERTERS: dict[str, Callable[[_Given], Any]] = {
     "approval_limit_actor": _integer(1, 1_000_000),
     "lost_answers": _one_of("ask", "error"),
     "retry_seconds": _integer(0, 86400),
+    "file_bytes": _integer(1024, 1024 * 1024 * MEGABYTE),
     "mcp_call_seconds": _integer(1, 86400),
     "mcp_total_seconds": _integer(1, 86400),
     "max_code_bytes": _integer(1, 64 * MEGABYTE),

@@ -7,12 +7,13 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from executor.daemon.executor import Executor
 from executor.settings import Settings
 from executor.sources.kind import SourceRequest
 from executor.storage import events
-from tests.execution.conftest import House, until, value
+from tests.execution.conftest import House, shared_state, until, value
 from tests.sources.graphql.service import Service
 from tests.sources.openapi.documents import document
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving
@@ -42,22 +43,42 @@ class Limited:
         return self.then(got, handler) if callable(self.then) else as_json(self.then or [{"id": 1}])
 
 
-@pytest.fixture
-def upstream() -> Iterator[Upstream]:
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Upstream]:
     with serving() as server:
         server.routes["/openapi.json"] = as_json(document(PATHS))
         yield server
 
 
 @pytest.fixture
-async def limited(settings: Settings, upstream: Upstream) -> AsyncIterator[House]:
+def upstream(service: Upstream) -> Upstream:
+    service.requests.clear()
+    return service
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    places = {
+        "EXECUTOR_DATA_DIR": tmp_path_factory.mktemp("limits"),
+        "EXECUTOR_STATE_DIR": shared_state(tmp_path_factory),
+    }
+    return Settings.load(
+        {**{name: str(path) for name, path in places.items()}, "EXECUTOR_WORKERS": "1", "EXECUTOR_SLOTS": "8"}
+    )
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def limited(settings: Settings, service: Upstream) -> AsyncIterator[House]:
     executor = await Executor.open(settings)
-    request = SourceRequest(location=f"{upstream.url}/openapi.json", namespace="shop", allow_private=True)
+    request = SourceRequest(location=f"{service.url}/openapi.json", namespace="shop", allow_private=True)
     await executor.catalog.add_source(executor.tenancy.workspace.id, request)
     house = House(executor, None)  # type: ignore[arg-type]
     await house.policy("**", "allow")
     yield house
-    await executor.close()
+    await house.executor.close()
 
 
 async def waits(house: House, execution_id: str) -> list[dict[str, Any]]:
@@ -114,12 +135,14 @@ async def test_a_write_is_sent_once_and_says_when_to_try_again(limited: House, u
         assert await waits(limited, outcome.execution.id) == []
 
 
-async def test_a_read_does_not_wait_longer_than_it_may(limited: House, upstream: Upstream) -> None:
+async def test_a_read_does_not_wait_longer_than_it_may(
+    limited: House, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
     service = upstream.routes["/things"] = Limited(9, 429, **{"Retry-After": "3600"})
     found = value(await limited.run(CAUGHT.replace("CALL", "tools.shop.things.listThings({})")))
     assert (found["details"]["retryAfter"], found["retryable"]) == (3600, True)
     assert len(service.got) == 1
-    limited.executor.door.retry_seconds = 0
+    monkeypatch.setattr(limited.executor.door, "retry_seconds", 0)
     service = upstream.routes["/things"] = Limited(9, 429, **{"Retry-After": "1"})
     found = value(await limited.run(CAUGHT.replace("CALL", "tools.shop.things.listThings({})")))
     assert found["details"]["retryAfter"] == 1

@@ -27,6 +27,7 @@ from executor.execution.checks import Checks, Shelf
 from executor.execution.dispatch import LocalDispatch
 from executor.execution.door import Door
 from executor.execution.engine import Engine
+from executor.execution.files import FileStore, remove_left_over
 from executor.execution.flood import ApprovalLimits, Flood
 from executor.execution.permits import Permits
 from executor.execution.quotas import Allowance, Quotas
@@ -100,6 +101,7 @@ class Executor:
             database=database,
             lost_answers=settings.lost_answers,
             retry_seconds=settings.retry_seconds,
+            files=FileStore(database, None if settings.database_url else settings.data_dir, settings.file_bytes),
         )
         self.runtime = sandboxes.runtime
         self.runtimes = sandboxes.runtimes
@@ -163,6 +165,7 @@ class Executor:
                 asyncio.create_task(installation.keep(settings)),
                 asyncio.create_task(executor._examine(path)),
                 asyncio.create_task(executor._refresh_statistics()),
+                asyncio.create_task(executor._remove_left_over()),
             ]
             executor.catalog.upkeep.start(settings.refresh_seconds)
         except BaseException:
@@ -191,6 +194,11 @@ class Executor:
         if found := await integrity.in_background(path):
             logger.error("the database is damaged: %s", found)
             self.database.damage = integrity.damaged(found, path)
+
+    async def _remove_left_over(self) -> None:
+        await asyncio.sleep(WARM_SECONDS)
+        with suppress(StorageError):
+            await remove_left_over(self.database, self.started_at)
 
     async def _refresh_statistics(self) -> None:
         await asyncio.sleep(EXAMINE_SECONDS)

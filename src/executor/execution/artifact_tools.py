@@ -6,6 +6,7 @@ Code sees the artifacts of whoever runs it: those of the executions that the sam
 from __future__ import annotations
 
 import asyncio
+import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import islice
@@ -28,6 +29,7 @@ MATCHES = 20
 LISTED = 50
 TURNS = 2
 FARTHEST = 2**53
+FILE_PAGE = 4 * 1024 * 1024
 _ID = text("art_…, from the answer that said where the result is")
 _COUNT: Schema = {"type": "integer", "minimum": 0}
 _OPTIONAL: Schema = {"type": ["integer", "null"]}
@@ -110,7 +112,7 @@ async def invoke(database: Database, turns: Turns, execution: Execution, tool: T
         return orjson.dumps(await _list(database, execution, arguments)).decode()
     answer = _read if tool.path == READ.path else _search
     async with turns.turn(execution):
-        artifact, content = await database.read(lambda c: _readable(c, execution, arguments["id"]))
+        artifact, content = await database.read(lambda c: _readable(c, execution, arguments))
         return await asyncio.to_thread(answer, artifact, content, arguments)  # large ones take a while
 
 
@@ -130,13 +132,16 @@ async def _list(database: Database, execution: Execution, arguments: dict[str, A
     ]
 
 
-def _readable(c: Connection, execution: Execution, artifact_id: str) -> tuple[Artifact, bytes]:
+def _readable(c: Connection, execution: Execution, arguments: dict[str, Any]) -> tuple[Artifact, bytes]:
+    artifact_id = arguments["id"]
     artifact = artifacts.get(c, execution.workspace_id, artifact_id)
     owner = executions.get(c, execution.workspace_id, artifact.execution_id) if artifact else None
     if artifact is None or owner is None or owner.actor_id != execution.actor_id:
         hint = "tools.executor.artifacts.list tells those that are there"
         raise ToolError("not_found", f"there is no artifact {artifact_id[:100]!r}", hint=hint)
     try:
+        if artifact.deleted_at is None and artifact.form == "file":
+            return artifact, artifacts.content(c, artifact, *_span(artifact, arguments))
         if artifact.deleted_at is None:
             return artifact, artifacts.content(c, artifact)
     except NotFound:
@@ -144,7 +149,22 @@ def _readable(c: Connection, execution: Execution, artifact_id: str) -> tuple[Ar
     raise ToolError("not_found", f"the artifact {artifact_id} was deleted", hint="run the code again")
 
 
+def _span(artifact: Artifact, arguments: dict[str, Any]) -> tuple[int, int]:
+    """Which bytes of a file are wanted: of a large one not all can be."""
+    start = min(_count(arguments, "offset", 0), artifact.size)
+    end = min(artifact.size, start + _count(arguments, "limit", FARTHEST))
+    if end - start > FILE_PAGE:
+        message = f"{artifact.id} is a file of {artifact.size:,} bytes: {end - start:,} are too many to read at once"
+        hint = f"give `offset` and a `limit` of at most {FILE_PAGE:,}, or hand the file on as {{artifact: id}}"
+        raise ToolError("result_too_large", message, hint=hint)
+    return start, end
+
+
 def _read(artifact: Artifact, content: bytes, arguments: dict[str, Any]) -> str:
+    if artifact.form == "file":
+        start, end = _span(artifact, arguments)
+        part = {"kind": "bytes", "value": base64.b64encode(content).decode(), "total": artifact.size, "offset": start}
+        return orjson.dumps({**_about(artifact), **part, "next": end if end < artifact.size else None}).decode()
     value = at_pointer(_value(artifact, content), arguments.get("pointer", ""))
     lines = arguments.get("lines", False)
     page = page_of(value, _count(arguments, "offset", 0), _count(arguments, "limit", FARTHEST), lines=lines)
@@ -167,7 +187,7 @@ def _count(arguments: dict[str, Any], name: str, otherwise: int) -> int:
 
 
 def _value(artifact: Artifact, content: bytes) -> Any:
-    if artifact.form == "bytes":
+    if artifact.form in ("bytes", "file"):
         return content
     return content.decode() if artifact.form == "text" else orjson.loads(content)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import re
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -21,6 +22,7 @@ from executor.errors import ExecutorError, ToolError
 from executor.execution import artifact_tools, builtins
 from executor.execution.errand import CredentialMissing, Errand
 from executor.execution.failures import AnswerLost, denied_before, denied_by_policy, is_lost, tool_changed
+from executor.execution.files import CallFiles, FileStore
 from executor.execution.flood import Flood
 from executor.execution.permits import Permits
 from executor.execution.prompt import shown_credential, shown_request
@@ -36,6 +38,7 @@ from executor.model.source import Source
 from executor.model.tool import Tool
 from executor.policy.decide import Subject, decide
 from executor.runtime.sandbox import Proposal
+from executor.sources.files import FILES
 from executor.storage import interactions
 from executor.storage.database import Database
 from executor.storage.permits import Standing
@@ -75,10 +78,12 @@ class Door:
         database: Database,
         lost_answers: str = "ask",
         retry_seconds: float = 120,
+        files: FileStore | None = None,
     ) -> None:
         self.database = database
         self.lost_answers = lost_answers
         self.retry_seconds = retry_seconds
+        self.files = files or FileStore(database)
         self.connections = connections
         self.catalog = catalog
         self.rules = rules
@@ -102,7 +107,8 @@ class Door:
             decision = await self.decide(execution, tool, arguments)
             if decision.action == "deny":
                 raise denied_by_policy(tool.path, decision.reason)
-            await self.check(tool, arguments, execution.language)
+            with self._reading_files(execution):
+                await self.check(tool, arguments, execution.language)
         except ToolError as refusal:
             return Admission(proposal, "refuse", tool, refusal=refusal)
         use = await self.use(execution, tool)
@@ -246,7 +252,8 @@ class Door:
             return {"request": tool.description if tool.source_id == builtins.SOURCE else "", "sentWith": "none"}
         try:
             given = parse_arguments(call.arguments)
-            request = await self.catalog.outline(tool, given, idempotency_key=key_of(call))
+            with self._reading_files(execution):
+                request = await self.catalog.outline(tool, given, idempotency_key=key_of(call))
         except ToolError as error:  # the question is asked all the same: sending it fails with this
             request = f"can't be made: {error.message}"
         use = await self.use(execution, tool)
@@ -337,6 +344,7 @@ class Door:
             if where != self.destination(source):
                 raise tool_changed(tool.path)
             await errand.equip(source, tool, execution.actor_id, journalled_with=mark)
+        FILES.set(CallFiles(self._store_for(execution), execution, call.seq, call.path, errand.values))
         key = key_of(call)
         following = partial(check_following, self.catalog, await self._policies(execution), execution.actor_id, tool)
         invoke = partial(
@@ -353,6 +361,20 @@ class Door:
             if not await errand.renew(tool, error):
                 raise
         return await invoke(credential=errand.credential)
+
+    @contextmanager
+    def _reading_files(self, execution: Execution) -> Iterator[None]:
+        token = FILES.set(CallFiles(self.files, execution))
+        try:
+            yield
+        finally:
+            FILES.reset(token)
+
+    def _store_for(self, execution: Execution) -> FileStore:
+        """An anonymous agent keeps no more than its results may have."""
+        if not execution.origin.startswith("anonymous"):
+            return self.files
+        return replace(self.files, largest=min(self.files.largest, execution.limits.result_bytes))
 
     async def _policies(self, execution: Execution) -> tuple[Policy, ...]:
         return (await self.rules.of(execution.workspace_id)).policies

@@ -31,6 +31,11 @@ class Errand:
         self.credential: Credential | None = None
         self._values: tuple[str, ...] = ()
 
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The secrets that go with the call."""
+        return self._values
+
     async def equip(self, source: Source, tool: Tool, actor_id: str, *, journalled_with: str) -> None:
         """Raises CredentialMissing. What was judged and journalled with one connection is not sent with another."""
         if self._connections is None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 # json: the JSON text as it was journalled · text: a result that is one string, kept as that string · bytes: a file
-Form = Literal["json", "text", "bytes"]
+# file: one that came in pieces, too large to pass through a sandbox
+Form = Literal["json", "text", "bytes", "file"]
 
 OCTETS = "application/octet-stream"
 NAME_CHARACTERS = 100
@@ -51,6 +52,11 @@ class Artifact:
     preview: str
     created_at: int
     deleted_at: int | None = None
+
+    @property
+    def content_key(self) -> str:
+        """What its chunks are stored under: equal content of an execution is stored once, unless it came in pieces."""
+        return self.id if self.form == "file" else self.digest
 
 
 def media_type_of(told: object) -> str:

@@ -15,6 +15,7 @@ from urllib.parse import urljoin, urlsplit
 
 from executor.errors import EgressRefused, SourceUnreachable
 from executor.sources.addresses import Target, is_private_host, parse, refusal, shown
+from executor.sources.files import Kept, Upload
 from executor.sources.reach import ANY, PUBLIC, Reach, reach_of
 from executor.sources.slots import QUEUE_SECONDS, HostSlots
 
@@ -35,23 +36,27 @@ class Bounds:
 
     With `stream_seconds`, an answer that is a stream of events or lines is read that long, or until `size`, and what
     came by then is the answer. `queue_seconds` is how long it may wait for its turn; `seconds` starts after that.
+    `file_from` says, by an answer's headers, from how many bytes on it is kept as a file; 0 for never. Then `seconds`
+    count from piece to piece.
     """
 
     seconds: float = 60.0
     size: int = 10_000_000
     stream_seconds: float = 0.0
     queue_seconds: float = QUEUE_SECONDS
+    file_from: Callable[[Mapping[str, str]], int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`complete` is false for a stream that was left before its end."""
+    """`complete` is false for a stream that was left before its end. What was kept as a `file` has no body."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
     url: str
     complete: bool = True
+    file: Kept | None = None
 
     @property
     def media_type(self) -> str:
@@ -65,7 +70,7 @@ class Outgoing:
     method: str
     url: str
     headers: Mapping[str, str] = field(default_factory=dict)
-    body: bytes | None = None
+    body: bytes | Upload | None = None
 
 
 # Asked before a request leads to another one, with both. Raises EgressRefused.
@@ -84,6 +89,11 @@ class Attempt:
         if (ends := self.timeout.when()) is not None:
             self._left = ends - asyncio.get_running_loop().time()
             self.timeout.reschedule(None)
+
+    def renew(self, seconds: float) -> None:
+        """A file is under way, and a piece of it has just passed."""
+        if self.timeout.when() is not None:
+            self.timeout.reschedule(asyncio.get_running_loop().time() + seconds)
 
     def go_on(self) -> None:
         self.timeout.reschedule(asyncio.get_running_loop().time() + self._left)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
 import brotli
@@ -148,6 +148,10 @@ class Inflater:
         self.size = 0  # how many bytes there are by now
 
     @property
+    def codings(self) -> int:
+        return len(self._stages)
+
+    @property
     def is_plain(self) -> bool:
         return not self._stages
 
@@ -171,6 +175,21 @@ class Inflater:
             if made[0] > self._limit + PIECE or not self._pass(out, stage + 1):
                 return False
         return True
+
+    def pieces(self, chunk: bytes) -> Iterator[bytes]:
+        """Instead of `feed`, for who keeps them elsewhere: nothing is collected, and only one coding is read."""
+        self._has_input = self._has_input or bool(chunk)
+        if not self._stages:
+            yield chunk
+            return
+        decoder = self._stages[0][0]
+        try:
+            while (out := decoder.decode(chunk, PIECE)) or decoder.has_more:
+                chunk = b""
+                if out:
+                    yield out
+        except ERRORS as error:
+            raise BrokenEncoding(f"the compressed answer is broken: {error}") from error
 
     def finish(self) -> bytes:
         if self._has_input and not all(decoder.is_over for decoder, _ in self._stages):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import AsyncIterator
 from contextvars import ContextVar
 from typing import Any
 
@@ -21,6 +22,7 @@ from executor import __version__
 from executor.errors import SourceUnreachable
 from executor.sources.addresses import Target, literal, moved, refusal, shown
 from executor.sources.egress import SAFE_METHODS, Answer, Attempt, Bounds, Outgoing
+from executor.sources.files import FILES, Files, Kept, Upload
 from executor.sources.inflate import ACCEPT_ENCODING, BrokenEncoding, Inflater, UnknownEncoding
 from executor.sources.reach import ANY, PUBLIC, Reach
 from executor.sources.reasons import one_line
@@ -105,13 +107,20 @@ class Transport:
     async def _exchange(self, outgoing: Outgoing, target: Target, reach: Reach, bounds: Bounds) -> Answer:
         session = self._sessions.get(reach) or self._open_session(reach)
         url = URL(target.url, encoded=True)
+        headers, data = outgoing.headers, outgoing.body
+        if isinstance(data, Upload):
+            headers = {**headers, "Content-Length": str(data.size)}
+        content = sending(data, bounds.seconds) if isinstance(data, Upload) else data
         async with session.request(
-            outgoing.method, url, headers=outgoing.headers, data=outgoing.body, allow_redirects=False
+            outgoing.method, url, headers=headers, data=content, allow_redirects=False
         ) as response:
             reserve = Reserve(target.origin, ATTEMPT.get())
-            body, complete = b"", True
+            body, complete, file = b"", True, None
+            from_bytes = bounds.file_from(response.headers) if bounds.file_from and response.status < 300 else 0
             try:
-                if bounds.stream_seconds and response.status < 300 and is_stream(response):
+                if from_bytes and (files := FILES.get()) is not None:
+                    body, file = await read_file(response, bounds, reserve, files, from_bytes)
+                elif bounds.stream_seconds and response.status < 300 and is_stream(response):
                     body, complete = await read_stream(response, bounds, reserve)
                 else:
                     body = await read_body(response, bounds.size, reserve)
@@ -121,7 +130,7 @@ class Transport:
                     raise unreadable(response, error) from error  # of any other answer the status says enough
             finally:
                 reserve.close(len(body))
-            return Answer(response.status, response.headers, body, outgoing.url, complete)
+            return Answer(response.status, response.headers, body, outgoing.url, complete, file)
 
     def _open_session(self, reach: Reach) -> aiohttp.ClientSession:
         connector = aiohttp.TCPConnector(
@@ -186,6 +195,51 @@ async def read_body(response: aiohttp.ClientResponse, limit: int, reserve: Reser
         if not inflater.feed(chunk):
             raise too_large(response, limit)
     return inflater.finish()
+
+
+async def read_file(
+    response: aiohttp.ClientResponse, bounds: Bounds, reserve: Reserve, files: Files, from_bytes: int
+) -> tuple[bytes, Kept | None]:
+    """The body, or what it is kept as once it has more than so many bytes."""
+    inflater = Inflater(response.headers.get("Content-Encoding", ""), bounds.size)
+    if inflater.codings > 1:
+        return await read_body(response, bounds.size, reserve), None
+    declared = response.content_length if inflater.is_plain else None
+    held, writer, attempt = bytearray(), None, ATTEMPT.get()
+    try:
+        async for chunk in response.content.iter_any():
+            attempt.renew(bounds.seconds)
+            for piece in inflater.pieces(chunk):
+                if writer is not None:
+                    await writer.write(piece)
+                    continue
+                await reserve.fit(len(held) + len(piece), from_bytes + len(piece))
+                held += piece
+                if len(held) > from_bytes:
+                    writer = files.begin(response.content_type, name_of(response), declared)
+                    await writer.write(bytes(held))
+                    held.clear()
+        inflater.finish()
+        return bytes(held), await writer.finish() if writer is not None else None
+    except BaseException:
+        response.close()
+        if writer is not None:
+            await writer.discard()
+        raise
+
+
+def name_of(response: aiohttp.ClientResponse) -> str:
+    """As the service calls the file, else as its address ends."""
+    disposition = response.content_disposition
+    return (disposition.filename if disposition is not None else None) or response.url.name
+
+
+async def sending(upload: Upload, seconds: float) -> AsyncIterator[bytes]:
+    files, attempt = FILES.get(), ATTEMPT.get()
+    assert files is not None  # noqa: S101 - an upload is made of the files of a call
+    async for piece in upload.pieces(files):
+        attempt.renew(seconds)
+        yield piece
 
 
 def too_large(response: aiohttp.ClientResponse, limit: int) -> SourceUnreachable:

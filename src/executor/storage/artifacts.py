@@ -32,6 +32,7 @@ def add(c: Connection, artifact: Artifact, content: bytes) -> Artifact:
         artifacts.c.call_seq == artifact.call_seq,
         artifacts.c.name == artifact.name,
         artifacts.c.digest == artifact.digest,
+        artifacts.c.form == artifact.form,
     )
     row = c.execute(same).first()
     if row is not None:
@@ -96,7 +97,7 @@ def content(c: Connection, artifact: Artifact, start: int = 0, end: int | None =
         .where(
             chunks.c.workspace_id == artifact.workspace_id,
             chunks.c.execution_id == artifact.execution_id,
-            chunks.c.digest == artifact.digest,
+            chunks.c.digest == artifact.content_key,
             chunks.c.seq.between(first, last),
         )
         .order_by(chunks.c.seq)
@@ -136,13 +137,18 @@ def filled_calls(c: Connection, found: Sequence[Call]) -> list[Call]:
 def delete(c: Connection, artifact: Artifact) -> bool:
     """Its content goes, unless another artifact of the execution has the same; that it was there stays known."""
     mine = (artifacts.c.id == artifact.id, artifacts.c.workspace_id == artifact.workspace_id)
-    gone = sa.update(artifacts).where(*mine, artifacts.c.deleted_at.is_(None)).values(deleted_at=now_ms(), preview="")
+    is_file = artifact.form == "file"  # of which only pieces are deleted at a time
+    values = {"deleted_at": now_ms(), **({} if is_file else {"preview": ""})}
+    gone = sa.update(artifacts).where(*mine, artifacts.c.deleted_at.is_(None)).values(**values)
     if c.execute(gone).rowcount == 0:
         return False
+    if is_file:
+        return True
     others = sa.select(artifacts.c.id).where(
         artifacts.c.workspace_id == artifact.workspace_id,
         artifacts.c.execution_id == artifact.execution_id,
         artifacts.c.digest == artifact.digest,
+        artifacts.c.form != "file",
         artifacts.c.deleted_at.is_(None),
     )
     if c.execute(others.limit(1)).first() is None:

@@ -13,7 +13,7 @@ from executor.model.source import Loaded, Source
 from executor.sources.egress import Egress
 from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import OpenApi, build_catalog
-from tests.sources.openapi.documents import LOCATION, document, one_tool
+from tests.sources.openapi.documents import LOCATION, document, load, one_tool
 from tests.sources.upstream import Reply, Upstream, as_json
 
 Call = Callable[..., Awaitable[Any]]
@@ -192,3 +192,27 @@ async def test_a_file_without_a_type_has_that_of_its_name(
     operation = {"requestBody": {"content": {"multipart/form-data": media}}, "responses": {"200": {"description": ""}}}
     await call(operation, {"file": file}, "post")
     assert f"\r\nContent-Type: {sent}\r\n\r\nhi".encode() in upstream.requests[-1].body
+
+
+ITEM = {"type": "object", "properties": {"id": {"type": "integer"}}}
+SPRING = {"type": "object", "properties": {"content": {"type": "array", "items": ITEM}, "last": {"type": "boolean"}}}
+
+
+def test_an_answer_of_any_type_has_the_shape_that_is_described() -> None:
+    page = {"name": "page", "in": "query", "schema": {"type": "integer"}}
+    responses = {"200": {"description": "OK", "content": {"*/*": {"schema": SPRING}}}}
+    loaded = load({"/things": {"get": {"operationId": "list", "parameters": [page], "responses": responses}}})
+    assert [tool.path.rpartition(".")[2] for tool in loaded.tools] == ["list", "all"]
+    assert loaded.tools[0].output_schema == SPRING
+
+
+@pytest.mark.parametrize("schema", [{"type": "string"}, {"type": "string", "format": "binary"}, {}])
+def test_an_answer_of_any_type_that_may_be_text_or_a_file_may_be_anything(schema: Any) -> None:
+    responses = {"200": {"description": "OK", "content": {"*/*": {"schema": schema}}}}
+    assert one_tool("/thing", {"responses": responses}).output_schema is None
+
+
+async def test_another_answer_than_json_is_no_breach_where_anything_may_come(call: Call, upstream: Upstream) -> None:
+    upstream.routes["/thing"] = Reply(200, b"text", {"Content-Type": "text/plain"})
+    responses = {"200": {"description": "OK", "content": {"*/*": {"schema": ITEM}}}}
+    assert await call({"responses": responses}) == "text"

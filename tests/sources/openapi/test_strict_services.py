@@ -78,6 +78,12 @@ async def test_an_optional_form_of_nothing_is_no_body(upstream: Upstream, media_
     assert await sent(upstream, "post", typed(media_type, FIELDS), {"a": None}) == ""
 
 
+async def test_a_required_form_of_nothing_has_no_type(upstream: Upstream) -> None:
+    form = typed("application/x-www-form-urlencoded", FIELDS, required=True)
+    assert await sent(upstream, "post", form, {}) == ""
+    assert await sent(upstream, "post", form, {"a": None}) == ""
+
+
 async def test_a_body_that_is_given_has_its_type(upstream: Upstream) -> None:
     assert json.loads(await sent(upstream, "delete", json_body(FIELDS), {"a": "x"})) == {"a": "x"}
     assert json.loads(await sent(upstream, "post", json_body(FIELDS), {"body": {}})) == {}

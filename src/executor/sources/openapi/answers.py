@@ -11,6 +11,7 @@ from executor.sources.openapi.visits import remembered
 
 MAX_DEPTH = 8
 MAX_FIELDS = 12
+ANYTHING = ("*/*", "application/*")
 SUCCESS = re.compile(r"2([0-9]{2}|XX)\Z")
 TYPES = {dict: "object", list: "array", str: "string", bool: "boolean", type(None): "null"}
 
@@ -40,7 +41,10 @@ def has_content(response: dict[str, Any]) -> bool:
 
 
 def content_schema(response: dict[str, Any]) -> tuple[str, Any]:
-    """(`json`, schema), (`events` or `lines`, schema of one), or (`text`, `binary`, `any` or `empty`, None)."""
+    """(`json`, schema), (`events` or `lines`, schema of one), or (`text`, `binary`, `any` or `empty`, None).
+
+    (`any`, schema) is JSON in all likelihood: anything else that comes is not held against it.
+    """
     if not has_content(response):
         return "empty", None
     named = {key_text(key): media if isinstance(media, dict) else {} for key, media in response["content"].items()}
@@ -48,12 +52,20 @@ def content_schema(response: dict[str, Any]) -> tuple[str, Any]:
         if is_json(media_type):
             return "json", media.get("schema")
     for media_type, media in named.items():
+        if media_type in ANYTHING and is_structured(media.get("schema")):
+            return "any", media["schema"]  # as Spring's documents say of everything
+    for media_type, media in named.items():
         if is_events(media_type) or is_lines(media_type):
             return "events" if is_events(media_type) else "lines", media.get("itemSchema")
     if all(is_text(media_type) for media_type in named):
         return "text", None
     is_binary = not any(is_text(media_type) or "*/" in media_type for media_type in named)
     return ("binary" if is_binary else "any"), None
+
+
+def is_structured(schema: Any) -> bool:
+    """Only JSON holds lists and objects; a text or a file may be said to be a `string`."""
+    return isinstance(schema, dict) and ("$ref" in schema or schema.get("type") in ("object", "array"))
 
 
 def accepted(responses: dict[str, dict[str, Any]]) -> str:

@@ -22,13 +22,16 @@ FILE: Schema = {
                 "base64": {"type": "string"},
                 "filename": {"type": "string"},
                 "contentType": {"type": "string"},
+                "artifact": {"type": "string"},
+                "name": {"type": "string"},
+                "size": {"type": "integer"},
             },
-            "required": ["base64"],
+            "minProperties": 1,
             "additionalProperties": False,
         },
         {"type": "string"},
     ],
-    "description": "A file: {base64, filename?, contentType?}, or its text",
+    "description": "A file: {base64, filename?, contentType?}, {artifact, filename?} of one that is kept, or its text",
 }
 
 

@@ -16,14 +16,17 @@ from executor.sources import apart, grants
 from executor.sources.addresses import shown
 from executor.sources.credentials import with_credential
 from executor.sources.egress import Answer, Bounds, Egress, MayFollow, Outgoing
+from executor.sources.files import Kept, Upload
 from executor.sources.kind import Meaning, Probe, SourceRequest, Unchanged, as_it_came
 from executor.sources.loading import Loading, in_time
 from executor.sources.openapi import arguments as forms
 from executor.sources.openapi import linked, listing, parsing, parts, probing
+from executor.sources.openapi.attachments import check_files, with_files
 from executor.sources.openapi.catalog import READER, build_catalog, digest_of, read_catalog, without_collection
 from executor.sources.openapi.credential_parameters import with_bearer
 from executor.sources.openapi.document import read_root
 from executor.sources.openapi.fetching import PARTS, Fetcher, Read, address_of
+from executor.sources.openapi.media import file_from
 from executor.sources.openapi.request import build as build_request
 from executor.sources.openapi.request import check_names
 from executor.sources.openapi.results import result_text
@@ -54,7 +57,7 @@ class OpenApi:
         self._loading = Loading()
         self._fetcher = Fetcher(egress, Bounds(min(load_seconds, 60.0), parsing.MAX_BYTES), self._loading)
         self._prober = Fetcher(egress, Bounds(min(load_seconds, 10.0), parsing.MAX_BYTES), self._loading)
-        self._call_bounds = Bounds(call_seconds, answer_bytes, min(stream_seconds, call_seconds))
+        self._call_bounds = Bounds(call_seconds, answer_bytes, min(stream_seconds, call_seconds), file_from=file_from)
 
     async def probe(self, request: SourceRequest) -> Probe | None:
         return await probing.probe(self._prober, await grants.opened(request), self._loading)
@@ -109,7 +112,10 @@ class OpenApi:
 
     async def check(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> None:
         """Raises ToolError if arguments would be sent under names that are not theirs."""
-        check_names(tool.binding, forms.arrange(tool, arguments))
+        arranged = forms.arrange(tool, arguments)
+        check_names(tool.binding, arranged)
+        check_files(tool, arranged)
+        await with_files(tool, arguments)
 
     async def meaning(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> Meaning:
         return forms.meaning(tool, arguments)
@@ -121,7 +127,7 @@ class OpenApi:
         apart = body is not None and body.get("form") != "form"
         rest = {name: value for name, value in arranged.items() if not apart or name != "body"}
         built = build_request(base_url, tool.binding, rest, "")
-        sent = built.body.decode() if built.body is not None else arranged.get("body")
+        sent = built.body.decode() if isinstance(built.body, bytes) else arranged.get("body")
         return [built.method, built.url, dict(built.headers), sent]
 
     async def invoke(
@@ -148,6 +154,7 @@ class OpenApi:
         may_follow: MayFollow | None = None,
     ) -> Answer:
         _, fields = with_bearer(tool.binding, credential)
+        arguments = await with_files(tool, arguments)
         outgoing = request_of(source, tool, arguments, idempotency_key)
         if fields and credential is not None and origin_of(outgoing.url) == credential.origin:
             outgoing = request_of(source, tool, arguments, idempotency_key, fields)
@@ -156,8 +163,8 @@ class OpenApi:
     async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
         """A credential that goes into the query is not in it: that is put on when the request is sent."""
         if "all" not in tool.binding:
-            outgoing = request_of(source, tool, arguments, idempotency_key)
-            return f"{outgoing.method} {outgoing.url}"
+            outgoing = request_of(source, tool, await with_files(tool, arguments), idempotency_key)
+            return f"{outgoing.method} {outgoing.url}{files_shown(outgoing)}"
         outgoing = request_of(source, tool, listing.first_page(arguments), "")
         return f"{outgoing.method} {outgoing.url}, and the pages after it"
 
@@ -220,6 +227,14 @@ def request_of(
     if fields:
         arranged = {**arranged, "body": {**(arranged.get("body") or {}), **fields}}
     return build_request(base_url, tool.binding, arranged, idempotency_key)
+
+
+def files_shown(outgoing: Outgoing) -> str:
+    """For a human who decides: what is sent is what has this digest."""
+    parts = outgoing.body.parts if isinstance(outgoing.body, Upload) else ()
+    kept = [part for part in parts if isinstance(part, Kept)]
+    told = [f"{one.name} ({one.size:,} bytes of {one.media_type}, SHA-256 {one.digest})" for one in kept]
+    return f" with the file{'s' if len(told) > 1 else ''} {', '.join(told)}" if told else ""
 
 
 def without_values(request: SourceRequest) -> SourceRequest:

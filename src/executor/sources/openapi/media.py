@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
+
+from executor.sources.files import LARGE
 
 FORM = "application/x-www-form-urlencoded"
 LINES = frozenset(
@@ -52,6 +54,19 @@ def is_xml(media_type: str) -> bool:
 def is_text(media_type: str) -> bool:
     bare = essence(media_type)
     return bare.startswith("text/") or is_xml(bare) or bare in _TEXT or bare.endswith(("+yaml", "+text"))
+
+
+TEXT_FILE = 8_000_000  # bytes of text from which on it would be too large a result
+
+
+def file_from(headers: Mapping[str, str]) -> int:
+    """From how many bytes on an answer is kept as a file instead of being given to the code; 0 for never."""
+    bare = essence(headers.get("Content-Type", ""))
+    if headers.get("Content-Disposition", "").strip().lower().startswith("attachment"):
+        return LARGE
+    if not bare or is_json(bare) or is_stream(bare):
+        return 0
+    return TEXT_FILE if is_text(bare) else LARGE
 
 
 def form_of(media_type: str) -> str:

@@ -45,7 +45,7 @@ def pages_of(
     """
     response = response_of(responses)
     form, schema = content_schema(response) if response is not None else ("empty", None)
-    if form != "json" or response is None:
+    if form not in ("json", "any") or schema is None or response is None:
         return {}
     query = {plain(one.name): one for one in parameters if one.place == "query" and not one.content}
     query = {**{plain(one.name): one for one in fields}, **query}

@@ -5,16 +5,19 @@ from __future__ import annotations
 import base64
 import binascii
 import secrets
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from mimetypes import MimeTypes
 from typing import Any
 
 import orjson
 
+from executor.sources.files import HANDLE, Kept, Upload
 from executor.sources.openapi.encode import PLAIN_SEPARATORS, pieces, query_pairs, refused, text
 from executor.sources.openapi.media import is_json
 
 MAX_FILES = 10_000
+PARTS_OF_FILE = frozenset({"base64", *HANDLE})
 NAMES = MimeTypes()
 for _type, _end in (
     ("text/markdown", ".md"), ("application/yaml", ".yaml"), ("application/yaml", ".yml"), ("image/webp", ".webp"),
@@ -27,7 +30,7 @@ for _type, _end in (
 PACKED = {"gzip": "application/gzip", "bzip2": "application/x-bzip2", "xz": "application/x-xz"}
 
 
-def payload(body: dict[str, Any], value: Any) -> tuple[bytes, str]:
+def payload(body: dict[str, Any], value: Any) -> tuple[bytes | Upload, str]:
     """The bytes and their content type."""
     form, media_type = body.get("form", "json"), body["mediaType"]
     if form == "json":
@@ -41,7 +44,9 @@ def payload(body: dict[str, Any], value: Any) -> tuple[bytes, str]:
     data, own_type = file_content(value, "/body")
     if "*" in media_type:
         own_type = own_type or type_by_name(value.get("filename") if isinstance(value, dict) else None)
-        return data, within(media_type, own_type)
+        return as_body([data]), within(media_type, own_type)
+    if isinstance(data, Kept):
+        return as_body([data]), media_type
     if form in ("text", "xml") and not data.isascii() and "charset" not in media_type:
         media_type += "; charset=utf-8"
     return data, media_type
@@ -84,17 +89,25 @@ def field(name: str, value: Any, encoding: dict[str, Any]) -> dict[str, Any]:
     return {"name": name, "style": style, "explode": explode, "content": content, "reserved": encoding.get("reserved")}
 
 
-def multipart(body: dict[str, Any], value: Any) -> tuple[bytes, str]:
-    boundary = secrets.token_hex(16)
-    found: list[bytes] = []
+def as_body(parts: Sequence[bytes | Kept]) -> bytes | Upload:
+    """Bytes, unless there is a file among them that is read while it is sent."""
+    plain = [part for part in parts if isinstance(part, bytes)]
+    return b"".join(plain) if len(plain) == len(parts) else Upload(tuple(parts))
+
+
+def multipart(body: dict[str, Any], value: Any) -> tuple[bytes | Upload, str]:
+    boundary, count = secrets.token_hex(16), 0
+    found: list[bytes | Kept] = []
     for name, given in value.items() if isinstance(value, dict) else ():
         encoding = body["encoding"].get(name, {})
         for part in parts_of(given, encoding):
-            found.append(f"--{boundary}\r\n".encode() + part_of(name, part, encoding) + b"\r\n")
-            if len(found) > MAX_FILES:
+            head, data = part_of(name, part, encoding)
+            found += [f"--{boundary}\r\n".encode() + head, data, b"\r\n"]
+            count += 1
+            if count > MAX_FILES:
                 raise refused(f"more than {MAX_FILES:,} parts can't be sent at once", f"/{name}")
     media_type = body["mediaType"].partition(";")[0].strip()
-    return b"".join(found) + f"--{boundary}--\r\n".encode(), f"{media_type}; boundary={boundary}"
+    return as_body([*found, f"--{boundary}--\r\n".encode()]), f"{media_type}; boundary={boundary}"
 
 
 def parts_of(value: Any, encoding: dict[str, Any]) -> list[Any]:
@@ -108,13 +121,14 @@ def parts_of(value: Any, encoding: dict[str, Any]) -> list[Any]:
     return [value]
 
 
-def part_of(name: str, value: Any, encoding: dict[str, Any]) -> bytes:
+def part_of(name: str, value: Any, encoding: dict[str, Any]) -> tuple[bytes, bytes | Kept]:
     told = encoding.get("contentType", "")
     head = f'Content-Disposition: form-data; name="{quoted(name)}"'
-    is_upload = isinstance(value, dict) and "base64" in value and set(value) <= {"base64", "filename", "contentType"}
+    is_upload = isinstance(value, dict) and ("base64" in value or "artifact" in value) and set(value) <= PARTS_OF_FILE
+    data: bytes | Kept
     if encoding.get("file") or is_upload:
         data, own_type = file_content(value, f"/{name}")
-        filename = value.get("filename") if isinstance(value, dict) else None
+        filename = (value.get("filename") or value.get("name")) if isinstance(value, dict) else None
         head += f'; filename="{quoted(filename or name)}"'
         allowed = encoding.get("contentTypes", told)
         content_type = own_type or chosen_type(allowed, type_by_name(filename)) or "application/octet-stream"
@@ -124,11 +138,15 @@ def part_of(name: str, value: Any, encoding: dict[str, Any]) -> bytes:
         data, content_type = text(value).encode("utf-8", "replace"), chosen_type(told)
     if content_type:
         head += f"\r\nContent-Type: {safe_type(content_type, name)}"
-    return head.encode() + b"\r\n\r\n" + data
+    return head.encode() + b"\r\n\r\n", data
 
 
-def file_content(value: Any, at: str) -> tuple[bytes, str]:
-    """Bytes and content type of a file: `{base64, contentType?}`, or text as it is."""
+def file_content(value: Any, at: str) -> tuple[bytes | Kept, str]:
+    """Bytes and content type of a file: `{base64, contentType?}`, one that is kept, or text as it is."""
+    if isinstance(value, dict) and isinstance(kept := value.get("artifact"), Kept):
+        return kept, value.get("contentType") or ""
+    if isinstance(value, dict) and set(value) <= PARTS_OF_FILE and "base64" not in value:
+        raise refused("a file needs `base64` or `artifact`", at)
     if isinstance(value, dict) and isinstance(value.get("base64"), str):
         encoded = value["base64"].replace("-", "+").replace("_", "/")
         encoded = "".join(encoded.partition(",")[2].split() if encoded.startswith("data:") else encoded.split())

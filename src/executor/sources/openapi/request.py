@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from executor.sources.egress import Outgoing
+from executor.sources.files import Upload
 from executor.sources.openapi.collisions import check_fields, check_parameters
 from executor.sources.openapi.encode import (
     cookies,
@@ -55,9 +56,13 @@ def build(base_url: str, binding: dict[str, Any], arranged: dict[str, Any], idem
     if jar:
         headers["Cookie"] = "; ".join(jar)
     url = base_url + fill_path(binding["path"], values, query, named)
-    body = None
+    body: bytes | Upload | None = None
     if binding["body"] is not None and "body" in given and not is_left_out(binding["body"], given["body"]):
-        body, headers["Content-Type"] = payload(binding["body"], given["body"])
+        body, media_type = payload(binding["body"], given["body"])
+        if body or binding["body"].get("form") != "form":  # a form without fields is no content, so it has no type
+            headers["Content-Type"] = media_type
+        else:
+            body = None
     return Outgoing(binding["method"], url, headers, body)
 
 

@@ -20,6 +20,8 @@ MAX_LINES = 100_000
 def result_text(tool: Tool, answer: Answer) -> str:
     if answer.status >= 300:
         raise upstream_error(tool, answer)
+    if answer.file is not None:
+        return orjson.dumps(answer.file.handle).decode()
     if not answer.body or tool.binding["method"] == "HEAD":
         return empty_result(tool, answer)
     if is_stream(answer.media_type):

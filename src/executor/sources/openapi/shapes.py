@@ -15,14 +15,23 @@ WHOLE_BODY = "The whole request body; fields may stand beside it instead"
 BODIES = {
     "text": {"type": "string", "description": "The request body as text"},
     "xml": {"type": "string", "description": "The request body as XML text"},
-    "binary": {**FILE, "description": "The request body: {base64, contentType?}, or its text"},
+    "binary": {
+        **FILE,
+        "description": "The request body: {base64, contentType?}, {artifact}, or its text",
+    },
 }
 NULL: Schema = {"type": "null"}
 EMPTY = frozenset({"204", "205"})  # statuses that never have a body
 BINARY: Schema = {
     "type": "object",
-    "properties": {"contentType": {"type": "string"}, "base64": {"type": "string"}},
-    "required": ["contentType", "base64"],
+    "properties": {
+        "contentType": {"type": "string"},
+        "base64": {"type": "string", "description": "Of a file up to 4 MB"},
+        "artifact": {"type": "string", "description": "Of a larger one: what it is kept as"},
+        "name": {"type": "string"},
+        "size": {"type": "integer"},
+    },
+    "required": ["contentType"],
 }
 
 
@@ -155,7 +164,7 @@ def output_schema(schemas: Schemas, responses: dict[str, dict[str, Any]], method
 
 
 def answer_schema(schemas: Schemas, form: str, schema: Any) -> Schema | None:
-    if form == "json":
+    if form in ("json", "any"):
         return None if schema is None else schemas.convert(schema)
     if form == "events":
         data = schemas.convert(schema) if schema is not None else {}

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 from sqlalchemy.engine import Connection
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from executor.errors import Conflict, NotFound
 from executor.execution.engine import may_see
+from executor.execution.files import remove
 from executor.model.artifact import OCTETS, Artifact
 from executor.model.tenancy import Actor
 from executor.storage import artifacts, events, executions
@@ -20,6 +23,7 @@ from executor.surfaces.api.context import Context, EdgeRoute, context, needs
 from executor.surfaces.api.ranges import Span, requested
 from executor.surfaces.api.shapes.executions import ArtifactPage, ArtifactView
 
+PIECE = 8 * 1024 * 1024
 router = APIRouter(prefix="/v1/artifacts", route_class=EdgeRoute, tags=["artifacts"], responses=PROBLEMS)
 # What a browser does nothing with but save it, or draw it as a picture. Everything else is bytes to it.
 INERT = frozenset(
@@ -70,6 +74,10 @@ async def content(request: Request, artifact_id: str) -> Response:
     span = requested(request.headers.get("range"), request.headers.get("if-range"), found.size, tag)
     if span is None:
         return Response(status_code=416, headers={"Content-Range": f"bytes */{found.size}", "Accept-Ranges": "bytes"})
+    if span.end - span.start > PIECE:
+        status, headers = 206 if span.part else 200, _headers(found, span, tag)
+        headers["Content-Length"] = str(span.end - span.start)
+        return StreamingResponse(_pieces(here, found, span), status_code=status, headers=headers)
     data = await here.executor.database.read(lambda c: artifacts.content(c, found, span.start, span.end))
     return Answer(data, status_code=206 if span.part else 200, headers=_headers(found, span, tag))
 
@@ -80,6 +88,8 @@ async def delete(request: Request, artifact_id: str) -> Response:
     """Its content, for good; the execution must have ended. That it was there stays known."""
     here = context(request)
     gone = await here.executor.database.write(lambda c: _delete(c, here, artifact_id))
+    if gone.form == "file":
+        await remove(here.executor.database, gone)
     return answer(views.artifact_view(gone))
 
 
@@ -93,6 +103,13 @@ def _delete(c: Connection, here: Context, artifact_id: str) -> Artifact:
         told = {"id": found.id, "name": found.name, "size": found.size, "digest": found.digest}
         events.append(c, here.workspace_id, "artifact.deleted", told, found.execution_id, by=here.actor)
     return artifacts.get(c, here.workspace_id, artifact_id) or found
+
+
+async def _pieces(here: Context, artifact: Artifact, span: Span) -> AsyncIterator[bytes]:
+    """Memory holds one piece, whatever the reader's speed."""
+    for start in range(span.start, span.end, PIECE):
+        end = min(start + PIECE, span.end)
+        yield await here.executor.database.read(partial(artifacts.content, artifact=artifact, start=start, end=end))
 
 
 def seen(c: Connection, actor: Actor, artifact_id: str) -> Artifact:

@@ -1,0 +1,1 @@
+"""Services made with web frameworks, connected and called as an agent would."""
