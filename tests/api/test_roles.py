@@ -155,6 +155,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("PATCH", "/v1/members/{account_id}"): {"role": "viewer"},
     ("PATCH", "/v1/policies/{policy_id}"): RULE,
     ("PATCH", "/v1/sources/{source}"): {"name": "mine"},
+    ("PUT", "/v1/sources/{source}/hints"): {"decision": "trust"},
     ("POST", "/v1/policies/{policy_id}/move"): {"position": 0},
     ("POST", "/v1/secrets/{name}/rotate"): {"value": "another"},
     ("POST", "/v1/secrets/{name}/origins"): {"origin": "https://api.example.com"},

@@ -52,6 +52,8 @@ export type Tool = {
   inputSchema?: unknown;
   exampleArguments?: object | null;
   outputSchema?: unknown;
+  ownPath?: string;
+  describedBy?: string;
 };
 
 export type Way = {

@@ -139,7 +139,7 @@ class ToolChoice(Body):
     drop: bool = False
 
 
-class ToolChange(Body):
+class ToolLabels(Body):
     """What is left out stays. An empty `path` or `description` gives the source's own back; `inheritRules` lets rules
     hold that would allow calls under the new path."""
 

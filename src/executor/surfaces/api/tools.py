@@ -17,7 +17,7 @@ from executor.execution.renames import check_renames, ended_rules
 from executor.model.tool import Effect
 from executor.policy.drafts import text
 from executor.surfaces.api.answers import PROBLEMS, answer
-from executor.surfaces.api.bodies import ToolChange
+from executor.surfaces.api.bodies import ToolLabels
 from executor.surfaces.api.context import EdgeRoute, context, needs, veil_of
 from executor.surfaces.api.drafts import existing, names, view
 from executor.surfaces.api.shapes.policies import PolicyView
@@ -106,7 +106,7 @@ async def describe(
 
 @router.patch("/{path}", response_model=LabelledView)
 @needs("administer")
-async def change(request: Request, path: str, body: ToolChange) -> Response:
+async def change(request: Request, path: str, body: ToolLabels) -> Response:
     """Another path or description for a tool; with `.*` at the end of both, another path for a group.
 
     Rules about the name that the source gives it go on to hold.

@@ -1,13 +1,15 @@
 import { lazy, Suspense } from "react";
 import type { Interaction } from "@/api/types";
+import { visible } from "@/text/visible";
 import { Button } from "@/ui/button";
 import { Skeleton } from "@/ui/states";
 import type { Answer } from "./answer";
 
 const AlwaysRule = lazy(() => import("./always").then((module) => ({ default: module.AlwaysRule })));
+const AsRead = lazy(() => import("./asread").then((module) => ({ default: module.AsRead })));
 const GivenResult = lazy(() => import("./result").then((module) => ({ default: module.GivenResult })));
 
-export type Panel = "" | "deny" | "more" | "always" | "result";
+export type Panel = "" | "deny" | "more" | "always" | "read" | "result";
 
 const UNSEEN = "Show everything first: some of the arguments were not in view.";
 
@@ -78,12 +80,21 @@ export function Allow(props: Props) {
             Always allow…
           </Button>
         )}
+        {broader && mayRule && asked.suggestion && (
+          <Button className={rare} disabled={unseen} aria-expanded={panel === "read"} onClick={() => turn("read")}>
+            Treat as read…
+          </Button>
+        )}
+        {broader && asked.suggestion && (
+          <p className="basis-full text-dim text-xs">Suggestion: {visible(asked.suggestion)}.</p>
+        )}
         <p role="status" className={`basis-full text-xs ${armed ? "font-medium text-accent" : "text-dim"}`}>
           {armed ? "Press y to allow this once, Esc to leave it." : folded ? UNSEEN : <Keys brief={brief} />}
         </p>
       </div>
       <Suspense fallback={<Skeleton rows={3} />}>
         {panel === "always" && <AlwaysRule asked={asked} busy={unseen} onSave={onAnswer} />}
+        {panel === "read" && <AsRead asked={asked} busy={unseen} onSave={onAnswer} />}
         {panel === "result" && <GivenResult busy={unseen} onGive={(result) => onAnswer({ act: "approve", result })} />}
       </Suspense>
     </>

@@ -10,6 +10,7 @@ export type Rule = Pick<Policy, "pattern" | "action" | "conditions" | "note"> & 
 export type Answer =
   | { act: "approve"; scope: "once" | "execution" }
   | { act: "approve"; scope: "always"; rule: Rule; broader: boolean }
+  | { act: "approve"; treatAsRead: true }
   | { act: "approve"; result: unknown }
   | { act: "deny"; reason: string };
 

@@ -14,7 +14,9 @@ import { Page, Section } from "@/ui/page";
 import { Loaded, Trouble } from "@/ui/states";
 import { Ago } from "@/ui/time";
 import { tell } from "@/ui/toast";
+import { ToolChoice } from "./choice";
 import { Connections } from "./connections";
+import { ServerHints } from "./hints";
 import { path } from "./queries";
 import { Refresh } from "./refresh";
 import { Remove } from "./remove";
@@ -39,6 +41,8 @@ export function EditSourcePage() {
           <>
             {found.error && <Failing source={found} />}
             <Connections source={found} />
+            {may && <ToolChoice key={`${found.id} ${found.refreshedAt}`} source={found} />}
+            {may && found.kind === "mcp" && <ServerHints source={found} />}
             {may && <Naming source={found} />}
             <About source={found} />
             {may && <Remove source={found} />}
@@ -105,7 +109,12 @@ function About({ source }: { source: Source }) {
           ["Run by", source.hosted ? "the daemon itself: it ends with the source" : null],
           ["Asks for", source.auth.map((one) => `${visible(one.name)} (${visible(one.type)})`).join(", ")],
           ["Headers", source.headers.map((name) => visible(name)).join(", ")],
-          ["Tools", source.toolCount.toLocaleString("en")],
+          [
+            "Tools",
+            source.choice
+              ? `${source.toolCount.toLocaleString("en")} of ${source.choice.offered.toLocaleString("en")}`
+              : source.toolCount.toLocaleString("en"),
+          ],
           ["Left out", source.skipped.length ? `${source.skipped.length} parts` : null],
           ["Read", <Ago key="read" at={source.refreshedAt} />],
           ["Added", <Ago key="added" at={source.createdAt} />],

@@ -1,4 +1,6 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useMutation, useQuery } from "@tanstack/react-query";
+import { useEffect } from "react";
+import { write } from "@/api/json";
 import { visible } from "@/text/visible";
 import { EffectBadge } from "@/ui/badge";
 import { Button } from "@/ui/button";
@@ -9,21 +11,33 @@ import type { Preview } from "./queries";
 import { Working } from "./working";
 
 /** What would be connected, before it is. A command is run for it only when that is asked for. */
-export function Offer({ body, runs, agreed }: { body: object; runs: boolean; agreed: boolean }) {
-  return runs ? <AfterConsent body={body} agreed={agreed} /> : <AtOnce body={body} />;
+export function Offer({ body, runs, agreed, onRead }: Props) {
+  return runs ? (
+    <AfterConsent key={write(body)} body={body} agreed={agreed} onRead={onRead} />
+  ) : (
+    <AtOnce body={body} onRead={onRead} />
+  );
 }
 
-function AtOnce({ body }: { body: object }) {
+type Read = (preview: Preview) => void;
+type Props = { body: object; runs: boolean; agreed: boolean; onRead: Read };
+
+function AtOnce({ body, onRead }: { body: object; onRead: Read }) {
   const progress = useProgress();
   const asked = useQuery({
     queryKey: ["preview", body],
     queryFn: () => follow<Preview>("/v1/sources/preview", body, progress.say),
+    placeholderData: keepPreviousData,
     retry: false,
     staleTime: 60_000,
     gcTime: 60_000,
   });
-  if (asked.data) return <Shown preview={asked.data} />;
+  const read = asked.data;
+  useEffect(() => {
+    if (read) onRead(read);
+  }, [read, onRead]);
   if (asked.error) return <Unknown error={asked.error} />;
+  if (read) return <Shown preview={read} />;
   return (
     <div aria-busy="true" className="space-y-2">
       <Working text={progress.text || "reading its tools"} />
@@ -32,10 +46,11 @@ function AtOnce({ body }: { body: object }) {
   );
 }
 
-function AfterConsent({ body, agreed }: { body: object; agreed: boolean }) {
+function AfterConsent({ body, agreed, onRead }: { body: object; agreed: boolean; onRead: Read }) {
   const progress = useProgress();
   const asked = useMutation({
     mutationFn: () => follow<Preview>("/v1/sources/preview", { ...body, consent: true }, progress.say),
+    onSuccess: onRead,
   });
   if (asked.data) return <Shown preview={asked.data} />;
   return (
@@ -66,7 +81,9 @@ function Shown({ preview }: { preview: Preview }) {
     <section aria-label="Tools it would offer" className="min-w-0">
       <p className="mb-1.5 text-sm">
         <b className="font-medium">
-          {preview.toolCount.toLocaleString("en")} {preview.toolCount === 1 ? "tool" : "tools"}
+          {preview.toolCount.toLocaleString("en")}
+          {preview.offered !== preview.toolCount && ` of ${preview.offered.toLocaleString("en")}`}{" "}
+          {preview.offered === 1 ? "tool" : "tools"}
         </b>
         {preview.skipped.length > 0 && (
           <span className="text-dim">

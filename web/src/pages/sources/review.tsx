@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useCallback, useState } from "react";
 import type { Probe, Source } from "@/api/types";
 import { command, quoted } from "@/text/code";
 import { visible } from "@/text/visible";
@@ -13,8 +13,10 @@ import { Section } from "@/ui/page";
 import type { Wish } from "./add";
 import { Covering } from "./covering";
 import { Failed } from "./failed";
+import { FilterFields, filtersOf, NO_FILTERS, optionsOf } from "./filters";
 import { follow, useProgress } from "./follow";
 import { Offer } from "./offer";
+import type { Preview } from "./queries";
 import { Working } from "./working";
 
 type Chosen = { namespace: string; name: string; baseUrl: string };
@@ -24,8 +26,18 @@ export function Review({ probe, wish }: { probe: Probe; wish: Wish }) {
   const [consent, setConsent] = useState(false);
   const [inherit, setInherit] = useState(false);
   const [chosen, setChosen] = useState<Chosen>(chosenOf(probe));
+  const [typed, setTyped] = useState(NO_FILTERS);
+  const [tried, setTried] = useState(NO_FILTERS);
+  const [groups, setGroups] = useState<Preview["groups"]>([]);
+  const [trust, setTrust] = useState(false);
+  const read = useCallback((preview: Preview) => setGroups(preview.groups), []);
   const progress = useProgress();
-  const connect = useConnect(wish, probe, { consent, inheritRules: inherit }, progress.say);
+  const connect = useConnect(
+    wish,
+    probe,
+    { consent, inheritRules: inherit, ...filtersOf(typed), ...(trust ? { hints: "trust" } : {}) },
+    progress.say,
+  );
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     connect.mutate(chosen);
@@ -49,7 +61,23 @@ export function Review({ probe, wish }: { probe: Probe; wish: Wish }) {
           )}
         </div>
         {runs && <Consent probe={probe} wish={wish} agreed={consent} onAgree={setConsent} />}
-        <Offer body={asked} runs={runs} agreed={consent} />
+        <Offer body={{ ...asked, ...filtersOf(tried) }} runs={runs} agreed={consent} onRead={read} />
+        <details className="text-sm">
+          <summary className="font-medium">Choose tools</summary>
+          <div className="mt-2 space-y-3">
+            <FilterFields kind={probe.kind} typed={typed} onType={setTyped} groups={groups} />
+            <Button size="small" onClick={() => setTried(typed)}>
+              Show what is chosen
+            </Button>
+          </div>
+        </details>
+        {probe.kind === "mcp" && (
+          <Tick
+            checked={trust}
+            onChange={() => setTrust(!trust)}
+            label="Trust the server where it says that a tool only reads. Without this, calls of such tools ask; you can decide later for each of them."
+          />
+        )}
         <Covering namespace={chosen.namespace.trim()} inherit={inherit} onInherit={setInherit} />
         {connect.error ? <Failed error={connect.error} wish={wish} /> : null}
         <div className="flex flex-wrap items-center gap-2">
@@ -61,13 +89,13 @@ export function Review({ probe, wish }: { probe: Probe; wish: Wish }) {
           </Link>
           {connect.isPending && <Working text={progress.text || "connecting"} />}
         </div>
-        <Command text={asCommand(wish, probe, chosen)} />
+        <Command text={asCommand(wish, probe, chosen, [...optionsOf(typed), ...(trust ? ["--hints", "trust"] : [])])} />
       </form>
     </Section>
   );
 }
 
-type Agreed = { consent: boolean; inheritRules: boolean };
+type Agreed = { consent: boolean; inheritRules: boolean; include: string[]; exclude: string[]; hints?: string };
 
 function useConnect(wish: Wish, probe: Probe, agreed: Agreed, say: (text: string) => void) {
   const client = useQueryClient();
@@ -151,9 +179,9 @@ function Found({ probe }: { probe: Probe }) {
   );
 }
 
-function asCommand(wish: Wish, probe: Probe, chosen: Chosen): string {
+function asCommand(wish: Wish, probe: Probe, chosen: Chosen, options: string[]): string {
   const changed = chosen.namespace && chosen.namespace !== probe.namespace;
   const namespace = changed ? ["--namespace", chosen.namespace] : [];
-  if (wish.command) return command("sources", "add", ...namespace, "--", ...wish.command);
-  return command("sources", "add", wish.location ?? "./openapi.json", ...namespace);
+  if (wish.command) return command("sources", "add", ...namespace, ...options, "--", ...wish.command);
+  return command("sources", "add", wish.location ?? "./openapi.json", ...namespace, ...options);
 }

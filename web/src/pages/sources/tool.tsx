@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { get, post } from "@/api/client";
 import { write } from "@/api/json";
-import { tool } from "@/api/queries";
+import { tool, whoami } from "@/api/queries";
 import type { Decision, Policy, Tool } from "@/api/types";
 import { because } from "@/text/because";
 import { command } from "@/text/code";
@@ -14,6 +14,7 @@ import { Path } from "@/ui/path";
 import { Loaded } from "@/ui/states";
 import { Tabs } from "@/ui/tabs";
 import { Description } from "./description";
+import { Labels, TreatAsRead } from "./labels";
 import { SchemaTree } from "./schematree";
 import { TryIt } from "./try";
 
@@ -30,6 +31,7 @@ function Shown({ tool }: { tool: Tool }) {
   const { tab } = useSearch({ from: "/shell/sources/$id" });
   const navigate = useNavigate({ from: "/sources/$id" });
   const turn = (id: string) => void navigate({ search: (before) => ({ ...before, tab: id }), replace: true });
+  const may = useQuery(whoami).data?.permissions.includes("administer") ?? false;
   const tabs = [
     { id: "schema", title: "Fields", content: <Schemas tool={tool} /> },
     { id: "try", title: "Try it", content: <TryIt tool={tool} /> },
@@ -40,6 +42,7 @@ function Shown({ tool }: { tool: Tool }) {
     },
     { id: "python", title: "Python", content: <Python tool={tool} /> },
     { id: "json", title: "JSON", content: <RawJson tool={tool} /> },
+    ...(may && tool.source !== "executor" ? [{ id: "edit", title: "Edit", content: <Edit tool={tool} /> }] : []),
   ];
   return (
     <article aria-label={tool.path} className="card min-w-0">
@@ -53,6 +56,8 @@ function Shown({ tool }: { tool: Tool }) {
         <div className="mt-2 flex flex-wrap items-center gap-2">
           <EffectBadge effect={tool.effect} />
           {tool.deprecated && <Badge tone="warn">deprecated</Badge>}
+          {tool.ownPath && <Badge>renamed</Badge>}
+          {tool.describedBy && <Badge>described by you</Badge>}
           <InForce path={tool.path} />
         </div>
         <Description text={tool.description} />
@@ -122,6 +127,15 @@ function Rules({ path, decision, rules }: { path: string; decision: Decision; ru
         )}
       </ol>
     </section>
+  );
+}
+
+function Edit({ tool }: { tool: Tool }) {
+  return (
+    <>
+      {tool.effect !== "read" && <TreatAsRead tool={tool} />}
+      <Labels tool={tool} />
+    </>
   );
 }
 

@@ -1,0 +1,86 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { type FormEvent, useState } from "react";
+import { patch, post } from "@/api/client";
+import type { components } from "@/api/schema";
+import type { Policy, Tool } from "@/api/types";
+import { visible } from "@/text/visible";
+import { Button } from "@/ui/button";
+import { TextArea, TextField, Tick } from "@/ui/field";
+import { Trouble } from "@/ui/states";
+import { tell } from "@/ui/toast";
+
+type Labelled = components["schemas"]["LabelledView"];
+
+const at = (path: string) => `/v1/tools/${encodeURIComponent(path)}`;
+
+/** What people make of a tool: another path, a description of their own, that it only reads. */
+export function Labels({ tool }: { tool: Tool }) {
+  const client = useQueryClient();
+  const navigate = useNavigate({ from: "/sources/$id" });
+  const [inherit, setInherit] = useState(false);
+  const save = useMutation({
+    mutationFn: (change: { path?: string; description?: string }) =>
+      patch<Labelled>(at(tool.path), { ...change, inheritRules: inherit }),
+    onSuccess: (told) => {
+      const now = told.renamed.find((one) => one.was === tool.path)?.path;
+      if (now) void navigate({ search: (before) => ({ ...before, tool: now }), replace: true });
+      client.invalidateQueries({ queryKey: ["tools"] });
+      client.invalidateQueries({ queryKey: ["sources"] });
+      const ended = told.rules.length ? ` ${told.rules.length} rules no longer allow it` : "";
+      tell(now ? `It is ${now} now.${ended}` : "Saved");
+    },
+  });
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const path = String(form.get("path") ?? "").trim();
+    const description = String(form.get("description") ?? "").trim();
+    save.mutate({
+      ...(path !== tool.path ? { path } : {}),
+      ...(description !== tool.description.trim() ? { description } : {}),
+    });
+  };
+  const own = tool.ownPath ? <>The source calls it {visible(tool.ownPath)}. Empty gives that back.</> : undefined;
+  const said = tool.describedBy ? "Your own. Empty gives the source's back." : "The source's own words";
+  return (
+    <form key={tool.path + tool.description} onSubmit={submit} className="max-w-2xl space-y-3">
+      <TextField label="Path" name="path" defaultValue={tool.path} className="font-mono text-xs" hint={own} />
+      <TextArea label="Description" name="description" defaultValue={tool.description} rows={4} hint={said} />
+      <Tick
+        checked={inherit}
+        onChange={() => setInherit(!inherit)}
+        label="Let rules hold that allow calls under the new path"
+      />
+      {save.error ? <Trouble error={save.error} /> : null}
+      <Button type="submit" look="primary" busy={save.isPending}>
+        Save
+      </Button>
+    </form>
+  );
+}
+
+/** One click makes the rule: it holds where no other rule decides, and for the tool as it is now. */
+export function TreatAsRead({ tool }: { tool: Tool }) {
+  const client = useQueryClient();
+  const make = useMutation({
+    mutationFn: () => post<Policy>(`${at(tool.path)}/treat-as-read`),
+    onSuccess: () => {
+      client.invalidateQueries({ queryKey: ["decision"] });
+      client.invalidateQueries({ queryKey: ["policies"] });
+      tell("It is allowed as reads are");
+    },
+  });
+  return (
+    <div className="mb-4 space-y-2">
+      <p className="text-dim text-sm">
+        If you know that this tool only reads, it can be allowed as reads are: by a rule for the tool as it is now,
+        which any other rule comes before.
+      </p>
+      <Button busy={make.isPending} onClick={() => make.mutate()}>
+        Treat as read
+      </Button>
+      {make.error ? <Trouble error={make.error} /> : null}
+    </div>
+  );
+}
