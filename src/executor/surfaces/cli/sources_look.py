@@ -15,6 +15,7 @@ from executor.surfaces.cli.client import connect, segment
 from executor.surfaces.cli.options import json_option
 from executor.surfaces.cli.output import clean, clean_lines, emit, emit_json, say, table
 from executor.surfaces.cli.source_options import options_of, source_options, with_options
+from executor.surfaces.cli.tools import shortened
 
 LOAD_SECONDS = 300.0
 MOST = 200
@@ -140,7 +141,12 @@ def preview(location: tuple[str, ...], kind: str, base_url: str, yes: bool, as_j
         return
     emit(f"{clean(told['name'])}: {told['toolCount']} tools, in the namespace {clean(told['namespace'])}")
     if told["tools"]:
-        emit(table(told["tools"], {"path": "TOOL", "effect": "EFFECT", "description": "DESCRIPTION"}))
+        emit(
+            table(
+                [shortened(one) for one in told["tools"]],
+                {"path": "TOOL", "effect": "EFFECT", "description": "DESCRIPTION"},
+            )
+        )
     if told["toolCount"] > len(told["tools"]):
         say(f"… and {told['toolCount'] - len(told['tools'])} more")
     if told["note"]:
