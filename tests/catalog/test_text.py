@@ -18,3 +18,21 @@ from executor.catalog.text import first_sentence
 )
 def test_the_first_sentence_is_taken_without_markup(text: str, short: str) -> None:
     assert first_sentence(text, 160) == short
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("## OAuth\n\nIn order to call it, log in. More.", "OAuth."),
+        (
+            "The SID of the [Account](https://www.twilio.com/docs/iam/api/account) that it belongs to.",
+            "The SID of the Account that it belongs to.",
+        ),
+        ("See the [guide](https://example.com/a/very/long/add", "See the guide"),
+        ("Takes **bold** and __strong__ words, e.g. these. Then more.", "Takes bold and strong words, e.g. these."),
+        ('Use it:\n```json\n{"a": 1}\n```\nand wait. Then.', "Use it: and wait."),
+        ("snake_case__name and 2**3 stay", "snake_case__name and 2**3 stay"),
+    ],
+)
+def test_markdown_is_reduced_to_text(text: str, expected: str) -> None:
+    assert first_sentence(text, 200) == expected

@@ -230,6 +230,16 @@ def test_text_with_spaces_that_starts_no_command_is_called_nothing(text: str) ->
     assert "one word" in raised.value.hint
 
 
+def test_descriptions_are_one_clean_line(shared: Cli, upstream: Upstream) -> None:
+    text = "## OAuth Authentication\n\nIn order to call it, [log in](https://a.dev/login) first. " + "more " * 100
+    schemes = {"login": {"type": "http", "scheme": "bearer", "description": text}}
+    upstream.routes["/d.json"] = as_json(document(LIST, components={"securitySchemes": schemes}))
+    added = shared("sources", "add", f"{upstream.url}/d.json", "--namespace", "described")
+    assert "asks for login (http-bearer): OAuth Authentication." in added.err, added.err
+    assert "\\u{a}" not in added.err + shared("sources", "show", "described").out
+    assert shared("sources", "remove", "described").code == exits.COMPLETED
+
+
 def test_options_of_a_kind_have_the_names_of_the_api(shared: Cli, upstream: Upstream) -> None:
     variables = {"region": {"default": "us", "enum": ["us", "eu"]}, "tenant": {}}
     servers = [{"url": "https://first.dev"}, {"url": f"{upstream.url}/{{region}}/{{tenant}}", "variables": variables}]

@@ -60,6 +60,15 @@ def test_none_of_two_clashing_operations_takes_the_plain_name() -> None:
         ("The Execut0r API", "api.weather.example", "weather"),
         ("3scale", "", "api_3scale"),
         ("天气", "api.weather.example", "weather"),
+        ("The Jira Cloud platform REST API", "", "jira"),
+        ("Slack Web API", "", "slack"),
+        ("Box Platform API", "", "box"),
+        ("Spotify Web API with fixes and improvements", "", "spotify"),
+        ("Google Maps Platform", "", "google_maps"),
+        ("Web API Reference", "api.stripe.com", "stripe"),
+        ("www.zoomconnect.com", "", "zoomconnect"),
+        ("import.io", "", "import_io"),
+        ("Xero Accounting API", "", "xero_accounting"),
     ],
 )
 def test_namespaces_are_what_someone_would_choose(title: str, host: str, namespace: str) -> None:

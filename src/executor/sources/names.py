@@ -96,7 +96,16 @@ def unique(wanted: Sequence[tuple[str, str]], kept: Mapping[str, str] = NONE) ->
     return result
 
 
+# Words that say nothing about which product it is: anywhere, only in front of it, only behind it.
 NOISE = frozenset({"api", "apis", "rest", "restful", "openapi", "swagger", "the", "spec", "specification", "http", "v"})
+BEFORE = frozenset({"www", "official", "web", "public"})
+AFTER = frozenset(
+    {
+        "web", "cloud", "platform", "service", "services", "reference", "docs", "documentation", "developer",
+        "developers", "public", "beta", "alpha", "production", "sandbox", "definition", "endpoint", "endpoints",
+        "with", "for", "of", "and", "to", "by", "from", "com", "io", "net", "org",
+    }
+)  # fmt: skip
 
 
 def poses_as_executor(name: str) -> bool:
@@ -108,7 +117,12 @@ def namespace_from(title: str, host: str) -> str:
     """A namespace someone would choose: the title without filler words, else the telling part of the host."""
     title = "" if poses_as_executor(title) else title
     found = [word.lower() for word in re.findall(r"[A-Za-z0-9]+", to_ascii(title)[0])]
-    found = [word for word in found if word not in NOISE and not re.fullmatch(r"v?\d+", word)][:3]
+    found = [word for word in found if word not in NOISE and not re.fullmatch(r"v?\d+", word)]
+    while found and found[0] in BEFORE:
+        found = found[1:]
+    found = found[:3]
+    while found and found[-1] in AFTER and "_".join(found[:-1]) not in TAKEN:
+        found = found[:-1]
     labels = [label for label in host.split(".") if label not in ("www", "api", "localhost")]
     if not found and len(labels) >= 2 and not labels[-1].isdigit():
         found = re.findall(r"[a-z0-9]+", labels[-2].lower())

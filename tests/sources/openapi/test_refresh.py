@@ -77,9 +77,11 @@ def test_unchanged_operations_keep_their_names() -> None:
         ]
 
     kept, newcomer = paths(names, clash)
-    assert kept == "things.a.list" and newcomer.startswith("things.a.list_")
+    assert kept == "things.a.list" and newcomer == "things.a.getList"
     assert paths(names, {"/a": {"get": {"operationId": "renamed", "tags": ["other"]}}}) == ["things.a.list"]
     assert paths({"GET /a": "things.a.list.all"}, {"/a": {"get": {}}}) == ["things.a.list"]
+    old = {"GET /a": "aV1.aV1List_1f2e", "GET /a/b": "group0.getApi0AB"}
+    assert paths(old, clash) == ["things.aV1.aV1List_1f2e", "things.group0.getApi0AB"]
     assert paths({"GET /a": "__proto__.then"}, {"/a": {"get": {}}}) == ["things.a.getA"]
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from executor.errors import DocumentInvalid, EgressRefused
 from executor.model.tool import Effect, Skipped, Tool
-from executor.sources.names import unique
 from executor.sources.openapi import all_pages, answers, names, pages, security, streams, swagger
 from executor.sources.openapi.bodies import Body, body_of, is_empty
 from executor.sources.openapi.credential_parameters import (
@@ -56,12 +55,10 @@ class Operation:
         return tuple(key_text(tag) for tag in tags) if isinstance(tags, list) else ()
 
     @property
-    def wanted_name(self) -> str:
-        tags = self.tags
-        group = names.group_name(tags, self.path)
+    def name_parts(self) -> names.NameParts:
         operation_id = self.raw.get("operationId")
         text = key_text(operation_id) if operation_id is not None else ""
-        return f"{group}.{names.operation_name(text, self.method, self.path, tags[0] if tags else '')}"
+        return names.NameParts(self.method, self.path, self.tags, text)
 
 
 class Reader:
@@ -96,8 +93,8 @@ class Reader:
 
     def tools(self) -> list[Tool]:
         operations = list(self._operations())
-        wanted = [(operation.wanted_name, operation.where) for operation in operations]
-        paths = unique(wanted, names.kept(self._known, self._namespace))
+        held = names.kept(self._known, self._namespace)
+        paths = names.names_of([operation.name_parts for operation in operations], self._namespace, held)
         self._shared = self._shared_by(operations)
         found: list[Tool] = []
         for operation, path in zip(operations, paths, strict=True):

@@ -19,6 +19,7 @@ from executor.surfaces.cli.source_options import options_of, source_options, wit
 
 LOAD_SECONDS = 300.0
 SHOWN = 10
+DESCRIBED = 120
 
 
 @click.group("sources", cls=SuggestingGroup, help=COMMANDS["sources"])
@@ -313,8 +314,11 @@ def _show_skipped(source: dict[str, Any]) -> None:
 
 
 def _auth(auth: dict[str, Any]) -> str:
-    told = f": {auth['description']}" if auth.get("description") else ""
-    return clean(f"{auth.get('name')} ({auth.get('type')}){told}")[:300]
+    """The first sentence of what the document says about it."""
+    from executor.catalog.text import first_sentence
+
+    said = first_sentence(str(auth.get("description") or ""), DESCRIBED)
+    return clean(f"{auth.get('name')} ({auth.get('type')}){f': {said}' if said else ''}")
 
 
 def _progress(text: str) -> None:

@@ -16,6 +16,7 @@ from executor.surfaces.cli.filters import chosen_from, filter_options, filters_o
 from executor.surfaces.cli.options import json_option
 from executor.surfaces.cli.output import clean, clean_lines, emit, emit_json, say, table
 from executor.surfaces.cli.source_options import options_of, source_options, with_options
+from executor.surfaces.cli.tools import shortened
 
 LOAD_SECONDS = 300.0
 MOST = 200
@@ -154,7 +155,12 @@ def show_preview(client: Client, body: dict[str, Any], as_json: bool) -> None:
     if groups := [f"{clean(one['filter'])} ({one['tools']})" for one in told["groups"][:GROUPS]]:
         say(f"to choose some of them: {', '.join(groups)}")
     if told["tools"]:
-        emit(table(told["tools"], {"path": "TOOL", "effect": "EFFECT", "description": "DESCRIPTION"}))
+        emit(
+            table(
+                [shortened(one) for one in told["tools"]],
+                {"path": "TOOL", "effect": "EFFECT", "description": "DESCRIPTION"},
+            )
+        )
     if told["toolCount"] > len(told["tools"]):
         say(f"… and {told['toolCount'] - len(told['tools'])} more")
     if told["note"]:

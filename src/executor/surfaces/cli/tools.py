@@ -189,7 +189,9 @@ def cut_said(cut: dict[str, Any]) -> str:
 
 def shortened(item: dict[str, Any]) -> dict[str, Any]:
     """The first line, as far as it has room beside the path."""
-    text = " ".join(str(item.get("description") or "").strip().partition("\n")[0].split())
+    from executor.catalog.text import plain_text
+
+    text = plain_text(str(item.get("description") or "").strip().partition("\n")[0])
     return {**item, "description": text if len(text) <= WIDTH else text[: WIDTH - 1].rsplit(" ", 1)[0] + " …"}
 
 
