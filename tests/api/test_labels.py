@@ -181,6 +181,9 @@ def test_a_description_of_ones_own_is_marked_found_and_survives_a_refresh(
     assert daemon.post("/v1/sources/lab/refresh").status == 200
     shown = daemon.get("/v1/tools/lab.issues.createIssue").json
     assert shown["description"] == words["description"] and shown["describedBy"] == "people of this workspace"
+    waiting = daemon.execute('return await tools.lab.issues.createIssue({id: "1"})')["interactions"][0]["id"]
+    asked = daemon.get(f"/v1/interactions/{waiting}").json
+    assert asked["description"] == words["description"] and asked["describedBy"] == "people of this workspace"
     found = daemon.get("/v1/tools/search?query=flux+capacitor&source=lab").json
     assert found["items"][0]["path"] == "lab.issues.createIssue"
     rename(daemon, "lab.issues.createIssue", "lab.tickets.open")

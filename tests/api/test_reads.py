@@ -75,7 +75,8 @@ def test_a_server_is_not_trusted_by_itself_and_a_person_may_trust_it_and_take_th
     assert call(daemon, "look") == "completed"
     for name in ("odd", "soft", "plain"):
         assert call(daemon, name) == "paused"
-    [rule] = daemon.get("/v1/policies").json["items"]
+    [rule] = daemon.get("/v1/policies?reach=true").json["items"]
+    assert rule["matches"] == 2
     assert rule["madeFor"]["basis"] == "hints" and rule["madeFor"]["tools"] == 2 and "server says" in rule["text"]
     assert decided(daemon, "srv.peek")["policyId"] == rule["id"]
     [happened, *_] = daemon.get("/v1/audit?type=policy.added").json["items"]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from executor.errors import InvalidRequest
-from executor.model.policy import Action, Condition, Level, Policy
+from executor.model.policy import Action, Condition, Level, MadeFor, Policy
 from executor.model.tool import Effect
 from executor.policy.decide import STRICTNESS, Subject, decide, parse_action
 
@@ -115,3 +116,31 @@ def test_a_rule_of_a_lower_level_never_loosens(rules: list[Policy], lower: Polic
 def test_an_unknown_action_is_refused() -> None:
     with pytest.raises(InvalidRequest, match="permit"):
         parse_action("permit")
+
+
+def taken_for_a_read(**more: Any) -> Policy:
+    made_for = MadeFor("there", frozenset({"digest"}), basis="read")
+    return replace(policy(0, "a.search", "allow"), id="pol_read", made_for=made_for, **more)
+
+
+def test_what_people_take_for_a_read_is_allowed_only_where_no_rule_decides() -> None:
+    search = Subject("a.search", "write", schema_digest="digest", destination="there")
+    read = taken_for_a_read()
+    assert decide(search, [read]).policy_id == "pol_read"
+    actions: list[Action] = ["deny", "require_approval"]
+    for action in actions:
+        for others in ([policy(0, "a.**", action), read], [read, policy(0, "a.**", action)]):
+            assert decide(search, others).action == action
+    assert decide(replace(search, schema_digest="other"), [read]).action == "require_approval"
+    assert decide(replace(search, destination="elsewhere"), [read]).action == "require_approval"
+    assert decide(search, [taken_for_a_read(retired_at=1)]).action == "require_approval"
+
+
+def test_a_renamed_tool_is_denied_by_either_name_and_allowed_by_the_present_one() -> None:
+    renamed = Subject("a.new", "write", own_path="a.old")
+    assert decide(renamed, [policy(0, "a.old", "deny"), policy(0, "a.new", "allow")]).action == "deny"
+    assert decide(renamed, [policy(0, "a.new", "deny"), policy(0, "a.old", "allow")]).action == "deny"
+    assert decide(renamed, [policy(0, "a.old", "allow")]).action == "require_approval"
+    assert decide(renamed, [policy(0, "a.new", "allow")]).action == "allow"
+    pages = Subject("a.new.all", "read", own_path="a.old.all")
+    assert decide(pages, [policy(0, "a.old", "deny")]).action == "deny"

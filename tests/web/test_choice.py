@@ -76,7 +76,7 @@ def test_a_tool_is_named_described_and_treated_as_a_read(visit: Open, daemon: Da
     page.get_by_role("button", name="Save", exact=True).click()
     shown = page.get_by_role("article", name="named.issues.find")
     expect(shown).to_contain_text("renamed")
-    expect(shown).to_contain_text("described by you")
+    expect(shown).to_contain_text("described here")
     expect(shown).to_contain_text("Finds what is broken.")
     page.get_by_role("button", name="Treat as read").click()
     expect(shown.get_by_text("treated as a read")).to_be_visible()

@@ -33,7 +33,7 @@ from executor.connections.connections import Connections
 from executor.errors import NotFound, ToolError
 from executor.model.choice import choice_of
 from executor.model.credential import Credential
-from executor.model.overlay import overlay_of, own_path
+from executor.model.overlay import is_described, own_path
 from executor.model.source import Source
 from executor.model.tenancy import Actor
 from executor.model.tool import ALL, Effect, Tool
@@ -417,7 +417,7 @@ def labelled(source: Source, tool: Tool) -> dict[str, Any]:
     """What of a description is the word of people here, and not of the source."""
     own = own_path(tool.path, tool.binding)
     name = {"ownPath": own} if own != tool.path else {}
-    described = own[len(source.namespace) + 1 :] in overlay_of(source.config).descriptions
+    described = is_described(tool.path, tool.binding, source.config)
     return {**name, **({"describedBy": "people of this workspace"} if described else {})}
 
 

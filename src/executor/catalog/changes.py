@@ -142,11 +142,13 @@ async def refresh(
         raise error from raised
     packed, chosen = await selection.selected(loaded, filters, strict=new is not None)
     labels = await asyncio.to_thread(labels_for, source, packed, chosen)
+    if new is not None and new.preview:
+        heads = await asyncio.to_thread(heads_of, packed, chosen, labels)
+        tried, _ = await database.read(lambda c: tools.differences(c, source.id, heads))
+        return Refreshed(filled(source, loaded, choice, chosen, labels), tried)
     rows = await stored(database, source.workspace_id, packed, chosen, labels, progress)
     fresh = as_before(source, filled(source, loaded, choice, chosen, labels))
     differences, other = await database.read(lambda c: tools.differences(c, source.id, rows))
-    if new is not None and new.preview:
-        return Refreshed(fresh, differences)
     if new is not None:
         await database.read(lambda c: new.check(c, source, differences.removed))
     generation = await offered(database, fresh, rows) if other else 0
@@ -184,6 +186,10 @@ async def stored(
 def definitions_at(packed: Packed, number: int, wanted: set[str] | None) -> list[DefinitionRow]:
     rows = packing.definition_rows_of(packed.definitions[number])
     return rows if wanted is None else [row for row in rows if row.digest in wanted]
+
+
+def heads_of(packed: Packed, chosen: Selection, labels: Labels) -> list[ToolRow]:
+    return [head for number in range(len(packed.tools)) for head in tools_at(packed, number, chosen, labels)[1]]
 
 
 def labels_for(source: Source, packed: Packed, chosen: Selection) -> Labels:

@@ -12,6 +12,7 @@ from executor.connections.statics import PARTS
 from executor.model.execution import Call
 from executor.model.ids import new_id, now_ms
 from executor.model.interaction import Binding, Interaction, InteractionKind
+from executor.model.overlay import is_described
 from executor.model.source import Source
 from executor.model.tool import Tool
 from executor.sources.addresses import shown
@@ -64,6 +65,8 @@ def render(kind: InteractionKind, call: Call, tool: Tool, source: Source | None,
         "host": whereto(call, tool, source),
         "reason": reason,
     }
+    if source is not None and is_described(tool.path, tool.binding, source.config):
+        prompt["describedBy"] = "people of this workspace"
     if len(call.arguments) <= SHOWN_BYTES:
         prompt["arguments"] = orjson.loads(call.arguments)
     else:

@@ -36,6 +36,11 @@ def with_overlay(config: Mapping[str, Any], overlay: Overlay) -> dict[str, Any]:
     return {**rest, KEY: asdict(overlay)} if overlay else rest
 
 
+def is_described(path: str, binding: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
+    """Whether the description of a tool is the word of people here, and not of its source."""
+    return own_path(path, binding).partition(".")[2] in overlay_of(config).descriptions
+
+
 def own_path(path: str, binding: Mapping[str, Any]) -> str:
     """The path that the source's own name gives a tool."""
     renamed = binding.get(RENAMED)

@@ -86,11 +86,11 @@ def _decide(subject: Subject, policies: Sequence[Policy]) -> Decision:
     decided = [found for level in LEVELS if (found := first(subject, of_level(policies, level))) is not None]
     if decided:
         return strictest(decided)
+    if subject.effect == "read":
+        return Decision("allow", "", "reads are allowed by default")
     for policy in policies:
         if policy.is_about_reads and applies(policy, subject):
             return Decision("allow", policy.id, told(policy))
-    if subject.effect == "read":
-        return Decision("allow", "", "reads are allowed by default")
     what = "a write" if subject.effect == "write" else "a destructive call"
     return Decision("require_approval", "", f"{what} needs approval by default")
 

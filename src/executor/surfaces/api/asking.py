@@ -54,6 +54,7 @@ def _told(asked: Interaction, base_url: str, known: Known, *, whole: bool) -> vi
         "source": asked.prompt.get("source"),
         "question": asked.prompt.get("question"),
         "description": asked.prompt.get("description"),
+        "describedBy": asked.prompt.get("describedBy"),
         "connection": known.connections.get(connection_id),
         "settledByName": known.actors.get(asked.settled_by),
         **verdict_view(known.verdicts.get(asked.id)),

@@ -120,11 +120,13 @@ async def matched(here: Context, rule: Policy) -> dict[str, Any]:
 
 
 async def counted(here: Context, rules: Sequence[Policy]) -> dict[str, int]:
-    """How many of the tools there are now each rule is about."""
+    """How many of the tools there are now each rule is about; one about reads, never more than it was made for."""
 
     def job(c: Connection) -> dict[str, int]:
         own = [(tool.path, tool.effect, tool.source_id) for tool in builtins.BUILTINS.values()]
-        return counts(rules, [*own, *reach.tool_heads(c, here.workspace_id)])
+        found = counts(rules, [*own, *reach.tool_heads(c, here.workspace_id)])
+        made_for = {one.id: len(one.made_for.digests) for one in rules if one.made_for and one.is_about_reads}
+        return {one: min(count, made_for.get(one, count)) for one, count in found.items()}
 
     return await here.executor.database.read(job)
 

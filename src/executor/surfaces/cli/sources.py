@@ -177,11 +177,10 @@ def show(source: str, as_json: bool) -> None:
         "command": shlex.join(found.get("command") or ()),
         "headers": ", ".join(found.get("headers") or ()),
     }
-    emit(facts([(label, shown.get(field)) for label, field in _FACTS.items()]))
-    if choice := found.get("choice"):
-        emit(f"chosen    {clean(chosen_from(found))}")
-        for name in ("include", "exclude"):
-            emit("\n".join(f"{name}   {clean(one)}" for one in choice[name]) or f"{name}   -")
+    choice = found.get("choice") or {}
+    filters = [(name, ", ".join(choice.get(name, ()))) for name in ("include", "exclude")]
+    tools = [("chosen", chosen_from(found))] if choice else []
+    emit(facts([*((label, shown.get(field)) for label, field in _FACTS.items()), *tools, *filters]))
     for auth in found.get("auth") or ():
         emit(f"asks for  {_auth(auth)}")
     for skipped in found.get("skipped") or ():

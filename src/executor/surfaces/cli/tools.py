@@ -104,11 +104,8 @@ def describe(
     if as_json:
         emit_json(tool)
         return
-    emit(facts([(name, tool.get(name)) for name in ("path", "effect", "source", "deprecated")]))
-    if tool.get("ownPath"):
-        emit(facts([("the source's own path", tool["ownPath"])]))
-    if tool.get("describedBy"):
-        emit(facts([("described by", tool["describedBy"])]))
+    known = [(name, tool.get(name)) for name in ("path", "effect", "source", "deprecated")]
+    emit(facts([*known, ("own path", tool.get("ownPath")), ("described by", tool.get("describedBy"))]))
     if tool.get("description"):
         emit(f"\n{quoted(tool['description'])}")
     for name in ("signature", "types"):

@@ -19,7 +19,10 @@ function essentials(asked: Interaction): Fact[] {
     ["Request", asked.request && <Request key="request" text={asked.request} />],
     ["Source", visible(asked.source ?? "")],
     ["Credential", visible(credential)],
-    ["What it does", asked.description && <Description key="what" text={asked.description} />],
+    [
+      "What it does",
+      asked.description && <Description key="what" text={asked.description} own={Boolean(asked.describedBy)} />,
+    ],
     ["Why asked", <Why key="why" asked={asked} />],
     ["Expires", asked.status === "pending" ? <Until key="expires" at={asked.expiresAt} /> : ""],
   ];
@@ -68,12 +71,12 @@ function Request({ text }: { text: string }) {
   return <code className="break-all font-mono text-xs">{visible(text)}</code>;
 }
 
-/** The source's own words; they are shown, not believed. */
-function Description({ text }: { text: string }) {
+/** The source's own words are shown, not believed; `own` if people here wrote them. */
+function Description({ text, own }: { text: string; own: boolean }) {
   return (
     <>
       <span className="whitespace-pre-line">{visible(text, "\n")}</span>{" "}
-      <span className="text-dim text-xs">(in the source's own words)</span>
+      <span className="text-dim text-xs">({own ? "in words of this workspace" : "in the source's own words"})</span>
     </>
   );
 }

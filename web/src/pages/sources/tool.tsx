@@ -57,7 +57,7 @@ function Shown({ tool }: { tool: Tool }) {
           <EffectBadge effect={tool.effect} />
           {tool.deprecated && <Badge tone="warn">deprecated</Badge>}
           {tool.ownPath && <Badge>renamed</Badge>}
-          {tool.describedBy && <Badge>described by you</Badge>}
+          {tool.describedBy && <Badge>described here</Badge>}
           <InForce path={tool.path} />
         </div>
         <Description text={tool.description} />

@@ -94,6 +94,7 @@ class InteractionView(Shape):
     source: str | None = None
     question: str | None = None
     description: str | None = None
+    described_by: str | None = None
     connection: str | None = None
     settled_by_name: str | None = None
     needs: list[str] | None = None
