@@ -2,36 +2,109 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from executor.errors import ExecutorError
+from executor.errors import ExecutorError, ToolError
+from executor.model.source import Source
+from executor.model.tool import Tool
 from executor.sources.egress import Egress
 from executor.sources.openapi.kind import OpenApi
 
+from .calls import Impossible, make
 from .check import load, unpacked
 from .documents import Document, keys, read
-from .lists import paged_lists
+from .lists import PagedList, paged_lists
+from .paging_service import PagingService
 from .result import Result
+from .server import Server
+from .values import Maker
+
+# How many items a list has, where its pages begin if nobody says so, and how its end is said.
+TRIALS = ((7, 1, 0), (6, 0, 1), (0, 1, 2), (1, 0, 0), (3, 1, 1))
 
 
 async def check_lists(path: Path, name: str) -> Result:
     result = Result(name)
     egress = Egress()
+    kind = OpenApi(egress, load_seconds=300)
+    server = Server()
+    await server.start()
     try:
-        tools, _ = unpacked(await load(OpenApi(egress, load_seconds=300), path))
+        loaded = await load(kind, path)
+        result.loaded = True
+        source = Source(
+            "s", "w", "openapi", loaded.namespace, loaded.name, {"base_url": server.url, "origins": [server.url]}
+        )
+        await check_all(kind, server, source, path, unpacked(loaded)[0], result)
     except ExecutorError as error:
         result.error = f"{error.message} ({error.hint})"[:500]
-        return result
     finally:
+        await server.stop()
         await egress.close()
-    result.loaded, result.tools = True, len(tools)
-    whole = {tool.binding["operation"] for tool in tools if "all" in tool.binding}
-    for one in paged_lists(Document(path, keys(read(path)))):
-        result.lists += 1
-        if f"{one.method} {one.path}" in whole:
-            result.with_all += 1
-        else:
-            result.named.append(
-                f"{one.method} {one.path}: no `.all` ({one.turns}, {one.tells}, {one.arrays[:4]})"[:400]
-            )
     return result
+
+
+async def check_all(
+    kind: OpenApi, server: Server, source: Source, path: Path, tools: list[Tool], result: Result
+) -> None:
+    document = Document(path, keys(read(path)))
+    by_path = {tool.path: tool for tool in tools}
+    whole = {tool.binding["operation"]: tool for tool in tools if "all" in tool.binding}
+    operations = {(method, where): (operation, item) for method, where, operation, item in document.operations()}
+    result.tools = len(tools)
+    for one in paged_lists(document):
+        result.lists += 1
+        tool = whole.get(f"{one.method} {one.path}")
+        if tool is None:
+            problem = f"no `.all` ({one.turns}, {one.tells}, {one.arrays[:4]})"
+        else:
+            result.with_all += 1
+            base = by_path[tool.path.removesuffix(".all")]
+            problem = await read_whole(
+                kind, server, source, document, one, operations[one.method, one.path], base, tool
+            )
+        if problem:
+            result.named.append(f"{one.method} {one.path}: {problem}"[:400])
+        else:
+            result.right += 1
+
+
+async def read_whole(
+    kind: OpenApi,
+    server: Server,
+    source: Source,
+    document: Document,
+    one: PagedList,
+    where: tuple[dict[str, Any], dict[str, Any]],
+    base: Tool,
+    tool: Tool,
+) -> str:
+    """Empty if every item came once and the end was known, whatever the list's length."""
+    try:
+        given = make(
+            document,
+            one.method,
+            one.path,
+            *where,
+            base,
+            Maker(document, full=False, choice=0, odd=False, examples=False),
+        ).arguments
+    except Impossible as error:
+        return str(error)
+    given = {**given, **given.pop("body", {})} if isinstance(given.get("body"), dict) else given
+    given = {name: value for name, value in given.items() if name in tool.input_schema["properties"]}
+    tool = replace(tool, binding={**tool.binding, "server": ""})
+    for total, first, end in TRIALS:
+        service = PagingService(document, one, server.url, total, base=first, end=end)
+        server.respond = service.respond
+        try:
+            found = json.loads(await kind.invoke(source, tool, given, ""))
+        except ToolError as error:
+            return f"{service.mode}: {total} items: {error.tool_code} {error.message}; {service.problem}"
+        if found["items"] != service.cells or not found["complete"] or service.problem:
+            came = [cell.get("id") if isinstance(cell, dict) else cell for cell in found["items"]]
+            return f"{service.mode}: of {total} items came {came}, {found.get('reason', 'complete')}; {service.problem}"
+    return ""

@@ -12,7 +12,7 @@ from .replies import is_json, success, swagger_content
 
 # Compared in lower case, without separators.
 TURNS = re.compile(
-    r".*(cursor|continuation|marker|bookmark|scrollid|pagetoken|paginationtoken|nexttoken|starttoken|pagekey|skiptoken)"
+    r".*(cursor|continuation(token)?|marker|bookmark|scrollid|pagetoken|paginationtoken|nexttoken|starttoken|pagekey|skiptoken)"
     r"|continue|nextpage|\$?skip|(page)?offset|(starting|page|search|id)?after(id|key)?|(exclusive)?startkey|lastid"
     r"|start(index|at|row)?|(current|pagination)?page|page(number|no|num|index|idx)|first(result|item)"
 )
@@ -24,7 +24,7 @@ TELLS = re.compile(
 ASIDE = re.compile(r"errors?|warnings?|messages|notices|included|.*links|.*meta|.*metadata")
 HOLDERS = re.compile(r"payload|data|results?|response|embedded")
 INSIDE = re.compile(r".*(meta|pag|cursor|link|next|info).*|payload|data|results?|response")
-DEPTH = 3
+DEPTH = 4
 
 
 @dataclass
@@ -41,10 +41,11 @@ class PagedList:
 
 
 def turns_page(document: Document, parameter: dict[str, Any]) -> bool:
-    """`start` and the like may be dates."""
+    """`start` and the like may be dates, `usemarker` is a switch."""
     schema = document.follow(parameter.get("schema", parameter))
-    is_date = isinstance(schema, dict) and str(schema.get("format", "")).startswith("date")
-    return TURNS.fullmatch(plain(str(parameter["name"]))) is not None and not is_date
+    schema = schema if isinstance(schema, dict) else {}
+    is_other = str(schema.get("format", "")).startswith("date") or schema.get("type") == "boolean"
+    return TURNS.fullmatch(plain(str(parameter["name"]))) is not None and not is_other
 
 
 def plain(name: str) -> str:
@@ -75,7 +76,8 @@ def paged_list(document: Document, method: str, path: str, operation: Any, item:
     has_link = isinstance(headers, dict) and any(str(name).lower() == "link" for name in headers)
     tells = [] if () in arrays else list(tells_in(document, schema))
     is_paged = turns or has_link or tells if method == "GET" else (turns or in_body) and (tells or has_link)
-    if not is_paged or (path.endswith("}") and not tells and () not in arrays):  # one thing that has lists inside
+    is_one = path.rstrip("/").endswith("}") and () not in arrays and not (turns and tells)  # with lists inside
+    if not is_paged or is_one:
         return None
     return PagedList(method, path, [*turns, *in_body], tells, arrays, schema, parameters, body, has_link)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .calls import LINES, essence
@@ -23,6 +23,7 @@ class Reply:
     media_type: str = ""
     body: bytes = b""
     expected: Any = None
+    headers: dict[str, str] = field(default_factory=dict)
 
     def fits(self, text: str) -> bool:
         return bool(json.loads(text) == self.expected)

@@ -41,7 +41,10 @@ def show(result: Result, as_json: bool, names: bool) -> None:
     if result.operations:
         print_operations(result)
     elif result.lists:
-        print(f"{result.with_all:>6} of {result.lists:<6} lists have `.all`  {result.document}", flush=True)
+        print(
+            f"{result.lists:>6} lists, {result.with_all:>4} with `.all`, {result.right:>4} right  {result.document}",
+            flush=True,
+        )
     for reason, count in result.reasons.items():
         print(f"         {count:>5} x {reason}", flush=True)
     for one in result.named if names else ():
@@ -64,6 +67,7 @@ def summarise(results: list[Result], as_json: bool) -> None:
     print(f"\n{totals['loaded']} of {totals['documents']} documents loaded ({share(totals, 'loaded', 'documents')})")
     if totals["lists"]:
         print(f"{totals['withAll']} of {totals['lists']} lists have `.all` ({share(totals, 'withAll', 'lists')})")
+        print(f"{totals['right']} of them are right ({share(totals, 'right', 'lists')} of all lists)")
     if totals["operations"]:
         print(
             f"{totals['usable']} of {totals['operations']} operations usable ({share(totals, 'usable', 'operations')})"
@@ -84,6 +88,7 @@ def totals_of(results: list[Result]) -> dict[str, Any]:
         "operations": sum(one.operations for one in loaded),
         "usable": sum(one.usable for one in loaded),
         "lists": sum(one.lists for one in loaded),
+        "right": sum(one.right for one in loaded),
         "withAll": sum(one.with_all for one in loaded),
         "seconds": round(sum(one.seconds for one in results), 1),
         "peakMb": max((one.peak_mb for one in results), default=0),

@@ -21,10 +21,11 @@ class Result:
     named: list[str] = field(default_factory=list)
     lists: int = 0  # lists that come in pages
     with_all: int = 0
+    right: int = 0  # of them: every item once, and the end known, from a service that pages as the document says
 
     @property
     def is_whole(self) -> bool:
-        return self.loaded and self.usable == self.operations and self.with_all == self.lists
+        return self.loaded and self.usable == self.operations and self.right == self.lists
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from .arrived import Arrived
 from .replies import Reply
@@ -12,6 +13,7 @@ class Server:
     def __init__(self) -> None:
         self.last: Arrived | None = None
         self.reply = Reply()
+        self.respond: Callable[[Arrived], Reply] = lambda arrived: self.reply
         self._server: asyncio.Server | None = None
         self.url = ""
 
@@ -34,7 +36,8 @@ class Server:
                 }
                 body = await reader.readexactly(int(headers.get("content-length", "0")))
                 self.last = Arrived(method, target, headers, body)
-                writer.write(head_of(self.reply) + (b"" if method == "HEAD" else self.reply.body))
+                reply = self.respond(self.last)
+                writer.write(head_of(reply) + (b"" if method == "HEAD" else reply.body))
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError, ValueError, asyncio.LimitOverrunError):
             pass
@@ -46,6 +49,7 @@ def head_of(reply: Reply) -> bytes:
     lines = [f"HTTP/1.1 {reply.status} Said"]
     if reply.media_type:
         lines.append(f"Content-Type: {reply.media_type}")
+    lines += [f"{name}: {value}" for name, value in reply.headers.items()]
     if reply.status != 204:
         lines.append(f"Content-Length: {len(reply.body)}")
     return "\r\n".join([*lines, "", ""]).encode()

@@ -140,6 +140,20 @@ async def test_a_cursor_that_leads_nowhere_ends_it_and_it_is_not_complete(connec
     assert len(it.service.queries) <= 3
 
 
+async def test_an_empty_page_in_the_middle_is_not_the_end(connect: Connect) -> None:
+    it = await connect(TRACKER)
+    read = {None: ([0, 1], "a"), "a": ([], "b"), "b": ([2], "c")}
+
+    def page(after: str | None = None, **others: Any) -> dict[str, Any]:
+        numbers, cursor = read[after]
+        info = {"hasNextPage": cursor != "c", "endCursor": cursor}
+        return {"nodes": [{"id": str(number)} for number in numbers], "pageInfo": info}
+
+    it.service.values["Query.issues"] = page
+    found = await it.call("query.issues.all")
+    assert ids(found) == [0, 1, 2] and found["complete"] and found["pages"] == 3
+
+
 async def test_fewer_items_than_the_service_counts_are_not_complete(connect: Connect) -> None:
     it = await connect(SHOP)
     it.service.values["Query.products"] = pages(20, form="edges", total=25)

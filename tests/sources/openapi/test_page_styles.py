@@ -2,65 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from executor.model.source import Source
 from executor.sources.egress import Egress
-from executor.sources.kind import SourceRequest
-from executor.sources.openapi.kind import OpenApi
-from tests.sources.openapi.documents import answers, document, load
-from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json
-
-TEXT, NUMBER, FLAG = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}
-Asked = dict[str, str]
-Service = Callable[[Asked], Any]
-
-
-def fields(**properties: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties}
-
-
-THINGS = {"type": "array", "items": fields(id=NUMBER)}
-
-
-def query(name: str, schema: Any = NUMBER, description: str = "") -> dict[str, Any]:
-    return {"name": name, "in": "query", "schema": schema, "description": description}
-
-
-def things(start: int, count: int) -> list[dict[str, int]]:
-    return [{"id": number} for number in range(start, start + count)]
-
-
-class List:
-    """One list of a service, whose behaviour may change between calls."""
-
-    def __init__(self, egress: Egress, upstream: Upstream, parameters: list[Any], schema: Any) -> None:
-        self.upstream, self.kind = upstream, OpenApi(egress, call_seconds=60.0)
-        self.service: Service = lambda asked: []
-        self.reason = ""
-        operation = {"operationId": "list", "parameters": parameters, "responses": answers(schema)}
-        upstream.routes["/openapi.json"] = as_json(document({"/list": {"get": operation}}))
-        upstream.routes["/list"] = self.answer
-
-    def answer(self, got: Got, handler: Handler) -> Reply:
-        reply = self.service(dict(parse_qsl(urlsplit(got.target).query)))
-        return reply if isinstance(reply, Reply) else as_json(reply)
-
-    async def all(self, service: Service, **arguments: Any) -> tuple[list[Any], bool]:
-        self.service = service
-        request = SourceRequest(location=self.upstream.url + "/openapi.json", allow_private=True)
-        loaded = await self.kind.load(request)
-        (tool,) = (tool for tool in loaded.tools if tool.path.endswith(".all"))
-        source = Source("s", "w", "openapi", loaded.namespace, loaded.name, loaded.config)
-        found = json.loads(await self.kind.invoke(source, tool, arguments, ""))
-        self.reason = found.get("reason", "")
-        assert found["complete"] == (not self.reason)
-        return found["items"], found["complete"]
+from tests.sources.openapi.documents import answers, load
+from tests.sources.openapi.paged_lists import FLAG, NUMBER, TEXT, THINGS, Asked, List, Service, fields, query, things
+from tests.sources.upstream import Reply, Upstream, as_json
 
 
 def numbered(base: int, total: int, shape: Any, behind: Any = None) -> Service:

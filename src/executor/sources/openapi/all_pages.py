@@ -31,7 +31,8 @@ def all_input(shown: Schema, paging: dict[str, Any], body_argument: str = "") ->
     properties = dict(shown["properties"])
     if LIMITS.keys() & properties.keys():
         return None
-    properties.pop(paging.get("argument", ""), None)
+    if not paging.get("given"):
+        properties.pop(paging.get("argument", ""), None)
     properties.pop(body_argument, None)
     required = [name for name in shown.get("required", []) if name in properties]
     schema: Schema = {"type": "object", "properties": {**properties, **LIMITS}, "additionalProperties": False}

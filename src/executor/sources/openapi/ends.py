@@ -8,7 +8,7 @@ from typing import Any
 from executor.sources.openapi.answers import types_of
 from executor.sources.openapi.document import Document
 from executor.sources.openapi.item_lists import answer_fields, is_object
-from executor.sources.openapi.paging_names import NEXT_CURSORS, OTHER_CURSORS, is_wrapper, plain
+from executor.sources.openapi.paging_names import NEXT_CURSORS, NEXT_LINKS, OTHER_CURSORS, is_wrapper, plain
 
 MORE = (
     "hasmore",
@@ -30,6 +30,7 @@ TOTALS = (
     "total", "totalcount", "totalitems", "totalresults", "totalelements", "totalrecords", "totalsize", "totalhits",
     "recordcount", "totalrows", "totalentries", "odatacount", "totalresultscount", "totalresultsize", "numfound",
 )  # fmt: skip
+NEXT = frozenset({*NEXT_CURSORS, *NEXT_LINKS})
 
 
 def says_more(value: Any) -> bool | None:
@@ -68,10 +69,25 @@ def stated_total(value: Any, headers: Mapping[str, str]) -> int | None:
     return found
 
 
-def stated_cursor(value: Any) -> str | int | None:
-    """Where the next page begins, in an answer whose document says nothing of it."""
-    found: str | int | None = find(value, (*NEXT_CURSORS, *OTHER_CURSORS), is_cursor)
+def stated_cursor(value: Any, own: str) -> str | int | None:
+    """Where the next page begins, in an answer whose document says nothing of it. `own` is the parameter's name."""
+    inside = find(value, ("nextpage", "next"), lambda part: isinstance(part, dict) and bool(part))
+    names = (plain(own), *NEXT_CURSORS, *OTHER_CURSORS) if inside else (*NEXT_CURSORS, *OTHER_CURSORS)
+    found: str | int | None = find(inside or value, names, is_cursor)
     return found
+
+
+def says_no_next(value: Any, depth: int = 0) -> bool:
+    """Whether there is a field for the next page that is empty."""
+    if not isinstance(value, dict) or len(value) > 200:
+        return False
+    for name, part in value.items():
+        bare = plain(name) if len(name) < 40 else ""
+        if bare in NEXT and part in (None, "", 0, "0", {}):
+            return True
+        if depth < 2 and isinstance(part, dict) and is_wrapper(bare) and says_no_next(part, depth + 1):
+            return True
+    return False
 
 
 def tells_pages(document: Document, properties: dict[str, Any], depth: int = 0) -> bool:

@@ -171,9 +171,10 @@ class Reader:
         body, hidden = form_without_credentials(body, self.schemes)
         tool = self._tool(operation, raw, path, parameters, body, responses, [*credentials, *hidden])
         yield tool
-        fields = paging_fields(parameters, body) if operation.method in ("post", "query") else []
-        if operation.method == "get" or fields or (operation.method == "query" and body is None):
-            paging = pages.pages_of(self.document, responses, parameters, operation.path, fields)
+        if operation.method in ("get", "query", "post"):
+            fields = paging_fields(parameters, body) if operation.method != "get" else []
+            is_read = operation.method in READS
+            paging = pages.pages_of(self.document, responses, parameters, operation.path, fields, is_read=is_read)
             companion = self._all(tool, paging, responses) if paging else None
             if companion is not None:
                 yield companion
@@ -250,7 +251,8 @@ class Reader:
         needs_whole = tool.body_argument in tool.input_schema.get("required", ())
         if not body["object"] or body["form"] != "json" or needs_whole or schema is None:
             return None
-        flat = [name for name in body["flat"] if name not in (paging.get("argument"), tool.body_argument)]
+        hidden = (tool.body_argument, "" if paging.get("given") else paging.get("argument"))
+        flat = [name for name in body["flat"] if name not in hidden]
         return {**body, "flat": flat, "schema": schema}
 
     def _shared_by(self, operations: list[Operation]) -> frozenset[Place]:

@@ -30,6 +30,7 @@ _LARGEST = re.compile(
 _IN_PAGES = re.compile(
     r"\bpage (?:number|index|offset)\b|\b(?:number of|in|by) pages\b|\bpages? to (?:skip|return|start)", re.IGNORECASE
 )
+_TIMES = re.compile(r"\b(?:dates?|times?|timestamps?|epoch|unix|posix|milliseconds|seconds)\b", re.IGNORECASE)
 _DIGITS = re.compile(r"\d{1,6}")
 Query = dict[str, Parameter]
 
@@ -38,7 +39,8 @@ def page_parameter(document: Document, query: Query, told: bool) -> Parameter | 
     """A number; or text, if the answer speaks of pages (`told`) or the document shows a number for it."""
     for name in PAGES:
         one = query.get(name)
-        if one is not None and (is_number(document, one.schema) or (is_plain(document, one, told))):
+        types = types_of(document, one.schema) if one is not None else None
+        if one is not None and ({"integer", "number"} & (types or set()) or is_plain(document, one, told)):
             return one
     return None
 
@@ -55,7 +57,7 @@ def offset_parameter(document: Document, query: Query, told: bool) -> Parameter 
     size = size_parameter(query)
     for name in OFFSETS:
         one = query.get(name)
-        if one is None or one is size or not is_number(document, one.schema):
+        if one is None or one is size or not is_number(document, one.schema) or _TIMES.search(words_of(one)):
             continue
         if size is not None or (name not in VAGUE_OFFSETS and told):
             return one
@@ -64,9 +66,12 @@ def offset_parameter(document: Document, query: Query, told: bool) -> Parameter 
 
 def counts_pages(parameter: Parameter) -> bool:
     """An offset that its description calls a number of pages."""
+    return _IN_PAGES.search(words_of(parameter)) is not None
+
+
+def words_of(parameter: Parameter) -> str:
     schema = parameter.schema
-    text = f"{parameter.description} {schema.get('description', '') if isinstance(schema, dict) else ''}"
-    return _IN_PAGES.search(text) is not None
+    return f"{parameter.description} {schema.get('description', '') if isinstance(schema, dict) else ''}"
 
 
 def size_parameter(query: Query) -> Parameter | None:

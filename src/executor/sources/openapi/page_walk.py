@@ -9,6 +9,7 @@ from executor.model.tool import Tool
 from executor.sources.egress import Answer
 from executor.sources.openapi.ends import (
     says_more,
+    says_no_next,
     stated_cursor,
     stated_offset,
     stated_page,
@@ -16,11 +17,12 @@ from executor.sources.openapi.ends import (
     stated_total,
 )
 from executor.sources.openapi.links import is_address, is_paging, listed_link, next_link
-from executor.sources.openapi.paging_names import OTHER_CURSORS, plain
+from executor.sources.openapi.paging_names import ASIDE, BESIDE, OTHER_CURSORS, plain
 from executor.sources.openapi.repeats import Repeats, are_alike
 
 COUNTED = ("page", "offset")
 EMPTY_PAGES = 3
+NOT_LISTS = ASIDE | BESIDE
 ONE_BY_ONE = "call the tool without `.all`, page by page"
 
 Following = dict[str, Any] | str | None
@@ -36,7 +38,7 @@ class Walk:
         self.pages = 0
         self.complete = False
         self.reason = ""
-        self._may_follow = tool.binding["method"] in ("GET", "QUERY")
+        self._may_follow = tool.binding["method"] in ("GET", "QUERY") and tool.binding["body"] is None
         self._start: int | None = None if self.paging.get("guessed") else self.paging.get("start", 0)
         self._size = size if isinstance(size, int) else 0
         self._step = 0  # of an offset; 0 is as many as came
@@ -62,8 +64,8 @@ class Walk:
         return {self.paging["argument"]: 0 if self._start is None else self._start}
 
     def begin_at_one(self) -> Following:
-        """After page 0 was refused."""
-        self._start = 1
+        """After page 0 was refused, or empty."""
+        self._start, self.pages = 1, 0
         return {self.paging["argument"]: 1}
 
     def add(self, answer: Answer, value: Any) -> Following:
@@ -100,8 +102,8 @@ class Walk:
 
     def end_behind(self) -> Following:
         """A page behind the last one does not exist, or is empty."""
-        is_open = self.paging["by"] == "offset" and self._step == 0 and self._total is None and len(self._first) > 1
-        if is_open and self.pages > 1 and not self._probe:
+        counts = self.paging["by"] == "offset" and self._total is None and not self._step and not self._probe
+        if counts and len(self._first) > max(1, self._size - 1):  # else the first page had room for all
             self._probe = "step"
             return {self.paging["argument"]: (self._start or 0) + 1}
         return self.end()
@@ -113,7 +115,7 @@ class Walk:
             if not found or any(one in self._first for one in found):
                 return True, self.end()
             self._step, self.pages, self.items, self._received = 1, 1, list(self._first), len(self._first)
-            self._repeats = Repeats(counted=True)
+            self._repeats, self._seen = Repeats(counted=True), set()
             self._repeats.fresh(self._first)
             return False, None
         is_same = are_alike(self._first, found)
@@ -195,9 +197,12 @@ class Walk:
     def _by_link(self, answer: Answer, value: Any, found: list[Any], more: bool | None) -> Following:
         if self._has_links or not self.paging.get("undeclared") or not found or more is False:
             return self.end()
-        argument, cursor = self.paging.get("argument"), stated_cursor(value)
-        if argument and cursor is not None:
+        argument = self.paging.get("argument", "")
+        cursor = stated_cursor(value, argument) if argument else None
+        if cursor is not None:
             return self._with_cursor(answer, cursor)
+        if more is None and says_no_next(value):
+            return self.end()
         if self._total is not None and len(self.items) >= self._total:
             return self.end()
         return self.stop(f"the service does not say whether more follows: to be sure, {ONE_BY_ONE}")
@@ -216,6 +221,10 @@ class Walk:
             return self.stop(f"the service says where to go on in a form that can't be followed: {ONE_BY_ONE}")
         name = plain("".join(self.paging.get("from", ())[-1:]))
         is_echo = name in OTHER_CURSORS or bool(self.paging.get("more"))
+        if stated is None and found and more is not False and self._counts_instead(value):
+            return self._count_on(self.paging["by"], value, found)
+        if stated is None and found and isinstance(value, list) and "from" in self.paging:
+            return self.stop(f"the service does not say whether more follows: to be sure, {ONE_BY_ONE}")
         if stated is None and more:
             return self.stop(f"the service says that more follows, but not where: {ONE_BY_ONE}")
         # The last identifier is there on the last page as well, and some give a cursor even behind the end.
@@ -228,6 +237,21 @@ class Walk:
         if self._empty >= EMPTY_PAGES:
             return self.stop(f"{self._empty} empty pages came one after the other: {ONE_BY_ONE}")
         return self._with_cursor(answer, stated)
+
+    def _counts_instead(self, value: Any) -> bool:
+        """Some name the next page only when they are asked to, and count otherwise: then the first answer lacks the
+        field itself, or speaks of more items than came."""
+        other = self.paging.get("otherwise")
+        is_open = (
+            is_absent(value, self.paging.get("from", [])) if self._total is None else len(self.items) < self._total
+        )
+        if other is None or self.pages > 1 or not is_open:
+            return False
+        self.paging = {**other, "items": self.paging["items"]}
+        self._start = None if other.get("guessed") else other.get("start", 0)
+        self._repeats = Repeats(counted=True)
+        self._repeats.fresh(self._first)
+        return True
 
     def _with_cursor(self, answer: Answer, stated: Any) -> Following:
         text = stated if isinstance(stated, str) else ""
@@ -253,9 +277,26 @@ class Walk:
 
 
 def items_in(value: Any, path: list[str]) -> list[Any]:
-    """An object where a list is due is a list of one."""
-    found = at(value, path)
+    """The list, wherever a service puts it: some give it bare, or under another name of the document, and an object
+    for a list of one."""
+    if isinstance(value, list):
+        return value
+    holder, found = at(value, path[:-1]), at(value, path)
+    if isinstance(holder, dict) and path and path[-1] not in holder:
+        others = [part for name, part in holder.items() if isinstance(part, list) and plain(name) not in NOT_LISTS]
+        found = others[0] if len(others) == 1 else None
     return found if isinstance(found, list) else [found] if isinstance(found, dict) and path else []
+
+
+def is_absent(value: Any, path: list[str]) -> bool:
+    """Whether a field is not even there; one that is null is there."""
+    for name in path:
+        if not isinstance(value, dict):
+            return isinstance(value, list)
+        if name not in value:
+            return True
+        value = value[name]
+    return False
 
 
 def at(value: Any, path: list[str]) -> Any:

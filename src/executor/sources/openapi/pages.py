@@ -35,11 +35,13 @@ def pages_of(
     parameters: Sequence[Parameter],
     path: str = "",
     fields: Sequence[Parameter] = (),
+    *,
+    is_read: bool = True,
 ) -> Paging:
     """Empty unless the operation answers with a list and tells how to get on.
 
-    `fields` are those of the body of a request that is not a GET. Such a request is repeated only if its answer speaks
-    of pages: nobody knows otherwise that it is a search.
+    `fields` are those of the body. A request that may write is repeated only if its answer speaks of pages: nobody
+    knows otherwise that it is a search.
     """
     response = response_of(responses)
     form, schema = content_schema(response) if response is not None else ("empty", None)
@@ -57,17 +59,20 @@ def pages_of(
             return {}
     else:
         return {}
-    is_read = not fields
     paging = (
         by_answer(document, schema, properties, items, query)
+        or (by_address(document, properties) if is_read else {})
         or by_header(document, response, query)
         or by_argument(document, query, properties)
-        or (by_link(document, response, query) if is_read else {})
+        or (by_link(document, response, query, path) if is_read else {})
     )
     if not paging or (not is_read and not is_told(document, paging, properties)):
         return {}
+    if paging["by"] in ("cursor", "next") and is_read:
+        other = by_argument(document, query, properties)
+        paging |= {"otherwise": other} if other and other["argument"] != paging.get("argument") else {}
     argument = paging.get("argument")
-    in_body = any(one.place == "body" and one.argument == argument for one in fields)
+    in_body = any(one.argument == argument for one in fields)
     place = {"place": "body"} if in_body else {}
     return {**paging, **place, **page_numbers.largest_size(document, query), "items": items}
 
@@ -84,7 +89,9 @@ def by_answer(document: Document, schema: Any, properties: dict[str, Any], items
     cursor = cursor_parameter(document, query, TEXT_CURSORS)
     more = find(document, properties, MORE, frozenset({"boolean", "null"}))
     if cursor is not None:
-        argument, own = {"argument": cursor.argument}, plain(cursor.name)
+        # One that has to be given stays an argument: the caller says where the list begins.
+        argument: Paging = {"argument": cursor.argument, **({"given": True} if cursor.required else {})}
+        own = plain(cursor.name)
         found = find(document, properties, NEXT_CURSORS, own=own)
         if not found:
             others = (*OTHER_CURSORS, own) if cursor_rank(own) is not None else OTHER_CURSORS
@@ -96,21 +103,24 @@ def by_answer(document: Document, schema: Any, properties: dict[str, Any], items
             return {"by": "cursor", **argument, "from": found, "more": more[-1]}
         if more and own in AFTER and has_id(document, at(document, schema, items)):
             return {"by": "last", **argument, "more": more[-1]}
+    return {}
+
+
+def by_address(document: Document, properties: dict[str, Any]) -> Paging:
     found = find(document, properties, NEXT_LINKS, frozenset({"string", "null"})) or link_list(document, properties)
     return {"by": "next", "from": found} if found else {}
 
 
 def cursor_parameter(document: Document, query: Query, text: Sequence[str]) -> Parameter | None:
-    """The parameter that takes where the next page begins; one that has to be given can't ask for the first."""
+    """The parameter that takes where the next page begins."""
     ranked = sorted(
         (rank, index, one)
         for index, (name, one) in enumerate(query.items())
-        if (rank := cursor_rank(name)) is not None and not one.required and not is_date(document, one.schema)
+        if (rank := cursor_rank(name)) is not None and is_cursor(document, one)
     )
     if ranked:
         return ranked[0][2]
-    names = [name for name in text if name in query and not query[name].required]
-    return next((query[name] for name in names if is_text(document, query[name].schema)), None)
+    return next((query[name] for name in text if name in query and is_text(document, query[name].schema)), None)
 
 
 def find(
@@ -170,7 +180,7 @@ def by_header(document: Document, response: dict[str, Any], query: Query) -> Pag
         cursor = cursor_parameter(document, query, TEXT_CURSORS)
         page = page_numbers.page_parameter(document, query, True)
         taker = page if page is not None and "page" in known and cursor is None else cursor or page
-        if taker is not None:
+        if taker is not None and not taker.required:
             return {"by": "cursor", "argument": taker.argument, "header": str(name)}
     return {}
 
@@ -190,12 +200,23 @@ def by_argument(document: Document, query: Query, properties: dict[str, Any]) ->
     return {"by": "offset", "argument": offset.argument, "start": start, **required}
 
 
-def by_link(document: Document, response: dict[str, Any], query: Query) -> Paging:
+def by_link(document: Document, response: dict[str, Any], query: Query, path: str) -> Paging:
     """A list that takes a cursor and does not say where one comes from: it shows when it is read."""
     if tells_links(response):
         return {"by": "link"}
+    if path.rstrip("/").endswith("}"):  # one thing, with lists inside
+        return {}
     cursor = cursor_parameter(document, query, UNANSWERED_TEXT_CURSORS)
-    return {"by": "link", "undeclared": True, "argument": cursor.argument} if cursor is not None else {}
+    if cursor is None or cursor.required:
+        return {}
+    return {"by": "link", "undeclared": True, "argument": cursor.argument}
+
+
+def is_cursor(document: Document, parameter: Parameter) -> bool:
+    types = types_of(document, parameter.schema)
+    is_sure = "cursor" in plain(parameter.name)  # others may be filters by date
+    usual = {"string", "integer", "number", "null"}
+    return (types is None or types <= usual) and (is_sure or not is_date(document, parameter.schema))
 
 
 def is_text(document: Document, schema: Any) -> bool:
