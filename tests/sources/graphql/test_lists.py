@@ -11,6 +11,7 @@ import orjson
 import pytest
 from graphql import GraphQLError
 
+from executor.catalog.operations import read_operations
 from executor.errors import ToolError
 from executor.model.source import Loaded
 from executor.model.tool import Tool
@@ -273,3 +274,10 @@ async def test_names_stay_when_a_schema_with_lists_is_read_again(connect: Connec
     request = it.kind.reload_request(source_of(it.loaded))
     again = await it.kind.load(replace(request, names=names, validators={}))
     assert [tool.path for tool in again.tools] == [tool.path for tool in it.loaded.tools]
+
+
+async def test_a_field_inside_a_document_is_a_call_of_its_own_tool_and_not_of_all_pages(connect: Connect) -> None:
+    it = await connect(FORGE)
+    found = read_operations((tool.path, tool.effect, tool.binding) for tool in it.loaded.tools)
+    assert found.fields["query.search"] == "it.query.search"
+    assert found.fields["query.repository"] == "it.query.repository"
