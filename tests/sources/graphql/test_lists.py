@@ -11,6 +11,7 @@ import orjson
 import pytest
 from graphql import GraphQLError
 
+from executor.catalog.operations import read_operations
 from executor.errors import ToolError
 from executor.model.source import Loaded
 from executor.model.tool import Tool
@@ -140,6 +141,20 @@ async def test_a_cursor_that_leads_nowhere_ends_it_and_it_is_not_complete(connec
     assert len(it.service.queries) <= 3
 
 
+async def test_an_empty_page_in_the_middle_is_not_the_end(connect: Connect) -> None:
+    it = await connect(TRACKER)
+    read = {None: ([0, 1], "a"), "a": ([], "b"), "b": ([2], "c")}
+
+    def page(after: str | None = None, **others: Any) -> dict[str, Any]:
+        numbers, cursor = read[after]
+        info = {"hasNextPage": cursor != "c", "endCursor": cursor}
+        return {"nodes": [{"id": str(number)} for number in numbers], "pageInfo": info}
+
+    it.service.values["Query.issues"] = page
+    found = await it.call("query.issues.all")
+    assert ids(found) == [0, 1, 2] and found["complete"] and found["pages"] == 3
+
+
 async def test_fewer_items_than_the_service_counts_are_not_complete(connect: Connect) -> None:
     it = await connect(SHOP)
     it.service.values["Query.products"] = pages(20, form="edges", total=25)
@@ -259,3 +274,10 @@ async def test_names_stay_when_a_schema_with_lists_is_read_again(connect: Connec
     request = it.kind.reload_request(source_of(it.loaded))
     again = await it.kind.load(replace(request, names=names, validators={}))
     assert [tool.path for tool in again.tools] == [tool.path for tool in it.loaded.tools]
+
+
+async def test_a_field_inside_a_document_is_a_call_of_its_own_tool_and_not_of_all_pages(connect: Connect) -> None:
+    it = await connect(FORGE)
+    found = read_operations((tool.path, tool.effect, tool.binding) for tool in it.loaded.tools)
+    assert found.fields["query.search"] == "it.query.search"
+    assert found.fields["query.repository"] == "it.query.repository"

@@ -108,11 +108,17 @@ class Pages:
         """The list itself, with its items where the walk looks for them."""
         if "nested" in self._paging:
             value = next(iter(value.values()), None) if isinstance(value, dict) else None
-        if self._paging["by"] == "cursor" and isinstance(value, dict) and "nodes" not in value:
-            edges = at(value, ["edges"])
-            nodes = [one.get("node") if isinstance(one, dict) else None for one in edges or ()]
-            value = {**value, "nodes": nodes}
-        return value
+        return connected(value) if self._paging["by"] == "cursor" and isinstance(value, dict) else value
+
+
+def connected(value: dict[str, Any]) -> dict[str, Any]:
+    """The nodes of a connection, and a cursor only if something follows: many give one on the last page as well."""
+    nodes, info = value.get("nodes"), value.get("pageInfo")
+    if nodes is None:
+        nodes = [one.get("node") if isinstance(one, dict) else None for one in value.get("edges") or ()]
+    if isinstance(info, dict) and info.get("hasNextPage") is False:
+        info = {**info, "endCursor": None}
+    return {**value, "nodes": nodes, "pageInfo": info}
 
 
 def smaller_size(error: ToolError, size: int) -> int:

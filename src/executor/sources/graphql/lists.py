@@ -33,7 +33,6 @@ RELAY: dict[str, Any] = {
     "by": "cursor",
     "argument": CURSOR,
     "from": ["pageInfo", "endCursor"],
-    "more": "hasNextPage",
     "items": ["nodes"],
 }
 

@@ -94,14 +94,21 @@ _HEDGED = re.compile(
 _STATEMENT = re.compile(r"\W*(?:whether|if|can|indicates?|determines?|true|defines|controls|the visibility)\b", re.I)
 _SENTENCE = re.compile(r"(?<=[a-z\])])[.!?]\s")
 _PRIVATE = re.compile(r"private(?=[A-Z_\d])")
+# None of the patterns matches without one of these.
+_SIGNS = (
+    "internal", "alpha", "beta", "private", "preview", "experimental", "deprecated", "[", "permission", "scope",
+    "privilege", "authenticat", "authori", "access", "role", "admin", "staff", "owner", "maintainer", "manager",
+    "employee", "moderator", "superuser", "support", "team", "feature", "only visible",
+)  # fmt: skip
 MAX_READ = 2_000
 
 
 def is_guarded(text: str) -> bool:
     """Whether a description says that not everybody gets this, or that it is not meant to be used."""
-    if not text:
-        return False
     line = " ".join(text[:MAX_READ].split())
+    lowered = line.lower()
+    if not any(sign in lowered for sign in _SIGNS):
+        return False
     return bool(_MARKED.search(line) or (not _STATEMENT.match(line) and _HEDGED.search(line)))
 
 

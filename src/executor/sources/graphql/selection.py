@@ -65,6 +65,8 @@ class Selections:
         self._schemas = schemas
         self._views: dict[str, View] = {}
         self._wrappers: dict[str, bool] = {}
+        self._ranks: dict[str, dict[str, int]] = {}
+        self._pointers: dict[str, list[Field]] = {}
 
     def default(self, type: str) -> View:
         """For a field of this type."""
@@ -156,42 +158,53 @@ class Selections:
         return described(schema, summary(field.description, MAX_NOTE)) if level else schema
 
     def leaves(self, named: NamedType, limit: int) -> list[Field]:
-        found = [
-            field
-            for field in named.fields.values()
-            if not self.outline.is_composite(field.type)
-            and is_selectable(field, self.outline)
-            and not is_copy(field, named)
-            and (field.name != ECHO or len(named.fields) == 1)
-            and not (field.name == "cursor" and "node" in named.fields)
-        ]
-        names = {field.name for field in found}
-        if whole := next((one for one in WHOLE if names.issuperset(one)), None):
+        """At most so many plain fields, best first."""
+        ranks = self.ranks(named)
+        if whole := next((one for one in WHOLE if ranks.keys() >= set(one)), None):
             return [named.fields[name] for name in whole]
-        ranks = {field.name: leaf_rank(field, self.outline) for field in found}
         is_entity, few = "id" in named.fields, FEW_LEAVES
         if limit <= BRIEF_LEAVES:
             few = 2
             limit = min(limit, max(BRIEF_ENTITY, sum(rank < BRIEF for rank in ranks.values()))) if is_entity else limit
             ranks = {name: LATE if rank in MOMENTS and is_entity else rank for name, rank in ranks.items()}
-        ranked = sorted(found, key=lambda field: ranks[field.name])
-        return [field for place, field in enumerate(ranked) if place < few or ranks[field.name] < LATE][:limit]
+        ranked = sorted(ranks, key=ranks.__getitem__)
+        return [named.fields[name] for place, name in enumerate(ranked) if place < few or ranks[name] < LATE][:limit]
+
+    def ranks(self, named: NamedType) -> dict[str, int]:
+        """Of the plain fields that may be asked for, in the order of the schema."""
+        if named.name not in self._ranks:
+            self._ranks[named.name] = {
+                field.name: leaf_rank(field, self.outline)
+                for field in named.fields.values()
+                if not self.outline.is_composite(field.type)
+                and is_selectable(field, self.outline)
+                and not is_copy(field, named)
+                and (field.name != ECHO or len(named.fields) == 1)
+                and not (field.name == "cursor" and "node" in named.fields)
+            }
+        return self._ranks[named.name]
+
+    def pointers(self, named: NamedType) -> list[Field]:
+        """The fields that lead to objects and may be asked for, best first."""
+        if named.name not in self._pointers:
+            composite = (field for field in named.fields.values() if self.outline.is_composite(field.type))
+            found = [field for field in composite if is_selectable(field, self.outline)]
+            self._pointers[named.name] = sorted(found, key=object_rank)
+        return self._pointers[named.name]
 
     def objects(self, named: NamedType, level: int = 1) -> list[Field]:
         """Best first. Pages inside of things only if they are short and say what these are."""
         through = level > 0 and self.is_wrapper(named)
         found = [
             field
-            for field in named.fields.values()
-            if self.outline.is_composite(field.type)
-            and is_selectable(field, self.outline)
-            and (through or not self.is_connection(field.type) or (level > 0 and is_short_page(field)))
+            for field in self.pointers(named)
+            if (through or not self.is_connection(field.type) or (level > 0 and is_short_page(field)))
             and (level > 0 or field.name == "node" or self.is_value(field.type))
         ]
         if self.is_connection(named.name):
             has_nodes = any(field.name == "nodes" for field in found)
             found = [field for field in found if not (field.name == "edges" and has_nodes)]
-        return sorted(found, key=object_rank)
+        return found
 
     def is_connection(self, type: str) -> bool:
         name = inner_name(type)
