@@ -15,7 +15,7 @@ from executor.catalog.search.index import Index
 from executor.catalog.search.ranking import search
 from executor.catalog.search.segment import built
 from search_eval.baseline import Fts5
-from search_eval.sets import Query, QuerySet, entry, lines, sets_in
+from search_eval.sets import Query, QuerySet, entry, lines, sets_in, trade_sets
 
 DEFAULT = Path(__file__).resolve().parents[3] / "shared" / "eval"
 DEPTH = 10
@@ -49,7 +49,7 @@ class Discovery:
         """Tools that would have the same path share it here, in the order in which they were given."""
         found = search(self._index, query, limit=limit)
         ids = [tool_id for path in dict.fromkeys(hit.path for hit in found.hits) for tool_id in self._ids[path]]
-        return ids[:limit]
+        return list(dict.fromkeys(ids))[:limit]  # a tool and the one that fetches all its pages are one
 
 
 def figures(queries: Sequence[Query], find: Callable[[str], list[str]], *, any_one: bool) -> Figures:
@@ -74,10 +74,24 @@ def gain(hits: Sequence[bool], relevant: int, any_one: bool) -> float:
     return sum(1 / math.log2(at + 2) for at in places) / (ideal or 1.0)
 
 
-def measured(found: QuerySet, more: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    tools = lines(found.tools)
-    ours = figures(found.queries, Discovery(tools, more if found.any_one else ()).search, any_one=found.any_one)
-    plain = figures(found.queries, Fts5(tools).search, any_one=found.any_one)
+class Engines:
+    """The product's search and plain FTS5, made once a file of tools."""
+
+    def __init__(self, more: Sequence[dict[str, Any]]) -> None:
+        self._more = more
+        self._made: dict[tuple[Path, bool], tuple[Discovery, Fts5]] = {}
+
+    def over(self, tools: Path, *, with_more: bool) -> tuple[Discovery, Fts5]:
+        if (tools, with_more) not in self._made:
+            found = lines(tools)
+            self._made[tools, with_more] = Discovery(found, self._more if with_more else ()), Fts5(found)
+        return self._made[tools, with_more]
+
+
+def measured(found: QuerySet, engines: Engines) -> dict[str, Any]:
+    discovery, fts5 = engines.over(found.tools, with_more=found.any_one)
+    ours = figures(found.queries, discovery.search, any_one=found.any_one)
+    plain = figures(found.queries, fts5.search, any_one=found.any_one)
     return {"set": found.name, "queries": len(found.queries), "discovery": shown(ours), "fts5": shown(plain)}
 
 
@@ -108,6 +122,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("folder", nargs="?", type=Path, default=DEFAULT, help="the sets: NAME.jsonl, NAME_tools.jsonl")
     parser.add_argument("--only", action="append", help="only this set; may be repeated")
     parser.add_argument("--more", type=Path, help="JSON lines of other tools, connected beside the shared ones")
+    parser.add_argument("--trades", type=Path, help="what `python -m search_eval.trades` wrote: other trades too")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     return parser.parse_args()
 
@@ -117,7 +132,9 @@ def main() -> None:
     if not options.folder.is_dir():
         raise SystemExit(f"there is no folder {options.folder}; give that of the sets")
     more = lines(options.more) if options.more else []
-    rows = [measured(one, more) for one in sets_in(options.folder) if not options.only or one.name in options.only]
+    found = [*sets_in(options.folder), *(trade_sets(options.trades) if options.trades else ())]
+    engines = Engines(more)
+    rows = [measured(one, engines) for one in found if not options.only or one.name in options.only]
     print(json.dumps(rows, indent=2) if options.json else table(rows))
 
 
