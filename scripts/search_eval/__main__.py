@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from executor.catalog.search.apps import App
 from executor.catalog.search.index import Index
 from executor.catalog.search.ranking import search
 from executor.catalog.search.segment import built
@@ -43,7 +44,8 @@ class Discovery:
         for found in sources.values():
             for tool_id, one in found:
                 self._ids.setdefault(one.path, []).append(tool_id)
-        self._index = Index([built(one for _, one in found) for found in sources.values()])
+        apps = {tool["source"]: App(tool["title"], tool["host"]) for tool in tools if "title" in tool}
+        self._index = Index([built(one for _, one in found) for found in sources.values()], apps)
 
     def search(self, query: str, limit: int = DEPTH) -> list[str]:
         """Tools that would have the same path share it here, in the order in which they were given."""

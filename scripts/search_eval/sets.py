@@ -66,7 +66,10 @@ def own_sets(tools: Path) -> Iterable[QuerySet]:
 
 
 def trade_sets(tools: Path) -> Iterable[QuerySet]:
-    """Both halves of the other trades, each task in four forms, with every API connected."""
+    """Both halves of the other trades, each task in four forms, with every API connected.
+
+    `also` are other APIs' operations that answer the agent's words as well when no app is named.
+    """
     tasks = lines(trades.TASKS)
     for part in ("tune", "held_out"):
         these = [(row, frozenset(f"{row['api']} {one}" for one in row["relevant"])) for row in tasks]
@@ -78,7 +81,10 @@ def trade_sets(tools: Path) -> Iterable[QuerySet]:
             "natural_named": "{query} in {app}",
         }
         for form, text in forms.items():
-            queries = [Query(text.format(**row), right) for row, right in these]
+            queries = []
+            for row, right in these:
+                also = row.get("also", ()) if form == "agent_bare" else ()
+                queries.append(Query(text.format(**row), right.union(also)))
             yield QuerySet(f"{part}_{form}", tools, queries, any_one=True)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # Of the best hit. Over the shared sets of queries, what agents ask scores higher when it is found; half of what is
 # missed scores lower. See docs/discovery.md.
-WEAK_SCORE = 8.0
+WEAK_SCORE = 9.0
 MAX_NAMES = 20
 ASK = "ask for app + verb + object in the API's own words, or give a namespace alone to look around"
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,7 +16,7 @@ import orjson
 
 from executor.catalog.search.entry import Entry
 from executor.errors import StorageError
-from executor.storage import entries
+from executor.storage import entries, sources
 from executor.storage.database import Database
 from executor.storage.entries import EntryRow, Listed
 
@@ -102,9 +102,10 @@ class Indexes:
         for _ in range(TRIES):
             listed = await self._database.read(partial(entries.listed, workspace_id=workspace_id))
             segments = [await self._segment(one) for one in listed]
+            titles = await self._database.read(partial(sources.titles, workspace_id=workspace_id))
             if listed == await self._database.read(partial(entries.listed, workspace_id=workspace_id)):
                 await self._tidy()
-                return await asyncio.to_thread(merged, segments)
+                return await asyncio.to_thread(merged, segments, titles)
         raise StorageError("the sources change faster than they can be indexed", hint="search again in a moment")
 
     async def _segment(self, one: Listed) -> Segment:
@@ -158,10 +159,11 @@ def entry(row: EntryRow) -> Entry:
     )
 
 
-def merged(segments: list[Segment]) -> Shown:
+def merged(segments: list[Segment], titles: Mapping[str, tuple[str, str]]) -> Shown:
+    from executor.catalog.search.apps import App
     from executor.catalog.search.index import Index
 
-    return Shown(Index(segments))
+    return Shown(Index(segments, {namespace: App(*one) for namespace, one in titles.items()}))
 
 
 def loaded(folder: Path | None, name: str) -> Segment | None:
