@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from executor.catalog.indexes import nearness_by
 from executor.catalog.search.apps import App
 from executor.catalog.search.index import Index
+from executor.catalog.search.meaning import packed, text_of
 from executor.catalog.search.ranking import search
 from executor.catalog.search.segment import built
+from executor.catalog.vectors import BATCH, Encodes, find_encoder
 from search_eval.baseline import Fts5
 from search_eval.sets import Query, QuerySet, entry, lines, sets_in, trade_sets
 
@@ -35,7 +38,9 @@ class Figures:
 class Discovery:
     """The product's own index, one segment a source."""
 
-    def __init__(self, tools: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]] = ()) -> None:
+    def __init__(
+        self, tools: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]] = (), encoder: Encodes | None = None
+    ) -> None:
         sources: dict[str, list[tuple[str, Any]]] = {}
         for tool in [*tools, *others]:
             one = entry(tool)
@@ -47,9 +52,16 @@ class Discovery:
         apps = {tool["source"]: App(tool["title"], tool["host"]) for tool in tools if "title" in tool}
         self._index = Index([built(one for _, one in found) for found in sources.values()], apps)
 
+        self._near = None
+        if encoder is not None:
+            entries = [one for found in sources.values() for _, one in found]
+            texts = [text_of(one) for one in entries]
+            parts = [packed(encoder.encode(texts[at : at + BATCH])) for at in range(0, len(texts), BATCH)]
+            self._near = nearness_by(encoder, parts)
+
     def search(self, query: str, limit: int = DEPTH) -> list[str]:
         """Tools that would have the same path share it here, in the order in which they were given."""
-        found = search(self._index, query, limit=limit)
+        found = search(self._index, query, limit=limit, near=self._near)
         ids = [tool_id for path in dict.fromkeys(hit.path for hit in found.hits) for tool_id in self._ids[path]]
         return list(dict.fromkeys(ids))[:limit]  # a tool and the one that fetches all its pages are one
 
@@ -79,15 +91,18 @@ def gain(hits: Sequence[bool], relevant: int, any_one: bool) -> float:
 class Engines:
     """The product's search and plain FTS5, made once a file of tools."""
 
-    def __init__(self, more: Sequence[dict[str, Any]]) -> None:
-        self._more = more
+    def __init__(self, more: Sequence[dict[str, Any]], encoder: Encodes | None) -> None:
+        self._more, self._encoder = more, encoder
         self._made: dict[tuple[Path, bool], tuple[Discovery, Fts5]] = {}
 
     def over(self, tools: Path, *, with_more: bool) -> tuple[Discovery, Fts5]:
         if (tools, with_more) not in self._made:
             found = lines(tools)
-            self._made[tools, with_more] = Discovery(found, self._more if with_more else ()), Fts5(found)
+            self._made[tools, with_more] = self._discovery(found, with_more), Fts5(found)
         return self._made[tools, with_more]
+
+    def _discovery(self, found: Sequence[dict[str, Any]], with_more: bool) -> Discovery:
+        return Discovery(found, self._more if with_more else (), self._encoder)
 
 
 def measured(found: QuerySet, engines: Engines) -> dict[str, Any]:
@@ -125,6 +140,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", action="append", help="only this set; may be repeated")
     parser.add_argument("--more", type=Path, help="JSON lines of other tools, connected beside the shared ones")
     parser.add_argument("--trades", type=Path, help="what `python -m search_eval.trades` wrote: other trades too")
+    parser.add_argument("--semantic", action="store_true", help="with the extra, which has to be installed")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     return parser.parse_args()
 
@@ -135,7 +151,10 @@ def main() -> None:
         raise SystemExit(f"there is no folder {options.folder}; give that of the sets")
     more = lines(options.more) if options.more else []
     found = [*sets_in(options.folder), *(trade_sets(options.trades) if options.trades else ())]
-    engines = Engines(more)
+    encoder = find_encoder() if options.semantic else None
+    if options.semantic and encoder is None:
+        raise SystemExit("the extra `semantic` is not installed")
+    engines = Engines(more, encoder)
     rows = [measured(one, engines) for one in found if not options.only or one.name in options.only]
     print(json.dumps(rows, indent=2) if options.json else table(rows))
 

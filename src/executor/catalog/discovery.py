@@ -173,7 +173,7 @@ def look(shown: Shown, wanted: Wanted, prefix: str, veil: Veil | None) -> Looked
         return browse(index, prefix, allowed, 0 if wanted.depth is None and not prefix else limit, names)
     from executor.catalog.search.ranking import search
 
-    found = search(index, wanted.query, limit=limit, allowed=allowed)
+    found = search(index, wanted.query, limit=limit, allowed=allowed, near=shown.near)
     items = [{"path": hit.path, "score": hit.score, "matched": hit.matched} for hit in found.hits]
     called = [*names, *(name for namespace in names for name in index.called[namespace])]
     app = "" if prefix else absent(wanted.query, called, partial(is_foreign, index))

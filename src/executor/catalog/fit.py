@@ -34,7 +34,7 @@ def judge(query: str, found: Found, names: Sequence[str]) -> Fit:
         return Fit(f"nothing here fits: {ASK}; {list_connected(names)}", is_fit=False)
     if len(query) > MAX_QUERY:
         return Fit(f"only the first {MAX_QUERY} characters of the query were read")
-    return Fit(f"weak match: {ASK}") if found.hits[0].score < WEAK_SCORE else Fit()
+    return Fit(f"weak match: {ASK}") if found.strength < WEAK_SCORE else Fit()
 
 
 def miss(app: str, names: Sequence[str]) -> Fit:

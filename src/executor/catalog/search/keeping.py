@@ -72,12 +72,13 @@ class Keeping:
         except OSError as error:
             logger.warning("search.segment_not_kept", extra={"file": name, "reason": error.strerror})
 
-    def sweep(self, names: Collection[str]) -> None:
-        """Remove what no source offers any more."""
+    def sweep(self, names: Collection[str], *, also: str = "") -> None:
+        """Remove what no source offers any more. `also` is how other files end that live as long as segments."""
         if self._folder is None or not self._folder.is_dir():
             return
+        kept = {f"{name}{ending}" for name in names for ending in (SUFFIX, also)}
         for file in self._folder.iterdir():
-            if file.name.removesuffix(SUFFIX) not in names:
+            if file.name not in kept:
                 file.unlink(missing_ok=True)
 
 

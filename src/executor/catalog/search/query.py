@@ -59,7 +59,7 @@ class Question:
     """`sources` by number: how surely each was meant, and by which terms.
 
     `many` is 1 when several things are asked for, -1 for one, 0 when the query does not tell. `is_terse`: put as an
-    agent would, verb and object, in words that are probably the API's own.
+    agent would, verb and object, in words that are probably the API's own. `rest`: the text without the sources' names.
     """
 
     slots: tuple[Slot, ...]
@@ -68,6 +68,7 @@ class Question:
     many: int
     wishes: Mapping[str, float]
     is_terse: bool = False
+    rest: str = ""
 
 
 class Reading:
@@ -86,9 +87,14 @@ class Reading:
         self.slots: list[Slot] = []
         self.sources: dict[int, tuple[float, tuple[str, ...]]] = {}
         self.actions = 0
+        self.rest: list[str] = []
         at = 0
         while at < len(self.said):
-            at += self._source(at) or self._slot(at)
+            size = self._source(at)
+            if not size:
+                size = self._slot(at)
+                self.rest.extend(self.said[at : at + size])
+            at += size
 
     def _source(self, at: int) -> int:
         for size in range(min(LONGEST, len(self.said) - at), 0, -1):
@@ -186,7 +192,13 @@ def question(
     asks = bool(said) and (said[0] in ASKING or " ".join(said[:2]) in ASKING_TWO)
     wanted = actions.READS if asks else reading.actions
     return Question(
-        tuple(reading.slots), wanted, reading.sources, many(said), wishes(said, reading.actions), is_terse(reading)
+        tuple(reading.slots),
+        wanted,
+        reading.sources,
+        many(said),
+        wishes(said, reading.actions),
+        is_terse(reading),
+        " ".join(reading.rest),
     )
 
 

@@ -7,12 +7,13 @@ measure counts differently in the two, and the length of a query tells how much 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from executor.catalog.search import measures
-from executor.catalog.search.gathering import Gathered, Placed, gather
+from executor.catalog.search.gathering import SURELY, Gathered, Placed, gather
 from executor.catalog.search.index import Index
 from executor.catalog.search.measures import MEASURES
 from executor.catalog.search.query import Question, question
@@ -22,6 +23,9 @@ CANDIDATES = 400
 SHORT = 8.0
 EXACT = 50.0
 MATCHED = 6
+NEAREST = 50
+NEAR_ENOUGH = 0.5  # a tool that has no word of the query may still be what is meant
+MEANING = 6.0  # what nearness in meaning adds, where the extra is there
 # measure: (in a short query, in a long one)
 WEIGHTS: dict[str, tuple[float, float]] = {
     "words": (0.66, 4.08),
@@ -80,16 +84,27 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Without a fit, the best hit has nothing of what was asked about."""
+    """Without a fit, the best hit has nothing of what was asked about. `strength` is its score by words alone."""
 
     hits: list[Hit]
     total: int
     understood: bool
     is_fit: bool = True
+    strength: float = 0.0
 
 
-def search(index: Index, text: str, *, limit: int = 10, allowed: Array | None = None) -> Found:
-    """The best matches, best first, and how many there are. Equal scores come in the order of their paths."""
+def search(
+    index: Index,
+    text: str,
+    *,
+    limit: int = 10,
+    allowed: Array | None = None,
+    near: Callable[[str], Array] | None = None,
+) -> Found:
+    """The best matches, best first, and how many there are. Equal scores come in the order of their paths.
+
+    `near` tells of each tool how near in meaning it is to a text.
+    """
     asked = question(text, index.spoken, index.knows, index.nearest_words)
     gathered = gather(index, asked)
     if not gathered.slots:
@@ -97,16 +112,26 @@ def search(index: Index, text: str, *, limit: int = 10, allowed: Array | None = 
     if allowed is not None:
         gathered.scores[~allowed] = 0.0
     candidates = best(gathered.scores, max(CANDIDATES, limit))
-    scores = score(index, asked, gathered, candidates)
+    meant = near(asked.rest) if near is not None and asked.rest else None
+    if meant is not None:
+        possible = np.where(gathered.outside < SURELY, meant + 1, 0.0)  # from 0 to 2
+        candidates = np.union1d(candidates, best(possible if allowed is None else possible * allowed, NEAREST))
+    scores = by_words = score(index, asked, gathered, candidates)
+    if meant is not None:
+        scores = np.round(scores + MEANING * np.maximum(meant[candidates], 0.0), 4)
     for at in named_outright(index, text, candidates):
         scores[at] += EXACT
+        by_words[at] = max(by_words[at], EXACT)
     order = sorted(range(len(candidates)), key=lambda at: (-scores[at], index.paths[candidates[at]]))[:limit]
     hits = [
         Hit(index.paths[candidates[at]], round(float(scores[at]), 3), matched(index, gathered, int(candidates[at])))
         for at in order
     ]
     is_fit = bool(order) and fits(gathered, int(candidates[order[0]]))
-    return Found(hits, int(np.count_nonzero(gathered.scores > 0)), understood=True, is_fit=is_fit)
+    if order and meant is not None:
+        is_fit = is_fit or bool(meant[candidates[order[0]]] >= NEAR_ENOUGH)
+    strength = float(by_words[order[0]]) if order else 0.0
+    return Found(hits, int(np.count_nonzero(gathered.scores > 0)), True, is_fit, strength)
 
 
 def score(index: Index, asked: Question, gathered: Gathered, candidates: Array) -> Array:
