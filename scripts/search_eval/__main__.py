@@ -11,11 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from executor.catalog.indexes import nearness_by
+from executor.catalog.search.apps import App
 from executor.catalog.search.index import Index
+from executor.catalog.search.meaning import packed, text_of
 from executor.catalog.search.ranking import search
 from executor.catalog.search.segment import built
+from executor.catalog.vectors import BATCH, Encodes, find_encoder
 from search_eval.baseline import Fts5
-from search_eval.sets import Query, QuerySet, entry, lines, sets_in
+from search_eval.sets import Query, QuerySet, entry, lines, sets_in, trade_sets
 
 DEFAULT = Path(__file__).resolve().parents[3] / "shared" / "eval"
 DEPTH = 10
@@ -34,7 +38,9 @@ class Figures:
 class Discovery:
     """The product's own index, one segment a source."""
 
-    def __init__(self, tools: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]] = ()) -> None:
+    def __init__(
+        self, tools: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]] = (), encoder: Encodes | None = None
+    ) -> None:
         sources: dict[str, list[tuple[str, Any]]] = {}
         for tool in [*tools, *others]:
             one = entry(tool)
@@ -43,13 +49,21 @@ class Discovery:
         for found in sources.values():
             for tool_id, one in found:
                 self._ids.setdefault(one.path, []).append(tool_id)
-        self._index = Index([built(one for _, one in found) for found in sources.values()])
+        apps = {tool["source"]: App(tool["title"], tool["host"]) for tool in tools if "title" in tool}
+        self._index = Index([built(one for _, one in found) for found in sources.values()], apps)
+
+        self._near = None
+        if encoder is not None:
+            entries = [one for found in sources.values() for _, one in found]
+            texts = [text_of(one) for one in entries]
+            parts = [packed(encoder.encode(texts[at : at + BATCH])) for at in range(0, len(texts), BATCH)]
+            self._near = nearness_by(encoder, parts)
 
     def search(self, query: str, limit: int = DEPTH) -> list[str]:
         """Tools that would have the same path share it here, in the order in which they were given."""
-        found = search(self._index, query, limit=limit)
+        found = search(self._index, query, limit=limit, near=self._near)
         ids = [tool_id for path in dict.fromkeys(hit.path for hit in found.hits) for tool_id in self._ids[path]]
-        return ids[:limit]
+        return list(dict.fromkeys(ids))[:limit]  # a tool and the one that fetches all its pages are one
 
 
 def figures(queries: Sequence[Query], find: Callable[[str], list[str]], *, any_one: bool) -> Figures:
@@ -74,10 +88,27 @@ def gain(hits: Sequence[bool], relevant: int, any_one: bool) -> float:
     return sum(1 / math.log2(at + 2) for at in places) / (ideal or 1.0)
 
 
-def measured(found: QuerySet, more: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    tools = lines(found.tools)
-    ours = figures(found.queries, Discovery(tools, more if found.any_one else ()).search, any_one=found.any_one)
-    plain = figures(found.queries, Fts5(tools).search, any_one=found.any_one)
+class Engines:
+    """The product's search and plain FTS5, made once a file of tools."""
+
+    def __init__(self, more: Sequence[dict[str, Any]], encoder: Encodes | None) -> None:
+        self._more, self._encoder = more, encoder
+        self._made: dict[tuple[Path, bool], tuple[Discovery, Fts5]] = {}
+
+    def over(self, tools: Path, *, with_more: bool) -> tuple[Discovery, Fts5]:
+        if (tools, with_more) not in self._made:
+            found = lines(tools)
+            self._made[tools, with_more] = self._discovery(found, with_more), Fts5(found)
+        return self._made[tools, with_more]
+
+    def _discovery(self, found: Sequence[dict[str, Any]], with_more: bool) -> Discovery:
+        return Discovery(found, self._more if with_more else (), self._encoder)
+
+
+def measured(found: QuerySet, engines: Engines) -> dict[str, Any]:
+    discovery, fts5 = engines.over(found.tools, with_more=found.any_one)
+    ours = figures(found.queries, discovery.search, any_one=found.any_one)
+    plain = figures(found.queries, fts5.search, any_one=found.any_one)
     return {"set": found.name, "queries": len(found.queries), "discovery": shown(ours), "fts5": shown(plain)}
 
 
@@ -108,6 +139,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("folder", nargs="?", type=Path, default=DEFAULT, help="the sets: NAME.jsonl, NAME_tools.jsonl")
     parser.add_argument("--only", action="append", help="only this set; may be repeated")
     parser.add_argument("--more", type=Path, help="JSON lines of other tools, connected beside the shared ones")
+    parser.add_argument("--trades", type=Path, help="what `python -m search_eval.trades` wrote: other trades too")
+    parser.add_argument("--semantic", action="store_true", help="with the extra, which has to be installed")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     return parser.parse_args()
 
@@ -117,7 +150,12 @@ def main() -> None:
     if not options.folder.is_dir():
         raise SystemExit(f"there is no folder {options.folder}; give that of the sets")
     more = lines(options.more) if options.more else []
-    rows = [measured(one, more) for one in sets_in(options.folder) if not options.only or one.name in options.only]
+    found = [*sets_in(options.folder), *(trade_sets(options.trades) if options.trades else ())]
+    encoder = find_encoder() if options.semantic else None
+    if options.semantic and encoder is None:
+        raise SystemExit("the extra `semantic` is not installed")
+    engines = Engines(more, encoder)
+    rows = [measured(one, engines) for one in found if not options.only or one.name in options.only]
     print(json.dumps(rows, indent=2) if options.json else table(rows))
 
 

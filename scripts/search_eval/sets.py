@@ -13,6 +13,7 @@ from executor.catalog.search.entry import Entry
 from executor.sources.names import identifier
 from executor.sources.openapi.names import group_name, operation_name
 from executor.sources.openapi.operations import effect
+from search_eval import trades
 
 OWN = Path(__file__).resolve().parents[2] / "tests" / "catalog" / "queries.jsonl"
 SHARED_TOOLS = "tools.jsonl"
@@ -64,6 +65,29 @@ def own_sets(tools: Path) -> Iterable[QuerySet]:
         yield QuerySet(f"{part}_named", tools, named, any_one=True)
 
 
+def trade_sets(tools: Path) -> Iterable[QuerySet]:
+    """Both halves of the other trades, each task in four forms, with every API connected.
+
+    `also` are other APIs' operations that answer the agent's words as well when no app is named.
+    """
+    tasks = lines(trades.TASKS)
+    for part in ("tune", "held_out"):
+        these = [(row, frozenset(f"{row['api']} {one}" for one in row["relevant"])) for row in tasks]
+        these = [one for one in these if trades.half(one[0]["api"]) == part]
+        forms = {
+            "agent": "{app} {agent}",
+            "agent_bare": "{agent}",
+            "natural": "{query}",
+            "natural_named": "{query} in {app}",
+        }
+        for form, text in forms.items():
+            queries = []
+            for row, right in these:
+                also = row.get("also", ()) if form == "agent_bare" else ()
+                queries.append(Query(text.format(**row), right.union(also)))
+            yield QuerySet(f"{part}_{form}", tools, queries, any_one=True)
+
+
 def entry(tool: dict[str, Any]) -> Entry:
     """As the tool would stand in a catalog: an operation of an API, or a tool of an MCP server."""
     parts = [tool.get(name) or "" for name in ("summary", "description")]
@@ -73,6 +97,9 @@ def entry(tool: dict[str, Any]) -> Entry:
     source = re.sub(r"\W", "", tool.get("source") or "").lower() or "source"
     if tool.get("method"):
         method, route = tool["method"].upper(), tool["path"]
+        if "tool" in tool:
+            shown = f"{method} {route}"
+            return Entry(tool["tool"], description, effect(method), tags, tool["deprecated"], shown, parameters)
         name = operation_name(tool.get("operationId") or "", method, route, tags[0] if tags else "")
         path = f"{source}.{group_name(tags, route)}.{name}"
         return Entry(path, description, effect(method), tags, route=f"{method} {route}", parameters=parameters)

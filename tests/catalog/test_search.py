@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from executor.catalog.nearest import nearest
+from executor.catalog.search.apps import App, app_names
 from executor.catalog.search.entry import Entry
 from executor.catalog.search.index import Index
 from executor.catalog.search.intent import wishes
@@ -231,3 +232,81 @@ def test_the_project_s_own_queries_are_well_formed() -> None:
     rows = [json.loads(line) for line in QUERIES.read_text("utf-8").splitlines()]
     assert all(row.keys() == {"part", "source", "agent", "query", "relevant"} for row in rows)
     assert all(row["relevant"] and row["agent"].startswith(row["source"]) for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("namespace", "title", "host", "said"),
+    [
+        ("jira_cloud_platform", "Jira Cloud Platform", "your-domain.atlassian.net", ["jira", "atlassian"]),
+        ("slack_web", "Slack Web API", "slack.com", ["slack", "slackweb"]),
+        ("calendar", "Calendar API", "www.googleapis.com", ["calendar", "google", "googlecalendar"]),
+        ("email_activity", "Email Activity (beta)", "api.sendgrid.com", ["sendgrid"]),
+        ("transport", "Transport for London Unified API", "api.tfl.gov.uk", ["tfl", "transportforlondon"]),
+        ("square_connect", "Square Connect API", "connect.squareup.com", ["square", "squareup"]),
+        ("drchrono", "", "app.drchrono.com", ["drchrono"]),
+    ],
+)
+def test_a_source_goes_by_its_namespace_title_and_provider(
+    namespace: str, title: str, host: str, said: list[str]
+) -> None:
+    assert app_names(namespace, App(title, host)).issuperset(said)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "api.example.com", "shop.herokuapp.com", ""])
+def test_a_host_that_names_nobody_gives_no_name(host: str) -> None:
+    assert app_names("shop", App("", host)) == {"shop"}
+
+
+def test_words_inside_a_title_are_no_names() -> None:
+    names = app_names("docusign", App("DocuSign REST API", "www.docusign.net"))
+    assert "docusign" in names and not names & {"sign", "docu", "rest"}
+    assert "email" not in app_names("email_activity", App("Email Activity", "api.sendgrid.com"))
+
+
+@pytest.mark.parametrize("query", ["GoodPost create label", "goodpost create label", "create a label in Good Post"])
+def test_an_app_that_no_tool_mentions_is_still_where_to_look(query: str) -> None:
+    tools = [
+        tool("parcels.labels.createLabel", "Create a label", "write", route="POST /labels"),
+        tool("mail.labels.create", "Create label", "write", route="POST /labels"),
+    ]
+    apps = {"parcels": App("Parcels API", "api.goodpost.io")}
+    index = Index([built(tools[:1]), built(tools[1:])], apps)
+    assert paths(search(index, query)) == ["parcels.labels.createLabel"]
+
+
+def test_a_provider_of_several_sources_means_any_of_them() -> None:
+    sources = ("calendar", "mail", "files", "other")
+    tools = [tool(f"{name}.items.list", "List items", route="GET /items") for name in sources]
+    apps = {name: App("", "www.bigapis.com") for name in sources[:3]}
+    index = Index([built([one]) for one in tools], apps)
+    assert set(paths(search(index, "big list items"))) == {"calendar.items.list", "mail.items.list", "files.items.list"}
+    assert paths(search(index, "big calendar list items")) == ["calendar.items.list"]
+
+
+def test_the_very_word_comes_before_a_synonym() -> None:
+    index = index_of(
+        tool("site.members.listMembers", "List members", route="GET /members"),
+        tool("staff.employees.listEmployees", "Lists all employees", route="GET /v2/employees"),
+    )
+    assert paths(search(index, "list employees"))[0] == "staff.employees.listEmployees"
+    assert paths(search(index, "list members"))[0] == "site.members.listMembers"
+
+
+def test_the_end_of_a_route_is_what_an_operation_is_about() -> None:
+    index = index_of(
+        tool(
+            "sign.envelopes.postFields", "Creates fields", "write", route="POST /envelopes/{id}/documents/{doc}/fields"
+        ),
+        tool("sign.envelopes.postEnvelopes", "Creates one or more", "write", route="POST /accounts/{id}/envelopes"),
+        tool("sign.envelopes.turnIn", "Hands it over", "write", route="POST /envelopes/{id}:turnIn"),
+    )
+    assert paths(search(index, "create envelope"))[0] == "sign.envelopes.postEnvelopes"
+    assert paths(search(index, "turn in envelope"))[0] == "sign.envelopes.turnIn"
+
+
+def test_a_small_word_may_belong_to_the_name() -> None:
+    index = index_of(
+        tool("pages.oncalls.listOncalls", "List who is on duty", route="GET /oncalls"),
+        tool("pages.teams.listTeams", "List teams", route="GET /teams"),
+    )
+    assert paths(search(index, "list on calls"))[0] == "pages.oncalls.listOncalls"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from executor.catalog.absent import absent, is_connected
+from executor.catalog.absent import absent
 from executor.catalog.brevity import flatten, without_result
 from executor.catalog.fit import Fit, is_foreign, judge, list_connected, miss
 from executor.catalog.indexes import Indexes, Shown, Veil
@@ -18,7 +18,6 @@ from executor.catalog.text import first_sentence
 from executor.errors import InvalidRequest
 from executor.model.tool import ALL, Effect
 from executor.storage import entries
-from executor.storage import sources as source_rows
 from executor.storage.database import Database
 
 if TYPE_CHECKING:
@@ -71,8 +70,7 @@ class Discovery:
         shown = await self._indexes.of(workspace_id)
         prefix = await self._prefix(workspace_id, wanted)
         found = await asyncio.to_thread(look, shown, wanted, prefix, veil)
-        is_missed = found.app and not await self._is_titled(workspace_id, found)
-        fit = miss(found.app, found.names) if is_missed else found.fit
+        fit = miss(found.app, found.names) if found.app else found.fit
         items = await self._items(workspace_id, wanted, found, veil)
         cut = await self._fill(workspace_id, items, wanted, fit)
         hint = "; ".join(one for one in (fit.reason, cut) if one)
@@ -83,11 +81,6 @@ class Discovery:
             "items": items,
             "total": found.total,
         }
-
-    async def _is_titled(self, workspace_id: str, found: Looked) -> bool:
-        """Whether a source that may be named is called like the app, by its title."""
-        titles = await self._database.read(partial(source_rows.titles, workspace_id=workspace_id))
-        return is_connected(found.app, [titles.get(name, "") for name in found.names])
 
     async def _prefix(self, workspace_id: str, wanted: Wanted) -> str:
         """What every path has to begin with. A source that is not there is looked for like a namespace."""
@@ -180,9 +173,10 @@ def look(shown: Shown, wanted: Wanted, prefix: str, veil: Veil | None) -> Looked
         return browse(index, prefix, allowed, 0 if wanted.depth is None and not prefix else limit, names)
     from executor.catalog.search.ranking import search
 
-    found = search(index, wanted.query, limit=limit, allowed=allowed)
+    found = search(index, wanted.query, limit=limit, allowed=allowed, near=shown.near)
     items = [{"path": hit.path, "score": hit.score, "matched": hit.matched} for hit in found.hits]
-    app = "" if prefix else absent(wanted.query, names, partial(is_foreign, index))
+    called = [*names, *(name for namespace in names for name in index.called[namespace])]
+    app = "" if prefix else absent(wanted.query, called, partial(is_foreign, index))
     return Looked(items, found.total, judge(wanted.query, found, names), app=app, names=names)
 
 

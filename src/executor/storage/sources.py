@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -118,10 +119,21 @@ def listing(c: Connection, workspace_id: str) -> list[Source]:
     return [_source(row) for row in c.execute(query)]
 
 
-def titles(c: Connection, workspace_id: str) -> dict[str, str]:
-    """By namespace."""
-    query = sa.select(sources.c.namespace, sources.c.name).where(sources.c.workspace_id == workspace_id)
-    return {row.namespace: row.name for row in c.execute(query)}
+def titles(c: Connection, workspace_id: str) -> dict[str, tuple[str, str]]:
+    """By namespace: the title, and the host that calls go to, empty where there is none."""
+    columns = (sources.c.namespace, sources.c.name, sources.c.config)
+    rows = c.execute(sa.select(*columns).where(sources.c.workspace_id == workspace_id))
+    return {row.namespace: (row.name, host_of(load(row.config))) for row in rows}
+
+
+def host_of(config: dict[str, Any]) -> str:
+    for address in (config.get("base_url"), config.get("location")):
+        try:
+            if host := urlsplit(str(address or "")).hostname:
+                return host
+        except ValueError:  # no address, but a command or a file
+            continue
+    return ""
 
 
 def everywhere(c: Connection) -> list[Source]:

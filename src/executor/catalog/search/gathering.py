@@ -8,11 +8,12 @@ import numpy as np
 
 from executor.catalog.search.index import Index, Postings
 from executor.catalog.search.query import Question, Slot
-from executor.catalog.search.segment import GROUP, NAME, SUMMARY, Array
+from executor.catalog.search.segment import GROUP, HEAD, NAME, SUMMARY, Array
 
 MAX_SLOTS = 32
 VERB = 0.5
 OUTSIDE = 0.8
+SYNONYM = 0.75
 SURELY = 0.6  # a source that was named this clearly is a filter
 FILTERED = 12  # slots; a longer text may want several things of several sources
 
@@ -55,7 +56,10 @@ def gather(index: Index, asked: Question) -> Gathered:
 
 
 def place(index: Index, slot: Slot) -> Placed:
+    """Where some tool is named by the very word, others that only mean the same count less."""
     terms = [(term, share, found) for term, share in slot.shares.items() if (found := index.postings(term)) is not None]
+    if any(share == 1.0 and (found.masks & HEAD).any() for _, share, found in terms):
+        terms = [(term, share if share == 1.0 else SYNONYM * share, found) for term, share, found in terms]
     terms.sort(key=lambda one: one[1])
     count = min(index.total, sum(share * share * len(found.docs) for _, share, found in terms))
     return Placed(slot, index.rarity(count) if terms else 0.0, terms)
@@ -91,15 +95,16 @@ def exactly(index: Index, placed: list[Placed]) -> Array:
 
 
 def elsewhere(index: Index, asked: Question) -> Array:
-    """A source's name that many others' texts have too says little of where to look."""
-    outside = np.zeros(index.total, np.float32)
-    for number, (trust, terms) in asked.sources.items():
-        inside = index.spaces == number
-        mentions, in_names = np.zeros(index.total, bool), np.zeros(index.total, bool)
+    """A source's name that many others' texts have too says little of where to look; one that none has, all."""
+    inside = np.isin(index.spaces, list(asked.sources))
+    surest, in_names = 0.0, np.zeros(index.total, bool)
+    for trust, terms in dict.fromkeys(asked.sources.values()):
+        mentions = np.zeros(index.total, bool)
         for term in terms:
             if (found := index.postings(term)) is not None:
                 mentions[found.docs] = True
                 in_names[found.docs] |= (found.masks & (NAME | GROUP | SUMMARY)) != 0
-        sure = trust * float(np.count_nonzero(mentions & inside)) / (float(np.count_nonzero(mentions)) or 1.0)
-        outside = np.maximum(outside, np.where(inside, 0.0, np.where(in_names, 0.5, 1.0)).astype(np.float32) * sure)
+        amount = np.count_nonzero(mentions)
+        surest = max(surest, trust * (np.count_nonzero(mentions & inside) / amount if amount else 1.0))
+    outside: Array = np.where(inside, 0.0, np.where(in_names, 0.5, 1.0)).astype(np.float32) * np.float32(surest)
     return outside

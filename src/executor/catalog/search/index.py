@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from executor.catalog.search.apps import NOTHING, App, app_names, spoken_names
 from executor.catalog.search.segment import (
     GROUP,
+    MASKS,
     NAME,
     PARAMETERS,
     ROUTE,
@@ -22,12 +24,11 @@ from executor.catalog.search.segment import (
     Segment,
 )
 from executor.catalog.search.typos import Spelling
-from executor.catalog.search.words import split
 
 K1 = 1.2
 B = 0.75
 WEIGHTS = {NAME: 2.0, GROUP: 1.0, SOURCE: 2.5, SUMMARY: 1.5, TEXT: 1.0, ROUTE: 1.0, PARAMETERS: 0.5, SAID: 0.7}
-TIMES = np.array([sum(w for field, w in WEIGHTS.items() if mask & field) for mask in range(256)], dtype=np.float32)
+TIMES = np.array([sum(w for field, w in WEIGHTS.items() if mask & field) for mask in range(MASKS)], dtype=np.float32)
 
 
 class Postings(NamedTuple):
@@ -39,8 +40,13 @@ class Postings(NamedTuple):
     impacts: Array
 
 
+NO_APPS: Mapping[str, App] = {}
+
+
 class Index:
-    def __init__(self, segments: Sequence[Segment]) -> None:
+    """`apps`: titles and hosts of the sources, by namespace."""
+
+    def __init__(self, segments: Sequence[Segment], apps: Mapping[str, App] = NO_APPS) -> None:
         segments = [segment for segment in segments if segment.paths]
         self.paths = [path for segment in segments for path in segment.paths]
         self.total = len(self.paths)
@@ -52,17 +58,19 @@ class Index:
         offsets = np.cumsum([0, *(len(segment.paths) for segment in segments)])
         docs = [segment.docs + np.int32(at) for segment, at in zip(segments, offsets, strict=False)]
         self._docs = joined(docs, np.int32)[order]
-        self._masks = joined([segment.masks for segment in segments], np.uint8)[order]
+        self._masks = joined([segment.masks for segment in segments], np.uint16)[order]
         self._heads = joined([segment.heads for segment in segments], np.uint8)[order]
         self.actions = joined([segment.actions for segment in segments], np.uint16)
         self.lengths = joined([segment.lengths for segment in segments], np.float32)
         self.depths = joined([segment.depths for segment in segments], np.uint8)
         self.flags = joined([segment.flags for segment in segments], np.uint8)
+        self.summaries = joined([segment.summaries for segment in segments], np.uint8)
         self._impacts = self._worth()
         self.namespaces = list(dict.fromkeys(path.partition(".")[0] for path in self.paths))
         numbers = {name: number for number, name in enumerate(self.namespaces)}
         self.spaces = np.fromiter((numbers[path.partition(".")[0]] for path in self.paths), np.int32, self.total)
-        self.spoken = {"".join(split(name)): number for name, number in numbers.items()}
+        self.called = {name: app_names(name, apps.get(name, NOTHING)) for name in self.namespaces}
+        self.spoken = spoken_names(self.called)
 
     def knows(self, term: str) -> bool:
         return term in self.vocabulary

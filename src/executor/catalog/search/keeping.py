@@ -23,8 +23,8 @@ MAGIC = b"executor-search\x01"
 DIGEST = 16
 SUFFIX = ".segment"
 ARRAYS = {
-    "starts": np.int64, "docs": np.int32, "masks": np.uint8, "heads": np.uint8, "actions": np.uint16,
-    "lengths": np.float32, "depths": np.uint8, "flags": np.uint8,
+    "starts": np.int64, "docs": np.int32, "masks": np.uint16, "heads": np.uint8, "actions": np.uint16,
+    "lengths": np.float32, "depths": np.uint8, "flags": np.uint8, "summaries": np.uint8,
 }  # fmt: skip
 logger = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ def version() -> bytes:
     """Whoever changes how words or segments are made needs no number to raise."""
     here = Path(__file__).parent
     made_by = (
-        "words.py", "actions.py", "thesaurus.py", "thesaurus.toml", "sayings.py", "sayings.toml",
+        "words.py", "actions.py", "thesaurus.py", "thesaurus.toml", "everyday.toml", "sayings.py", "sayings.toml",
         "segment.py", "keeping.py",
     )  # fmt: skip
     return hashlib.blake2b(b"".join((here / name).read_bytes() for name in made_by), digest_size=DIGEST).digest()
@@ -72,12 +72,13 @@ class Keeping:
         except OSError as error:
             logger.warning("search.segment_not_kept", extra={"file": name, "reason": error.strerror})
 
-    def sweep(self, names: Collection[str]) -> None:
-        """Remove what no source offers any more."""
+    def sweep(self, names: Collection[str], *, also: str = "") -> None:
+        """Remove what no source offers any more. `also` is how other files end that live as long as segments."""
         if self._folder is None or not self._folder.is_dir():
             return
+        kept = {f"{name}{ending}" for name in names for ending in (SUFFIX, also)}
         for file in self._folder.iterdir():
-            if file.name.removesuffix(SUFFIX) not in names:
+            if file.name not in kept:
                 file.unlink(missing_ok=True)
 
 

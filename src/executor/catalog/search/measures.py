@@ -11,19 +11,37 @@ from executor.catalog.search.gathering import VERB, Gathered
 from executor.catalog.search.index import Index
 from executor.catalog.search.intent import WISHES
 from executor.catalog.search.query import Question
-from executor.catalog.search.segment import ALL_PAGES, BULK, DEPRECATED, FIELDS, MANY, ONE, UNSETTLED, Array
+from executor.catalog.search.segment import (
+    ALL_PAGES,
+    BULK,
+    DEPRECATED,
+    END,
+    FIELDS,
+    HEAD,
+    MANY,
+    MASKS,
+    ONE,
+    SUMMARY,
+    UNSETTLED,
+    Array,
+)
 
 # Of the objects of a query, how much stands in each field; of its verbs too; `explained` is the part of a tool's name
-# that the query accounts for, so a tool for more than was asked for loses.
+# that the query accounts for, so a tool for more than was asked for loses; `strayed` is a route whose end, which names
+# what the tool is about, has nothing of the query; `substituted` is what only a synonym or a saying answers although
+# another tool is named by the very word, in a terse query.
 MEASURES = (
-    "words", "exact", "name", "group", "route", "summary", "text", "parameters", "source", "said", "anywhere",
+    "words", "exact", "name", "group", "route", "summary", "text", "parameters", "source", "said", "end",
+    "strayed", "titled", "anywhere",
     "verb_name", "verb_summary", "verb_anywhere", "explained", "explained_objects", "action", "clash", "elsewhere",
-    "depth", "deprecated", "all_pages", "length", "exact_summary", "pairs", "number", "bulk", "unsettled", "wish_read",
+    "depth", "deprecated", "all_pages", "length", "exact_summary",
+    "exact_head", "substituted", "pairs", "number", "bulk", "unsettled", "wish_read",
     "wish_make", "wish_change", "wish_drop", "unwished", "reading", "dropping", "said_with_wish", "held",
 )  # fmt: skip
-BITS = np.array([[1.0 if mask & field else 0.0 for field in FIELDS] for mask in range(256)], dtype=np.float32)
+BITS = np.array([[1.0 if mask & field else 0.0 for field in FIELDS] for mask in range(MASKS)], dtype=np.float32)
 # How much a word tells that stands only there.
-STRENGTH = np.array([1.0, 0.85, 0.9, 0.95, 0.6, 0.4, 0.5, 0.85], dtype=np.float32)
+STRENGTH = np.array([1.0, 0.85, 0.9, 0.95, 0.6, 0.4, 0.5, 0.85, 0.0], dtype=np.float32)
+SUMMARY_COLUMN, END_COLUMN = list(FIELDS).index(SUMMARY), list(FIELDS).index(END)
 UNKNOWN = 0.5
 
 
@@ -36,7 +54,8 @@ class Coverage:
         position[candidates] = np.arange(amount, dtype=np.int32)
         self.fields = np.zeros((len(slots), amount, len(FIELDS)), np.float32)
         self.heads = np.zeros((len(slots), amount), np.float32)
-        self.exact = np.zeros((len(slots), amount), np.float32)
+        self.exact = np.zeros((3, len(slots), amount), np.float32)
+        self.named = np.zeros(len(slots), np.float32)
         explained: dict[str, tuple[float, Array, Array]] = {}
         for number, one in enumerate(slots):
             for term, share, found in one.terms:
@@ -46,7 +65,10 @@ class Coverage:
                 self.fields[number, at] = np.maximum(self.fields[number, at], np.float32(share) * bits)
                 self.heads[number, at] = np.maximum(self.heads[number, at], np.float32(share) * heads)
                 if share == 1.0:
-                    self.exact[number, at] = bits[:, 3]
+                    self.exact[0, number, at] = bits[:, 3]
+                    self.exact[1, number, at] = bits[:, :3].max(axis=1)
+                    self.exact[2, number, at] = np.maximum(self.exact[2, number, at], bits[:, :6].max(axis=1))
+                    self.named[number] = max(self.named[number], float((found.masks & HEAD).any()))
                 if term not in explained or explained[term][0] < share:
                     explained[term] = (share, at, heads)
         self.explained = np.zeros(amount, np.float32)
@@ -85,6 +107,8 @@ def measured(index: Index, asked: Question, gathered: Gathered, candidates: Arra
         gathered.scores[candidates] / most,
         gathered.exact[candidates],
         *by_field.T,
+        1 - cover.fields[:, :, END_COLUMN].max(axis=0),
+        titled(index, cover, candidates),
         objects @ anywhere,
         of_verbs[:, 0],
         of_verbs[:, 3],
@@ -97,7 +121,9 @@ def measured(index: Index, asked: Question, gathered: Gathered, candidates: Arra
         (flags & DEPRECATED) / DEPRECATED,
         (flags & ALL_PAGES) / ALL_PAGES,
         np.minimum(index.lengths[candidates] / 100, 1.0),
-        objects @ cover.exact,
+        objects @ cover.exact[0],
+        objects @ cover.exact[1],
+        (objects * cover.named) @ (1 - cover.exact[2]) * asked.is_terse,
         pairs(cover, objects),
         number(asked, flags),
         (flags & BULK) / BULK * (1.0 if asked.many <= 0 else 0.5),
@@ -107,6 +133,13 @@ def measured(index: Index, asked: Question, gathered: Gathered, candidates: Arra
         held,
     ]
     return np.stack(columns, axis=1)
+
+
+def titled(index: Index, cover: Coverage, candidates: Array) -> Array:
+    """How far the summary says what was said, and no more: `Download file`."""
+    held = cover.fields[~cover.sources][:, :, SUMMARY_COLUMN].sum(axis=0)
+    longest = np.maximum(index.summaries[candidates], np.count_nonzero(~cover.sources))
+    return np.asarray(held / np.maximum(longest, 1))
 
 
 def agreement(index: Index, asked: Question, candidates: Array) -> tuple[Array, Array]:

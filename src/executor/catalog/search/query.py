@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from executor.catalog.search import actions
+from executor.catalog.search.apps import LONGEST
 from executor.catalog.search.entry import MAX_QUERY
 from executor.catalog.search.intent import wishes
 from executor.catalog.search.thesaurus import PART, thesaurus
@@ -15,6 +16,10 @@ MAX_WORDS = 80
 TYPO = 0.8
 FAINT = 0.35
 CHATTY = 5  # words; a shorter query has no words around what it wants
+TERSE = 5  # words that tell something
+SPOKEN = frozenset(
+    spaced("i im id ive me my mine we our us you your he she they them his her their it its this that the a")
+)
 ASKING = frozenset(spaced("which what who whose whats whos where is are was were does did am has have any"))
 ASKING_TWO = frozenset({"how many", "how much", "how is", "how are", "how busy", "tell me", "show me"})
 BEFORE_SOURCE = frozenset(spaced("in on from to using via with at of by through my our the"))
@@ -53,7 +58,8 @@ class Slot:
 class Question:
     """`sources` by number: how surely each was meant, and by which terms.
 
-    `many` is 1 when several things are asked for, -1 for one, 0 when the query does not tell.
+    `many` is 1 when several things are asked for, -1 for one, 0 when the query does not tell. `is_terse`: put as an
+    agent would, verb and object, in words that are probably the API's own. `rest`: the text without the sources' names.
     """
 
     slots: tuple[Slot, ...]
@@ -61,6 +67,8 @@ class Question:
     sources: Mapping[int, tuple[float, tuple[str, ...]]]
     many: int
     wishes: Mapping[str, float]
+    is_terse: bool = False
+    rest: str = ""
 
 
 class Reading:
@@ -69,7 +77,7 @@ class Reading:
     def __init__(
         self,
         text: str,
-        spoken: Mapping[str, int],
+        spoken: Mapping[str, tuple[int, ...]],
         knows: Callable[[str], bool],
         corrected: Callable[[str], list[str]],
     ) -> None:
@@ -79,17 +87,23 @@ class Reading:
         self.slots: list[Slot] = []
         self.sources: dict[int, tuple[float, tuple[str, ...]]] = {}
         self.actions = 0
+        self.rest: list[str] = []
         at = 0
         while at < len(self.said):
-            at += self._source(at) or self._slot(at)
+            size = self._source(at)
+            if not size:
+                size = self._slot(at)
+                self.rest.extend(self.said[at : at + size])
+            at += size
 
     def _source(self, at: int) -> int:
-        for size in (3, 2, 1):
-            number = self._spoken.get("".join(self.said[at : at + size]))
-            if number is not None and at + size <= len(self.said):
+        for size in range(min(LONGEST, len(self.said) - at), 0, -1):
+            if numbers := self._spoken.get(name := "".join(self.said[at : at + size])):
                 outright = at == 0 or self.said[at - 1] in BEFORE_SOURCE
-                terms = tuple(self._stems[at : at + size])
-                self.sources[number] = (1.0 if outright else 0.6, terms)
+                whole = stem(name)
+                terms = (whole,) if self._knows(whole) else tuple(self._stems[at : at + size])
+                for number in numbers:
+                    self.sources[number] = (1.0 if outright else 0.6, terms)
                 self.slots.append(Slot("_".join(terms), dict.fromkeys(terms, 1.0), is_source=True))
                 return size
         return 0
@@ -98,6 +112,7 @@ class Reading:
         size, meanings = self._phrase(at)
         words, stems = self.said[at : at + size], self._stems[at : at + size]
         if size == 1 and words[0] in STOP and not meanings:
+            self._glue(at)
             return 1
         shares = self._shares(at, words, meanings)
         found = self._actions(stems, meanings)
@@ -107,6 +122,13 @@ class Reading:
         said = "_".join(one for word, one in zip(words, stems, strict=True) if word not in STOP) or "_".join(stems)
         self.slots.append(Slot(said, shares, verb, FAINT if faint else 1.0))
         return size
+
+    def _glue(self, at: int) -> None:
+        """`on calls` may be what a tool calls `oncalls`."""
+        if len(self.said[at]) > 1 and at + 1 < len(self.said):
+            glued = stem(self.said[at] + self.said[at + 1])
+            if self._knows(glued):
+                self.slots.append(Slot(glued, {glued: 1.0}))
 
     def _phrase(self, at: int) -> tuple[int, Mapping[str, float]]:
         known = thesaurus()
@@ -159,14 +181,31 @@ class Reading:
 
 
 def question(
-    text: str, spoken: Mapping[str, int], knows: Callable[[str], bool], corrected: Callable[[str], list[str]]
+    text: str,
+    spoken: Mapping[str, tuple[int, ...]],
+    knows: Callable[[str], bool],
+    corrected: Callable[[str], list[str]],
 ) -> Question:
     """`spoken`: numbers of sources by their names' words run together; `knows`: whether any tool has a term."""
     reading = Reading(text, spoken, knows, corrected)
     said = reading.said[1:] if reading.said and reading.said[0] in spoken else reading.said
     asks = bool(said) and (said[0] in ASKING or " ".join(said[:2]) in ASKING_TWO)
     wanted = actions.READS if asks else reading.actions
-    return Question(tuple(reading.slots), wanted, reading.sources, many(said), wishes(said, reading.actions))
+    return Question(
+        tuple(reading.slots),
+        wanted,
+        reading.sources,
+        many(said),
+        wishes(said, reading.actions),
+        is_terse(reading),
+        " ".join(reading.rest),
+    )
+
+
+def is_terse(reading: Reading) -> bool:
+    own = [slot for slot in reading.slots if not slot.is_source]
+    begins = bool(own) and (own[0].said in GENERIC or own[0].said in actions.CLEAR)
+    return begins and len(own) <= TERSE and not SPOKEN.intersection(reading.said)
 
 
 def many(said: list[str]) -> int:

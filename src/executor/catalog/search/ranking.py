@@ -7,12 +7,13 @@ measure counts differently in the two, and the length of a query tells how much 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from executor.catalog.search import measures
-from executor.catalog.search.gathering import Gathered, Placed, gather
+from executor.catalog.search.gathering import SURELY, Gathered, Placed, gather
 from executor.catalog.search.index import Index
 from executor.catalog.search.measures import MEASURES
 from executor.catalog.search.query import Question, question
@@ -22,45 +23,53 @@ CANDIDATES = 400
 SHORT = 8.0
 EXACT = 50.0
 MATCHED = 6
+NEAREST = 50
+NEAR_ENOUGH = 0.5  # a tool that has no word of the query may still be what is meant
+MEANING = 6.0  # what nearness in meaning adds, where the extra is there
 # measure: (in a short query, in a long one)
 WEIGHTS: dict[str, tuple[float, float]] = {
-    "words": (0.78, 4.19),
-    "exact": (1.82, 7.13),
-    "name": (-0.51, -1.04),
-    "group": (0.82, 0.4),
-    "route": (0.49, -0.54),
-    "summary": (0.58, 1.56),
-    "text": (-0.46, 1.98),
-    "parameters": (-0.01, 2.11),
-    "source": (0.99, 1.55),
-    "said": (1.4, -0.18),
-    "anywhere": (1.11, 2.64),
-    "verb_name": (-0.04, 0.1),
-    "verb_summary": (0.02, 0.06),
-    "verb_anywhere": (1.53, 0.32),
-    "explained": (2.62, 1.98),
-    "explained_objects": (0.96, -0.14),
-    "action": (0.8, -0.39),
-    "clash": (-1.15, -0.5),
-    "elsewhere": (-1.77, -2.38),
-    "depth": (-1.54, 0.13),
-    "deprecated": (-0.84, 0.19),
-    "all_pages": (-0.5, -0.5),
-    "length": (1.12, 0.12),
-    "exact_summary": (-0.86, -0.46),
-    "pairs": (0.86, 2.59),
-    "number": (0.65, -0.28),
-    "bulk": (-1.77, -1.46),
-    "unsettled": (-0.87, 1.41),
-    "wish_read": (-0.26, -0.23),
-    "wish_make": (0.82, -0.55),
-    "wish_change": (0.9, -0.08),
-    "wish_drop": (1.53, 2.2),
-    "unwished": (-0.7, 0.09),
-    "reading": (-0.53, 0.24),
-    "dropping": (-0.41, -0.24),
-    "said_with_wish": (0.99, 2.49),
-    "held": (1.04, 3.34),
+    "words": (0.66, 4.08),
+    "exact": (2.89, 6.99),
+    "name": (-0.53, -1.19),
+    "group": (1.66, 1.08),
+    "route": (0.46, -0.48),
+    "summary": (1.35, 1.92),
+    "text": (-0.77, 1.26),
+    "parameters": (-0.01, 2.66),
+    "source": (0.82, 2.07),
+    "said": (1.35, 0.94),
+    "end": (0.75, 0.2),
+    "strayed": (-0.49, 1.67),
+    "titled": (1.0, 0.0),
+    "anywhere": (2.39, 3.1),
+    "verb_name": (-0.08, 0.41),
+    "verb_summary": (0.3, -0.86),
+    "verb_anywhere": (1.42, 0.53),
+    "explained": (6.47, 2.3),
+    "explained_objects": (-0.99, 0.16),
+    "action": (1.24, -1.67),
+    "clash": (-1.05, -0.82),
+    "elsewhere": (-2.33, -2.57),
+    "depth": (-1.72, 0.32),
+    "deprecated": (-1.18, 0.54),
+    "all_pages": (-0.17, -0.6),
+    "length": (2.59, 0.42),
+    "exact_summary": (-1.2, -1.77),
+    "exact_head": (-2.04, -1.51),
+    "substituted": (-5.0, -5.0),
+    "pairs": (1.02, 2.79),
+    "number": (0.61, -0.9),
+    "bulk": (-2.22, -1.58),
+    "unsettled": (-1.71, 1.28),
+    "wish_read": (-1.03, -0.29),
+    "wish_make": (1.21, -0.1),
+    "wish_change": (0.1, 0.0),
+    "wish_drop": (3.47, 2.47),
+    "unwished": (-0.75, -0.65),
+    "reading": (-0.7, 0.11),
+    "dropping": (-1.49, -0.49),
+    "said_with_wish": (-0.03, 2.97),
+    "held": (0.76, 3.79),
 }
 
 
@@ -75,16 +84,27 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Without a fit, the best hit has nothing of what was asked about."""
+    """Without a fit, the best hit has nothing of what was asked about. `strength` is its score by words alone."""
 
     hits: list[Hit]
     total: int
     understood: bool
     is_fit: bool = True
+    strength: float = 0.0
 
 
-def search(index: Index, text: str, *, limit: int = 10, allowed: Array | None = None) -> Found:
-    """The best matches, best first, and how many there are. Equal scores come in the order of their paths."""
+def search(
+    index: Index,
+    text: str,
+    *,
+    limit: int = 10,
+    allowed: Array | None = None,
+    near: Callable[[str], Array] | None = None,
+) -> Found:
+    """The best matches, best first, and how many there are. Equal scores come in the order of their paths.
+
+    `near` tells of each tool how near in meaning it is to a text.
+    """
     asked = question(text, index.spoken, index.knows, index.nearest_words)
     gathered = gather(index, asked)
     if not gathered.slots:
@@ -92,16 +112,26 @@ def search(index: Index, text: str, *, limit: int = 10, allowed: Array | None = 
     if allowed is not None:
         gathered.scores[~allowed] = 0.0
     candidates = best(gathered.scores, max(CANDIDATES, limit))
-    scores = score(index, asked, gathered, candidates)
+    meant = near(asked.rest) if near is not None and asked.rest else None
+    if meant is not None:
+        possible = np.where(gathered.outside < SURELY, meant + 1, 0.0)  # from 0 to 2
+        candidates = np.union1d(candidates, best(possible if allowed is None else possible * allowed, NEAREST))
+    scores = by_words = score(index, asked, gathered, candidates)
+    if meant is not None:
+        scores = np.round(scores + MEANING * np.maximum(meant[candidates], 0.0), 4)
     for at in named_outright(index, text, candidates):
         scores[at] += EXACT
+        by_words[at] = max(by_words[at], EXACT)
     order = sorted(range(len(candidates)), key=lambda at: (-scores[at], index.paths[candidates[at]]))[:limit]
     hits = [
         Hit(index.paths[candidates[at]], round(float(scores[at]), 3), matched(index, gathered, int(candidates[at])))
         for at in order
     ]
     is_fit = bool(order) and fits(gathered, int(candidates[order[0]]))
-    return Found(hits, int(np.count_nonzero(gathered.scores > 0)), understood=True, is_fit=is_fit)
+    if order and meant is not None:
+        is_fit = is_fit or bool(meant[candidates[order[0]]] >= NEAR_ENOUGH)
+    strength = float(by_words[order[0]]) if order else 0.0
+    return Found(hits, int(np.count_nonzero(gathered.scores > 0)), True, is_fit, strength)
 
 
 def score(index: Index, asked: Question, gathered: Gathered, candidates: Array) -> Array:

@@ -21,11 +21,12 @@ from executor.catalog.search.words import STOP, spaced, split, stem
 from executor.model.tool import ALL
 
 Array = npt.NDArray[Any]
-NAME, GROUP, SOURCE, SUMMARY, TEXT, ROUTE, PARAMETERS, SAID = (1 << at for at in range(8))
+NAME, GROUP, SOURCE, SUMMARY, TEXT, ROUTE, PARAMETERS, SAID, END = (1 << at for at in range(9))
 FIELDS = {
     NAME: "name", GROUP: "group", ROUTE: "route", SUMMARY: "summary", TEXT: "description", PARAMETERS: "parameters",
-    SOURCE: "source", SAID: "sayings",
+    SOURCE: "source", SAID: "sayings", END: "route's end",
 }  # fmt: skip
+MASKS = 1 << len(FIELDS)
 HEAD = NAME | GROUP | ROUTE
 MAX_SUMMARY = 300
 MAX_TEXT = 1_200
@@ -35,6 +36,7 @@ EFFECTS = ("read", "write", "destructive")
 EFFECT, DEPRECATED, ALL_PAGES, ONE, MANY, BULK, UNSETTLED = 3, 4, 8, 16, 32, 64, 128
 # Words that every API has in its names.
 FILLER = frozenset(stem(word) for word in spaced("api rest v1 v2 v3 v4 1 2 3 4 by id ids for"))
+_PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 _DEPRECATED = re.compile(r"(?i)\bdeprecat|\blegacy\b|\bclosing down\b|\bno longer supported\b")
 _BULK = re.compile(r"Collection|(?i:bulk|batch)")
 _UNSETTLED = re.compile(r"(?i)legacy|stubbed|\d(?:alpha|beta)\d|test_?helpers|preview\b")
@@ -44,7 +46,8 @@ _UNSETTLED = re.compile(r"(?i)legacy|stubbed|\d(?:alpha|beta)\d|test_?helpers|pr
 class Segment:
     """`terms[i]` stands in the tools `docs[starts[i]:starts[i + 1]]`, in the fields of `masks`.
 
-    `heads` tells how much of a tool's name the term is: the words of one name add up to 255.
+    `heads` tells how much of a tool's name the term is: the words of one name add up to 255. `summaries` counts the
+    words of each summary.
     """
 
     paths: list[str]
@@ -57,6 +60,7 @@ class Segment:
     lengths: Array
     depths: Array
     flags: Array
+    summaries: Array
 
 
 def fields(entry: Entry) -> Iterator[tuple[int, str]]:
@@ -65,14 +69,21 @@ def fields(entry: Entry) -> Iterator[tuple[int, str]]:
     summary, _, more = entry.description.partition("\n\n")
     if len(summary) > MAX_SUMMARY:
         summary, more = summary[:MAX_SUMMARY], f"{summary[MAX_SUMMARY:]} {more}"
-    fixed = (part for part in entry.route.partition(" ")[2].split("/") if not part.startswith("{"))
+    parts = fixed_parts(entry.route)
     yield NAME, name
     yield GROUP, f"{group} {' '.join(entry.tags)}"
     yield SOURCE, namespace
     yield SUMMARY, summary
     yield TEXT, more[:MAX_TEXT]
-    yield ROUTE, " ".join(fixed)
+    yield ROUTE, " ".join(parts)
+    yield END, parts[-1] if parts else name
     yield PARAMETERS, " ".join(entry.parameters[:MAX_PARAMETERS])
+
+
+def fixed_parts(route: str) -> list[str]:
+    """Of `POST /submissions/{id}:turnIn` also what is done; not what only names a format."""
+    parts = [_PLACEHOLDER.sub("", part).strip(":.") for part in route.partition(" ")[2].split("/")]
+    return [part.removesuffix(".json") for part in parts if part and part not in ("json", "xml")]
 
 
 def terms_of(text: str) -> list[str]:
@@ -92,9 +103,9 @@ class Building:
     def __init__(self) -> None:
         self._vocabulary: dict[str, int] = {}
         self._in_heads: Counter[int] = Counter()
-        self._terms, self._docs, self._masks = array("i"), array("i"), array("B")
+        self._terms, self._docs, self._masks = array("i"), array("i"), array("H")
         self._lengths, self._actions = array("f"), array("H")
-        self._depths, self._flags = array("B"), array("B")
+        self._depths, self._flags, self._summaries = array("B"), array("B"), array("B")
         self._paths: list[str] = []
 
     def add(self, entries: Iterable[Entry]) -> None:
@@ -109,11 +120,13 @@ class Building:
             for term in terms_of(text):
                 known = vocabulary.setdefault(term, len(vocabulary))
                 masks[known] = masks.get(known, 0) | field
-                length += 1.0 if field != PARAMETERS else 0.3
+                length += 0.3 if field == PARAMETERS else 0.0 if field == END else 1.0
         does = actions_of(entry)
         for term in said_of(entry, does):
             known = vocabulary.setdefault(term, len(vocabulary))
             masks[known] = masks.get(known, 0) | SAID
+        words = sum(1 for term, mask in masks.items() if mask & SUMMARY)
+        self._summaries.append(min(255, words))
         self._terms.extend(masks)
         self._masks.extend(masks.values())
         self._docs.extend([len(self._paths)] * len(masks))
@@ -127,7 +140,7 @@ class Building:
     def segment(self) -> Segment:
         terms = np.frombuffer(self._terms, dtype=np.int32)
         docs = np.frombuffer(self._docs, dtype=np.int32)
-        masks = np.frombuffer(self._masks, dtype=np.uint8)
+        masks = np.frombuffer(self._masks, dtype=np.uint16)
         heads = self._heads(terms, docs, masks)
         order = np.argsort(terms, kind="stable")
         counts = np.bincount(terms, minlength=len(self._vocabulary))
@@ -142,6 +155,7 @@ class Building:
             lengths=np.frombuffer(self._lengths, dtype=np.float32),
             depths=np.frombuffer(self._depths, dtype=np.uint8),
             flags=np.frombuffer(self._flags, dtype=np.uint8),
+            summaries=np.frombuffer(self._summaries, dtype=np.uint8),
         )
 
     def _heads(self, terms: Array, docs: Array, masks: Array) -> Array:

@@ -1,4 +1,4 @@
-"""The words people use for what tools call otherwise, from `thesaurus.toml`."""
+"""The words people use for what tools call otherwise, from `thesaurus.toml` and `everyday.toml`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ MEANS = 0.75
 LATER = 0.92  # each further meaning of a word counts a little less
 PART = 0.45
 FILE = Path(__file__).with_name("thesaurus.toml")
+EVERYDAY = Path(__file__).with_name("everyday.toml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,11 @@ def thesaurus() -> Thesaurus:
             _add(meanings, key(word), {noun_key(other): SAME for other in group if other != word})
     for word, others in data["means"].items():
         _add(meanings, key(word), {noun_key(other): MEANS * LATER**at for at, other in enumerate(others)})
+    for part in tomllib.loads(EVERYDAY.read_text("utf-8")).values():
+        for words, terms in part.items():
+            others = {noun_key(term): MEANS * LATER**at for at, term in enumerate(terms.split(", "))}
+            for word in words.split("|"):
+                _add(meanings, key(word), others)
     doing: dict[str, dict[str, float]] = {}
     for word, others in data["doing"].items():
         _add(doing, key(word), {noun_key(other): MEANS * LATER**at for at, other in enumerate(others)})

@@ -1,0 +1,102 @@
+"""The extra `semantic`, with a small stand-in for the model: what is kept, resumed, joined and refused."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from executor.catalog.indexes import Indexes, Shown
+from executor.catalog.search.meaning import SIZE, Encoder, pieces_of
+from executor.catalog.search.ranking import search
+from executor.catalog.search.segment import Array
+from tests.catalog.conftest import House
+from tests.catalog.test_discovery import operation
+
+IDEAS = (("parcel", "shipment"), ("bill", "invoice"))
+
+
+class StandIn:
+    """Texts with words of the same idea point the same way. Breaks off after `most` texts."""
+
+    def __init__(self, most: int = 1_000) -> None:
+        self.texts: list[str] = []
+        self._most = most
+
+    def encode(self, texts: Sequence[str]) -> Array:
+        if len(self.texts) + len(texts) > self._most:
+            raise RuntimeError("broken off")
+        self.texts.extend(texts)
+        vectors = np.zeros((len(texts), SIZE), np.float32)
+        for row, text in enumerate(texts):
+            for at, words in enumerate(IDEAS):
+                vectors[row, at] = any(word in text.lower() for word in words)
+            vectors[row, len(IDEAS)] = not vectors[row].any()
+        return vectors
+
+
+async def connect(house: House, more: int = 0) -> None:
+    paths = {
+        "/shipments": {"get": operation("listShipments", "shipments", "Every shipment")},
+        "/invoices": {"get": operation("listInvoices", "invoices", "Every invoice")},
+    }
+    paths |= {f"/others{n}": {"get": operation(f"listOthers{n}", "others", f"Others {n}")} for n in range(more)}
+    await house.connect(paths)
+
+
+async def settled(indexes: Indexes, house: House, is_done: Callable[[Shown], bool]) -> Shown:
+    shown = await indexes.of(house.workspace)
+    async with asyncio.timeout(60):
+        while not is_done(shown):  # noqa: ASYNC110 - nobody signals it
+            await asyncio.sleep(0.01)
+    return shown
+
+
+async def test_a_tool_is_found_by_meaning_once_its_vector_is_made(house: House, tmp_path: Path) -> None:
+    await connect(house)
+    indexes = Indexes(house.database, tmp_path / "search", find=StandIn)
+    shown = await settled(indexes, house, lambda one: one.near is not None)
+    by_meaning = search(shown.index, "list zzparcel", near=shown.near)
+    assert by_meaning.hits[0].path == "things.shipments.listShipments" and by_meaning.is_fit
+    assert not search(shown.index, "list zzparcel", near=shown.near, allowed=np.zeros(2, bool)).hits
+    await indexes.close()
+
+
+async def test_vectors_are_kept_and_made_again_only_where_it_was_broken_off(house: House, tmp_path: Path) -> None:
+    await connect(house, more=38)
+    folder = tmp_path / "search"
+    broken, whole, again = StandIn(most=20), StandIn(), StandIn()
+    first = Indexes(house.database, folder, find=lambda: broken)
+    shown = await settled(first, house, lambda _: len(list(folder.glob("*.vectors"))) == 1 and not first._meant)
+    assert shown.near is None and len(broken.texts) == 16
+    assert search(shown.index, "list invoices").hits[0].path == "things.invoices.listInvoices"
+    await first.close()
+    for encoder, made in ((whole, 24), (again, 0)):
+        indexes = Indexes(house.database, folder, find=lambda encoder=encoder: encoder)
+        await settled(indexes, house, lambda one: one.near is not None)
+        assert len(encoder.texts) == made
+        await indexes.close()
+    assert [file.stat().st_mode & 0o777 for file in folder.glob("*.vectors")] == [0o600]
+
+
+async def test_without_the_extra_nothing_is_made(house: House, tmp_path: Path) -> None:
+    await connect(house)
+    indexes = Indexes(house.database, tmp_path / "search", find=lambda: None)
+    shown = await settled(indexes, house, lambda _: not indexes._meant)
+    assert shown.near is None and not list((tmp_path / "search").glob("*.vectors"))
+    await indexes.close()
+
+
+def test_weights_that_are_not_the_expected_ones_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").write_bytes(b"something else")
+    with pytest.raises(ValueError, match="not the model"):
+        Encoder(tmp_path / "model.onnx")
+
+
+def test_words_are_split_into_the_pieces_that_the_model_knows() -> None:
+    assert pieces_of("Hello, world") == [101, 7592, 1010, 2088, 102]
+    assert pieces_of("embeddings") == [101, 7861, 8270, 4667, 2015, 102]
+    assert len(pieces_of("word " * 500)) == 48
