@@ -17,7 +17,6 @@ from executor.sources.egress import Answer
 from executor.sources.graphql import documents
 from executor.sources.graphql.list_selections import completed
 from executor.sources.openapi.all_pages import DEFAULT_ITEMS, DEFAULT_PAGES, LIMITS
-from executor.sources.openapi.answer_parts import at
 from executor.sources.openapi.listing import reached
 from executor.sources.openapi.page_walk import Walk
 
