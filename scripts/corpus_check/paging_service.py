@@ -39,9 +39,9 @@ class PagingService:
         self.cells = [{"id": f"item-{number}", "name": f"n{number}"} for number in range(total)]
         self.way = chosen_array(document, one)
         self.mode, self.turn = mode_of(document, one)
-        told = first_of(document, one, self.turn)
-        self.base = base if told is None else told
-        self.is_open = self.mode == "page" and told is None
+        first = first_of(document, one, self.turn)
+        self.base = base if first is None else first
+        self.is_open = self.mode == "page" and first is None
         self.problem = ""
         self.offered: set[int] = set()
         self.has_begun = False
@@ -119,8 +119,8 @@ class PagingService:
     def fill(self, made: dict[str, Any], page: list[Any], start: int, following: int | None, depth: int = 0) -> None:
         """Puts the truth wherever the answer speaks of pages."""
         facts: dict[str, Any] = {
-            r"total(count|items|results|elements|records|size|hits)?|totalresult(size|scount)|numfound": self.total,
-            r"(total|num|numberof)pages|pagecount|pages": -(-self.total // PAGE),
+            r"total(count|items|results?(size|count)?|elements|records|size|hits)?|numfound|itemstotal": self.total,
+            r"(total|num|numberof)pages|pages?count|pages(total)?": -(-self.total // PAGE),
             r"lastpage": self.base + max(-(-self.total // PAGE) - 1, 0),
             r"(current)?page(number|no|num|index)?|number": self.base + start // PAGE,
             r"has(more|next|nextpage|moreitems)|more": following is not None,

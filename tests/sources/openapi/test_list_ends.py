@@ -143,9 +143,9 @@ def windows(stock: Callable[[int], list[Any]], size: int = 2, **more: Any) -> Se
     def answer(asked: Asked) -> Any:
         asked_for.append(0)
         found = stock(len(asked_for))
-        told = {name: value(found) for name, value in more.items()}
+        counts = {name: value(found) for name, value in more.items()}
         items = found[int(asked.get("offset", 0)) :][:size]
-        return {"items": items, **told} if told else items
+        return {"items": items, **counts} if counts else items
 
     return answer
 
@@ -174,8 +174,8 @@ async def test_an_offset_may_count_pages(egress: Egress, upstream: Upstream) -> 
         return things(0, 7)[int(asked.get("offset", 0)) * 2 :][:2]
 
     assert await List(egress, upstream, WINDOW, THINGS).all(by_pages) == (things(0, 7), True)
-    told = [query("offset", NUMBER, "Number of pages to skip, starting from 0"), query("limit")]
-    assert await List(egress, upstream, told, THINGS).all(by_pages) == (things(0, 7), True)
+    described = [query("offset", NUMBER, "Number of pages to skip, starting from 0"), query("limit")]
+    assert await List(egress, upstream, described, THINGS).all(by_pages) == (things(0, 7), True)
 
 
 async def test_a_service_that_refuses_every_offset_ends_the_list(egress: Egress, upstream: Upstream) -> None:

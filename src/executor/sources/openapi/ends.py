@@ -28,7 +28,8 @@ LAST_PAGES = ("lastpage", "lastpagenumber")
 TOTAL_HEADERS = ("X-Total-Count", "X-Total", "Total-Count", "X-WP-Total", "X-Pagination-Total-Count")
 TOTALS = (
     "total", "totalcount", "totalitems", "totalresults", "totalelements", "totalrecords", "totalsize", "totalhits",
-    "recordcount", "totalrows", "totalentries", "odatacount", "totalresultscount", "totalresultsize", "numfound",
+    "totalrows", "totalentries", "odatacount", "totalresultscount", "totalresultsize", "numfound",
+    "itemstotal", "totalitemcount",
 )  # fmt: skip
 NEXT = frozenset({*NEXT_CURSORS, *NEXT_LINKS})
 

@@ -48,8 +48,8 @@ async def collect(sender: Sender, source: Source, tool: Tool, arguments: dict[st
         walk.stop(limit)
     elif len(walk.items) > max_items:
         walk.complete, walk.reason = False, f"there are more than {max_items:,} items: raise `maxItems`"
-    told = {} if walk.complete else {"reason": walk.reason}
-    found = {"items": walk.items[:max_items], "pages": walk.pages, "complete": walk.complete, **told}
+    why = {} if walk.complete else {"reason": walk.reason}
+    found = {"items": walk.items[:max_items], "pages": walk.pages, "complete": walk.complete, **why}
     return orjson.dumps(found).decode()
 
 

@@ -35,31 +35,31 @@ _DIGITS = re.compile(r"\d{1,6}")
 Query = dict[str, Parameter]
 
 
-def page_parameter(document: Document, query: Query, told: bool) -> Parameter | None:
-    """A number; or text, if the answer speaks of pages (`told`) or the document shows a number for it."""
+def page_parameter(document: Document, query: Query, has_page_fields: bool) -> Parameter | None:
+    """A number; or text, if the answer speaks of pages (`has_page_fields`) or the document shows a number for it."""
     for name in PAGES:
         one = query.get(name)
         types = types_of(document, one.schema) if one is not None else None
-        if one is not None and ({"integer", "number"} & (types or set()) or is_plain(document, one, told)):
+        if one is not None and ({"integer", "number"} & (types or set()) or is_plain(document, one, has_page_fields)):
             return one
     return None
 
 
-def is_plain(document: Document, parameter: Parameter, told: bool) -> bool:
+def is_plain(document: Document, parameter: Parameter, has_page_fields: bool) -> bool:
     schema = document.end_of(parameter.schema)
     if types_of(document, schema) not in ({"string"}, {"string", "null"}) or not isinstance(schema, dict):
         return False
     shown = [schema.get("default"), schema.get("example")]
-    return told or any(isinstance(one, str) and _DIGITS.fullmatch(one) for one in shown)
+    return has_page_fields or any(isinstance(one, str) and _DIGITS.fullmatch(one) for one in shown)
 
 
-def offset_parameter(document: Document, query: Query, told: bool) -> Parameter | None:
+def offset_parameter(document: Document, query: Query, has_page_fields: bool) -> Parameter | None:
     size = size_parameter(query)
     for name in OFFSETS:
         one = query.get(name)
         if one is None or one is size or not is_number(document, one.schema) or _TIMES.search(words_of(one)):
             continue
-        if size is not None or (name not in VAGUE_OFFSETS and told):
+        if size is not None or (name not in VAGUE_OFFSETS and has_page_fields):
             return one
     return None
 

@@ -66,7 +66,7 @@ def pages_of(
         or by_argument(document, query, properties)
         or (by_link(document, response, query, path) if is_read else {})
     )
-    if not paging or (not is_read and not is_told(document, paging, properties)):
+    if not paging or (not is_read and not is_search(document, paging, properties)):
         return {}
     if paging["by"] in ("cursor", "next") and is_read:
         paging = with_numbers(paging, by_argument(document, query, properties))
@@ -83,7 +83,7 @@ def with_numbers(paging: Paging, other: Paging) -> Paging:
     return other if other.get("required") else {**paging, "otherwise": other}
 
 
-def is_told(document: Document, paging: Paging, properties: dict[str, Any]) -> bool:
+def is_search(document: Document, paging: Paging, properties: dict[str, Any]) -> bool:
     return paging["by"] in ("cursor", "last") or (
         paging["by"] in ("page", "offset") and tells_pages(document, properties)
     )
@@ -192,11 +192,11 @@ def by_header(document: Document, response: dict[str, Any], query: Query) -> Pag
 
 
 def by_argument(document: Document, query: Query, properties: dict[str, Any]) -> Paging:
-    told = bool(properties) and tells_pages(document, properties)
-    page = page_numbers.page_parameter(document, query, told)
+    has_page_fields = bool(properties) and tells_pages(document, properties)
+    page = page_numbers.page_parameter(document, query, has_page_fields)
     if page is not None:
         return {"by": "page", "argument": page.argument, **page_numbers.first_number(document, page)}
-    offset = page_numbers.offset_parameter(document, query, told)
+    offset = page_numbers.offset_parameter(document, query, has_page_fields)
     if offset is None:
         return {}
     if page_numbers.counts_pages(offset):
