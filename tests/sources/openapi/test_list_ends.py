@@ -115,9 +115,25 @@ async def test_a_cursor_that_only_comes_when_asked_for_is_replaced_by_counting(
         things(0, 5),
         True,
     )
-    paged.upstream.requests.clear()
+    upstream.requests.clear()
     assert await paged.all(lambda asked: {"items": things(0, 2), "links": {"next": None}}) == (things(0, 2), True)
     assert paged.targets == ["/list"]
+
+
+async def test_a_number_that_turns_pages_is_no_argument_of_the_whole_list(egress: Egress, upstream: Upstream) -> None:
+    schema = fields(items=THINGS, links=fields(next=TEXT))
+    for required in (False, True):
+        number = {**query("page", NUMBER, "The first page is **0** (zero)."), "required": required}
+        listed = List(egress, upstream, [number], schema)
+
+        def answer(asked: Asked) -> Any:
+            at = int(asked.get("page", 0))
+            following = {"links": {"next": f"/list?page={at + 1}"}} if at < 2 else {}
+            return {"items": things(0, 5)[at * 2 :][:2], **following}
+
+        assert await listed.all(answer) == (things(0, 5), True)
+        with pytest.raises(AssertionError):
+            await listed.all(answer, page=1)
 
 
 def windows(stock: Callable[[int], list[Any]], size: int = 2, **more: Any) -> Service:

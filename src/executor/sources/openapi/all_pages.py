@@ -1,10 +1,17 @@
-"""What a tool that reads all pages takes and gives."""
+"""The tool that reads all pages of a list, beside the one that reads one: what it takes, gives and sends."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from executor.model.tool import Schema
+from executor.model.tool import ALL, Schema, Tool
+from executor.sources.openapi.bodies import Body
+from executor.sources.openapi.descriptions import MAX_DESCRIPTION
+from executor.sources.openapi.item_lists import item_schema
+from executor.sources.openapi.parameters import Parameter
+from executor.sources.openapi.schemas import Schemas
+from executor.sources.openapi.shapes import flat_fields
 
 DEFAULT_PAGES = 20
 DEFAULT_ITEMS = 1_000
@@ -26,6 +33,48 @@ LIMITS: dict[str, Schema] = {
 }
 
 
+def all_tool(schemas: Schemas, tool: Tool, paging: dict[str, Any], responses: dict[str, dict[str, Any]]) -> Tool | None:
+    """None if the tool's arguments leave no room for it."""
+    shown = all_input(tool.input_schema, paging, tool.body_argument if tool.binding["body"] else "")
+    body = all_body(tool, paging)
+    if shown is None or body is None:
+        return None
+    items = schemas.convert(item_schema(schemas.document, responses, paging["items"]))
+    return replace(
+        tool,
+        path=f"{tool.path}{ALL}",
+        description=f"All pages of {tool.path}: {tool.description}"[:MAX_DESCRIPTION],
+        input_schema=shown,
+        output_schema=all_output(items),
+        binding={**tool.binding, "body": body or None, "all": paging},
+    )
+
+
+def all_body(tool: Tool, paging: dict[str, Any]) -> dict[str, Any] | None:
+    """The body of a search whose fields are all arguments, without the one that turns pages; empty without a body,
+    None if a body can't be given so."""
+    body: dict[str, Any] | None = tool.binding["body"]
+    if body is None:
+        return {}
+    schema = body.get("schema") or tool.input_schema["properties"].get(tool.body_argument)
+    needs_whole = tool.body_argument in tool.input_schema.get("required", ())
+    if not body["object"] or body["form"] != "json" or needs_whole or schema is None:
+        return None
+    hidden = (tool.body_argument, "" if paging.get("given") else paging.get("argument"))
+    return {**body, "flat": [name for name in body["flat"] if name not in hidden], "schema": schema}
+
+
+def body_fields(parameters: list[Parameter], body: Body | None) -> list[Parameter]:
+    """The fields of a JSON body as if they were parameters: those of a search may turn its pages."""
+    if body is None or body.form != "json" or body.fields is None:
+        return []
+    known = body.fields
+    return [
+        Parameter(name, "body", name, "", False, name in known.required, "", known.properties[name])
+        for name in flat_fields(parameters, body)
+    ]
+
+
 def all_input(shown: Schema, paging: dict[str, Any], body_argument: str = "") -> Schema | None:
     """None if the operation has arguments of the same names as the limits. Fields of a body stand for it."""
     properties = dict(shown["properties"])
@@ -33,6 +82,7 @@ def all_input(shown: Schema, paging: dict[str, Any], body_argument: str = "") ->
         return None
     if not paging.get("given"):
         properties.pop(paging.get("argument", ""), None)
+    properties.pop(paging.get("otherwise", {}).get("argument", ""), None)
     properties.pop(body_argument, None)
     required = [name for name in shown.get("required", []) if name in properties]
     schema: Schema = {"type": "object", "properties": {**properties, **LIMITS}, "additionalProperties": False}

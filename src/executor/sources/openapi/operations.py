@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from executor.errors import DocumentInvalid, EgressRefused
 from executor.model.tool import Effect, Skipped, Tool
 from executor.sources.names import unique
-from executor.sources.openapi import all_pages, answers, item_lists, names, pages, security, streams, swagger
+from executor.sources.openapi import all_pages, answers, names, pages, security, streams, swagger
 from executor.sources.openapi.bodies import Body, body_of, is_empty
 from executor.sources.openapi.credential_parameters import (
     USABLE,
@@ -18,7 +18,7 @@ from executor.sources.openapi.credential_parameters import (
     needed_parameters,
     without_credentials,
 )
-from executor.sources.openapi.descriptions import MAX_DESCRIPTION, description
+from executor.sources.openapi.descriptions import description
 from executor.sources.openapi.document import Document, UnresolvedRef, key_text
 from executor.sources.openapi.parameters import Parameter, Unusable, collect, name_arguments
 from executor.sources.openapi.schemas import Schemas
@@ -172,10 +172,10 @@ class Reader:
         tool = self._tool(operation, raw, path, parameters, body, responses, [*credentials, *hidden])
         yield tool
         if operation.method in ("get", "query", "post"):
-            fields = paging_fields(parameters, body) if operation.method != "get" else []
+            fields = all_pages.body_fields(parameters, body) if operation.method != "get" else []
             is_read = operation.method in READS
             paging = pages.pages_of(self.document, responses, parameters, operation.path, fields, is_read=is_read)
-            companion = self._all(tool, paging, responses) if paging else None
+            companion = all_pages.all_tool(self.schemas, tool, paging, responses) if paging else None
             if companion is not None:
                 yield companion
 
@@ -226,35 +226,6 @@ class Reader:
             idempotent=key is not None,
         )
 
-    def _all(self, tool: Tool, paging: dict[str, Any], responses: dict[str, dict[str, Any]]) -> Tool | None:
-        shown = all_pages.all_input(tool.input_schema, paging, tool.body_argument if tool.binding["body"] else "")
-        bound = self._all_body(tool, paging)
-        if shown is None or bound is None:
-            return None
-        items = self.schemas.convert(item_lists.item_schema(self.document, responses, paging["items"]))
-        return replace(
-            tool,
-            path=f"{tool.path}.all",
-            description=f"All pages of {tool.path}: {tool.description}"[:MAX_DESCRIPTION],
-            input_schema=shown,
-            output_schema=all_pages.all_output(items),
-            binding={**tool.binding, "body": bound or None, "all": paging},
-        )
-
-    def _all_body(self, tool: Tool, paging: dict[str, Any]) -> dict[str, Any] | None:
-        """The body of a search whose fields are all arguments, without the one that turns pages; empty without a body,
-        None if a body can't be given so."""
-        body: dict[str, Any] | None = tool.binding["body"]
-        if body is None:
-            return {}
-        schema = body.get("schema") or tool.input_schema["properties"].get(tool.body_argument)
-        needs_whole = tool.body_argument in tool.input_schema.get("required", ())
-        if not body["object"] or body["form"] != "json" or needs_whole or schema is None:
-            return None
-        hidden = (tool.body_argument, "" if paging.get("given") else paging.get("argument"))
-        flat = [name for name in body["flat"] if name not in hidden]
-        return {**body, "flat": flat, "schema": schema}
-
     def _shared_by(self, operations: list[Operation]) -> frozenset[Place]:
         self.document.visits.begin()
         lists = ((one.item.get("parameters"), one.raw.get("parameters")) for one in operations)
@@ -287,17 +258,6 @@ class Reader:
         variables = self._options.get("variables")
         location = self._location if "://" in self._location else self._base_url
         return {"servers": servers, "given": "", "location": location, "options": {"variables": variables}}
-
-
-def paging_fields(parameters: list[Parameter], body: Body | None) -> list[Parameter]:
-    """The fields of a JSON body as if they were parameters: those of a search may turn its pages."""
-    if body is None or body.form != "json" or body.fields is None:
-        return []
-    known = body.fields
-    return [
-        Parameter(name, "body", name, "", False, name in known.required, "", known.properties[name])
-        for name in flat_fields(parameters, body)
-    ]
 
 
 def effect(method: str) -> Effect:

@@ -13,12 +13,12 @@ from executor.sources.openapi.parameters import Parameter
 LARGEST_PAGE = 500
 _ZERO_BASED = re.compile(
     r"\b(?:zero|0)[- ]?(?:based|indexed)|\bbase[d]?[- ](?:0|zero)\b"
-    r"|\b(?:start|begin|count)\w*\s+(?:\w+\s+)?(?:at|from|with)\s+(?:0|zero)\b|\bfirst page is (?:0|zero)\b",
+    r"|\b(?:start|begin|count)\w*\s+(?:\w+\s+)?(?:at|from|with)\s+(?:0|zero)\b|\bfirst page is\W+(?:0|zero)\b",
     re.IGNORECASE,
 )
 _ONE_BASED = re.compile(
     r"\b(?:one|1)[- ]?(?:based|indexed)|\bbase[d]?[- ](?:1|one)\b"
-    r"|\b(?:start|begin|count)\w*\s+(?:\w+\s+)?(?:at|from|with)\s+(?:1|one)\b|\bfirst page is (?:1|one)\b",
+    r"|\b(?:start|begin|count)\w*\s+(?:\w+\s+)?(?:at|from|with)\s+(?:1|one)\b|\bfirst page is\W+(?:1|one)\b",
     re.IGNORECASE,
 )
 _NUMBER = r"(\d{1,3}(?:,\d{3})+|\d{1,6})\b"

@@ -7,6 +7,7 @@ from urllib.parse import urljoin
 
 from executor.model.tool import Tool
 from executor.sources.egress import Answer
+from executor.sources.openapi.answer_parts import at, is_absent, items_in
 from executor.sources.openapi.ends import (
     says_more,
     says_no_next,
@@ -17,12 +18,11 @@ from executor.sources.openapi.ends import (
     stated_total,
 )
 from executor.sources.openapi.links import is_address, is_paging, listed_link, next_link
-from executor.sources.openapi.paging_names import ASIDE, BESIDE, OTHER_CURSORS, plain
+from executor.sources.openapi.paging_names import OTHER_CURSORS, plain
 from executor.sources.openapi.repeats import Repeats, are_alike
 
 COUNTED = ("page", "offset")
 EMPTY_PAGES = 3
-NOT_LISTS = ASIDE | BESIDE
 ONE_BY_ONE = "call the tool without `.all`, page by page"
 
 Following = dict[str, Any] | str | None
@@ -45,7 +45,7 @@ class Walk:
         self._probe = ""  # what a request is to find out: where pages begin (`start`), what an offset counts (`step`)
         self._has_links = False
         self._total: int | None = None
-        self._has_shrunk = self._counts_page = False
+        self._has_shrunk = False
         self._received = 0
         self._empty = 0
         self._first: list[Any] = []
@@ -124,10 +124,8 @@ class Walk:
 
     def _note_total(self, answer: Answer, value: Any, found: list[Any]) -> None:
         total = stated_total(value, answer.headers)
-        if total is None or self._counts_page:
-            return
-        if self.pages > 1 and total == len(found) and total < len(self.items):
-            self._counts_page, self._total = True, None  # not of the list
+        counts_page = self.pages > 1 and total == len(found) and total < len(self.items)
+        if total is None or counts_page:
             return
         self._has_shrunk |= self.is_counted and self._total is not None and total < self._total
         self._total = total
@@ -274,32 +272,3 @@ class Walk:
         if isinstance(stated, dict):
             stated = next((stated[name] for name in ("href", "url", "uri") if stated.get(name)), stated)
         return None if stated is None or stated is False or stated in ("", 0, "0", {}) or stated == [] else stated
-
-
-def items_in(value: Any, path: list[str]) -> list[Any]:
-    """The list, wherever a service puts it: some give it bare, or under another name of the document, and an object
-    for a list of one."""
-    if isinstance(value, list):
-        return value
-    holder, found = at(value, path[:-1]), at(value, path)
-    if isinstance(holder, dict) and path and path[-1] not in holder:
-        others = [part for name, part in holder.items() if isinstance(part, list) and plain(name) not in NOT_LISTS]
-        found = others[0] if len(others) == 1 else None
-    return found if isinstance(found, list) else [found] if isinstance(found, dict) and path else []
-
-
-def is_absent(value: Any, path: list[str]) -> bool:
-    """Whether a field is not even there; one that is null is there."""
-    for name in path:
-        if not isinstance(value, dict):
-            return isinstance(value, list)
-        if name not in value:
-            return True
-        value = value[name]
-    return False
-
-
-def at(value: Any, path: list[str]) -> Any:
-    for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value

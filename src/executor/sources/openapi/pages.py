@@ -69,12 +69,18 @@ def pages_of(
     if not paging or (not is_read and not is_told(document, paging, properties)):
         return {}
     if paging["by"] in ("cursor", "next") and is_read:
-        other = by_argument(document, query, properties)
-        paging |= {"otherwise": other} if other and other["argument"] != paging.get("argument") else {}
+        paging = with_numbers(paging, by_argument(document, query, properties))
     argument = paging.get("argument")
     in_body = any(one.argument == argument for one in fields)
     place = {"place": "body"} if in_body else {}
     return {**paging, **place, **page_numbers.largest_size(document, query), "items": items}
+
+
+def with_numbers(paging: Paging, other: Paging) -> Paging:
+    """A list may take numbers too: they are what is left where no cursor comes, and first if they have to be given."""
+    if not other or other["argument"] == paging.get("argument"):
+        return paging
+    return other if other.get("required") else {**paging, "otherwise": other}
 
 
 def is_told(document: Document, paging: Paging, properties: dict[str, Any]) -> bool:
