@@ -226,7 +226,7 @@ class Walk:
         if stated is None and more:
             return self.stop(f"the service says that more follows, but not where: {ONE_BY_ONE}")
         # The last identifier is there on the last page as well, and some give a cursor even behind the end.
-        if stated is None or (self.paging.get("more") and more is False) or (not found and is_echo):
+        if stated is None or (self.paging.get("more") and more is False) or (not found and is_echo and not more):
             return self.end()
         if stated == self._sent and not self._repeats_cursor():
             if more is False or name in ("nextcursormark", "bookmark", "nextbookmark"):
