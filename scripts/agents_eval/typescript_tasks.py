@@ -214,7 +214,12 @@ return {meetings: items.map(one => one.summary), free}
 def send_text(agent: Agent, world: World) -> bool:
     accounts, numbers, send = agent.find(
         accounts=wanted("twilio list accounts", "listAccount", then=["twilio fetch accounts of this login"]),
-        numbers=wanted("twilio list phone numbers", "listIncomingPhoneNumber", then=["twilio list incoming numbers"]),
+        numbers=wanted(
+            "twilio list phone numbers",
+            "listIncomingPhoneNumber",
+            "incomingPhoneNumberList",
+            then=["twilio list incoming numbers"],
+        ),
         send=wanted("twilio send sms", "createMessage", then=["twilio create message"]),
     )
     agent.attempt(
