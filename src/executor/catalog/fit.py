@@ -30,10 +30,11 @@ class Fit:
 
 def judge(query: str, found: Found, names: Sequence[str]) -> Fit:
     """`names` are the namespaces that may be named."""
+    cut = f"only the first {MAX_QUERY} characters of the query were read" if len(query) > MAX_QUERY else ""
     if not found.hits or not found.is_fit:
-        return Fit(f"nothing here fits: {ASK}; {list_connected(names)}", is_fit=False)
-    if len(query) > MAX_QUERY:
-        return Fit(f"only the first {MAX_QUERY} characters of the query were read")
+        return Fit("; ".join(filter(None, (cut, f"nothing here fits: {ASK}", list_connected(names)))), is_fit=False)
+    if cut:
+        return Fit(cut)
     return Fit(f"weak match: {ASK}") if found.strength < WEAK_SCORE else Fit()
 
 
