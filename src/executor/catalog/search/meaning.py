@@ -44,15 +44,14 @@ class Encoder:
     """One thread of its own work at a time; meant to be called in threads."""
 
     def __init__(self, file: Path) -> None:
-        data = file.read_bytes()
-        if hashlib.sha256(data).hexdigest() != DIGEST:
+        if hashlib.sha256(file.read_bytes()).hexdigest() != DIGEST:
             raise ValueError(f"{file.name} is not the model that was expected")
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.enable_cpu_mem_arena = False
-        self._session: Any = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+        self._session: Any = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
 
     def encode(self, texts: Sequence[str]) -> Array:
         """One row a text, of length 1."""
