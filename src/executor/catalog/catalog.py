@@ -143,7 +143,7 @@ class Catalog:
                 raise ToolError(
                     "unknown_tool",
                     f"the document calls {part.operation}, which is none of the tools of {source.namespace}",
-                    hint="leave the field out; whoever connected the source chose other fields",
+                    hint="leave the field out: this source was connected without it",
                 )
 
     async def meaning(self, tool: Tool, arguments: dict[str, Any]) -> Meaning:

@@ -137,7 +137,7 @@ def _readable(c: Connection, execution: Execution, arguments: dict[str, Any]) ->
     artifact = artifacts.get(c, execution.workspace_id, artifact_id)
     owner = executions.get(c, execution.workspace_id, artifact.execution_id) if artifact else None
     if artifact is None or owner is None or owner.actor_id != execution.actor_id:
-        hint = "tools.executor.artifacts.list tells those that are there"
+        hint = "tools.executor.artifacts.list lists the ones that exist"
         raise ToolError("not_found", f"there is no artifact {artifact_id[:100]!r}", hint=hint)
     try:
         if artifact.deleted_at is None and artifact.form == "file":

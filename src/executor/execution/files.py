@@ -86,7 +86,7 @@ class CallFiles:
 
         found = await self.store.database.read(look)
         if found is None:
-            hint = "tools.executor.artifacts.list tells those that are there"
+            hint = "tools.executor.artifacts.list lists the ones that exist"
             raise ToolError("not_found", f"there is no artifact {artifact_id[:100]!r}", hint=hint)
         if found.deleted_at is not None:
             gone(artifact_id)

@@ -37,7 +37,7 @@ WRITING = frozenset(
 
 
 async def draft_read_rule(door: Door, workspace_id: str, tool: Tool, actor_id: str) -> Always:
-    """The rule for the tool as it is now, whoever calls it. It never comes before another rule."""
+    """The rule for the tool as it is now, for every caller. It never comes before another rule."""
     if why := unfit(tool):
         raise InvalidRequest(f"{tool.path} can't be treated as a read: {why}", hint="allow it with `always` instead")
     subject = await door.subject(tool, actor_id, None)

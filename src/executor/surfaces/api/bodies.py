@@ -85,7 +85,7 @@ class Approve(Body):
     """`result` only for an `unknown_outcome`: what the interrupted call answered, as a JSON value.
 
     `rule` only with the scope `always`: the rule to make instead of the draft, and `broader` if it is to cover more.
-    `treatAsRead` makes the rule that the tool is allowed as reads are, whoever calls it.
+    `treatAsRead` makes the rule that the tool is allowed as reads are, no matter who calls it.
     """
 
     result: Any = None

@@ -95,7 +95,7 @@ async def rule(
 ) -> Response:
     """The rule that `always` would make, and the tools it is about. Each `pin` is an argument that must stay so.
 
-    With `treatAsRead`, the rule that the tool is allowed as reads are, whoever calls it.
+    With `treatAsRead`, the rule that the tool is allowed as reads are, no matter who calls it.
     """
     here = context(request)
     asked, call = await _asked(here, interaction_id)

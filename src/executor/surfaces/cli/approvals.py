@@ -98,7 +98,7 @@ def show(interaction_id: str, as_json: bool) -> None:
 @click.option(
     "--treat-as-read",
     is_flag=True,
-    help="Also make the rule that the tool is allowed as reads are, whoever calls it; it is shown first.",
+    help="Also make the rule that the tool is allowed as reads are, no matter who calls it; it is shown first.",
 )
 @click.option("--yes", is_flag=True, help="With always and --treat-as-read: make the rule without being asked.")
 @click.option("--result", metavar="JSON", help="For an unknown outcome: the result the call really had.")
