@@ -31,6 +31,7 @@ def problems(call: Call, arrived: Arrived, base: str, declared: Collection[str] 
 # HTTP asks for the first; the others say who sends, and what can be read: nothing else goes by itself.
 OWN_HEADERS = frozenset({"host", "user-agent", "accept", "accept-encoding"})
 WITH_BODY = frozenset({"content-type", "content-length"})
+WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "DELETE"})
 
 
 def stray_headers(call: Call, arrived: Arrived, declared: Collection[str]) -> list[str]:
@@ -38,7 +39,7 @@ def stray_headers(call: Call, arrived: Arrived, declared: Collection[str]) -> li
     idempotency key is sent without being given."""
     allowed = {one.name.lower() for one in call.places if one.place == "header"} | OWN_HEADERS
     allowed |= WITH_BODY if arrived.body else set()
-    allowed |= {"content-length"} if call.method in ("POST", "PUT", "PATCH") else set()
+    allowed |= {"content-length"} if call.method not in WITHOUT_BODY else set()
     allowed |= {"cookie"} if any(one.place == "cookie" for one in call.places) else set()
     allowed |= {"idempotency-key"} & set(declared)
     return [f"the header {name} was sent and nobody asked for it" for name in sorted(set(arrived.headers) - allowed)]

@@ -34,7 +34,7 @@ REASONS = {
         executions:_owner executions:_finish executions:_locked executions:_requeue executions:_claim executions:_park
         executions:cancel
         interactions:_settle interactions:_use interactions:_of_execution interactions:supersede interactions:rebind
-        interactions:cancel_pending permits:add permits:of_execution permits:_denials events:count_logs
+        interactions:cancel_pending permits:add permits:of_execution permits:_denials events:count_logs events:warnings
         interactions:was_given
     """,
     FOUND: """
@@ -44,7 +44,7 @@ REASONS = {
         connections:finish_refresh connections:release_refresh connections:reseal_grant
         oauth:put_client oauth:reseal_client secrets:replace_value secrets:reseal secrets:touch
         sources:rewrite sources:delete sources:by_id tools:show tools:bindings tools:digests tools:_own tools:_delete
-        tools:simple_reads entries:effects
+        tools:simple_reads entries:effects files:complete files:remove_some
     """,
     "of an organization: whether another of its workspaces has such a source": "policies:is_made_for",
     PAGED: """
@@ -55,7 +55,7 @@ REASONS = {
         anonymous:count anonymous:listing browsers:forget_links connections:every_grant interactions:expired
         executions:newest_ids
         oauth:insert_flow oauth:every_client oauth:every_flow sources:everywhere sources:hosted
-        secrets:every_sealed tools:unseen
+        secrets:every_sealed tools:unseen files:left_over
         secrets/rotation:keys_in_use
     """,
 }

@@ -70,7 +70,7 @@ def test_tools_are_chosen_when_a_source_is_added_and_on_its_page(
 def test_a_tool_is_named_described_and_treated_as_a_read(visit: Open, daemon: Daemon, upstream: Upstream) -> None:
     added = daemon.post("/v1/sources", {"location": f"{upstream.url}/openapi.json", "namespace": "named"})
     assert added.status == 201, added.body
-    page = visit("/sources/named?tool=named.search.searchIssues&tab=edit")
+    page = visit("/sources/named?tool=named.search.issues&tab=edit")
     page.get_by_role("textbox", name="Path").fill("named.issues.find")
     page.get_by_role("textbox", name="Description").fill("Finds what is broken.")
     page.get_by_role("button", name="Save", exact=True).click()

@@ -238,8 +238,8 @@ def test_what_changed_stays_readable_and_the_document_is_shown_and_saved(
     changed = changes.get_by_role("listitem").filter(has_text="store.orders.createOrder").first
     expect(changed).to_contain_text("input.colour")
     page.reload()
-    changes.get_by_role("link", name="store.new.newThing").click()
-    expect(page.get_by_role("article")).to_contain_text("store.new.newThing")
+    changes.get_by_role("link", name="store.new.thing").click()
+    expect(page.get_by_role("article")).to_contain_text("store.new.thing")
     page.get_by_role("tab", name="Document").click()
     text = page.get_by_role("region", name="Text of the document")
     expect(text).to_contain_text('"openapi": "3.1.0"')

@@ -60,7 +60,7 @@ def reasons_of(body: Any, depth: int = 0) -> Iterator[str]:
         yield from entries(held, "", depth)
     elif isinstance(inner := body.get("error"), dict | list):
         yield from reasons_of(inner, depth + 1)
-    else:
+    elif not headline_of(body):
         fields = {key: one for key, one in body.items() if key not in NOT_FIELDS and isinstance(one, list | dict)}
         yield from entries(fields, "", depth)
 
