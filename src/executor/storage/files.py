@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection
 from executor.model.artifact import Artifact
 from executor.storage import artifacts as kept
 from executor.storage.artifacts import CHUNK
-from executor.storage.tables import artifacts, chunks
+from executor.storage.tables import LEFT_OVER, artifacts, chunks
 
 FORM = "file"
 BATCH = 16  # chunks that go in one transaction
@@ -61,6 +61,5 @@ def remove_some(c: Connection, artifact: Artifact) -> bool:
 
 def left_over(c: Connection, before: int) -> list[Artifact]:
     """Begun before that time, deleted or never completed, with content that may be there still."""
-    query = sa.select(artifacts).where(_a.form == FORM, _a.deleted_at.is_not(None), _a.preview != "")
-    query = query.where(_a.created_at < before)
+    query = sa.select(artifacts).where(LEFT_OVER, _a.created_at < before)
     return [Artifact(**row._mapping) for row in c.execute(query)]

@@ -143,9 +143,10 @@ def _sample(c: sqlite3.Connection, table: str, index: str | None) -> None:
     """The oldest and the newest rows whole and, of a large table, some in between."""
     by = f"INDEXED BY {index}" if index else "NOT INDEXED"
     columns = _columns(c, index) if index else ["rowid"]
+    where = _condition(c, index) if index else ""
     for direction in ("ASC", "DESC"):
         order = ", ".join(f"{column} {direction}" for column in columns)  # of each: else everything would be sorted
-        c.execute(f"SELECT * FROM {table} {by} ORDER BY {order} LIMIT {SAMPLES}").fetchall()  # noqa: S608
+        c.execute(f"SELECT * FROM {table} {by} {where} ORDER BY {order} LIMIT {SAMPLES}").fetchall()  # noqa: S608
     last = c.execute(f"SELECT max(rowid) FROM {table}").fetchone()[0]  # noqa: S608
     if index is None and last and table in LARGE:
         query = f"SELECT * FROM {table} WHERE rowid >= ? LIMIT 1"  # noqa: S608
@@ -155,3 +156,10 @@ def _sample(c: sqlite3.Connection, table: str, index: str | None) -> None:
 
 def _columns(c: sqlite3.Connection, index: str) -> list[str]:
     return [row[2] for row in c.execute(f"PRAGMA index_info('{index}')") if row[2]]
+
+
+def _condition(c: sqlite3.Connection, index: str) -> str:
+    """Of a partial index: it can't be used without it."""
+    (statement,) = c.execute("SELECT sql FROM sqlite_master WHERE name = ?", (index,)).fetchone()
+    _, where, condition = (statement or "").partition(" WHERE ")
+    return f"{where}{condition}"

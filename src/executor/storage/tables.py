@@ -15,6 +15,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
 metadata = MetaData(
@@ -269,6 +270,9 @@ calls = Table(
     Index(None, "workspace_id", "path", "execution_id"),
 )
 
+# Files that were deleted or never completed, whose content may still be there. Queries must use these very words.
+LEFT_OVER = text("form = 'file' AND deleted_at IS NOT NULL AND preview != ''")
+
 # `call_seq` is 0 for the result of the execution itself. An execution or a call whose result is here names it.
 artifacts = Table(
     "artifacts",
@@ -287,6 +291,7 @@ artifacts = Table(
     Column("deleted_at", BigInteger),
     UniqueConstraint("execution_id", "call_seq", "name", "digest"),
     Index(None, "workspace_id", "id"),
+    Index("ix_artifacts_left_over", "created_at", sqlite_where=LEFT_OVER, postgresql_where=LEFT_OVER),
 )
 
 # Content, once per execution however many of its artifacts have it. Only a run writes here, fenced by its epoch.
