@@ -6,6 +6,8 @@ import os
 import re
 import resource
 from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -50,22 +52,27 @@ WAYS = [
 
 async def check(path: Path, name: str) -> Result:
     result = Result(name)
-    egress = Egress()
-    kind = OpenApi(egress, load_seconds=300)
-    server = Server()
-    await server.start()
-    try:
+    async with local_service(result) as (kind, server):
         started = cpu_seconds()
         loaded = await load(kind, path)
         result.seconds, result.peak_mb = round(cpu_seconds() - started, 3), peak_mb()
         result.loaded = True
         await check_operations(kind, server, path, loaded, result)
+    return result
+
+
+@asynccontextmanager
+async def local_service(result: Result) -> AsyncIterator[tuple[OpenApi, Server]]:
+    """The product's reading of documents and a server for its calls; what goes wrong with a document is its result."""
+    egress, server = Egress(), Server()
+    await server.start()
+    try:
+        yield OpenApi(egress, load_seconds=300), server
     except ExecutorError as error:
         result.error = f"{error.message} ({error.hint})"[:500]
     finally:
         await server.stop()
         await egress.close()
-    return result
 
 
 async def load(kind: OpenApi, path: Path) -> Loaded:

@@ -7,14 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from executor.errors import ExecutorError, ToolError
+from executor.errors import ToolError
 from executor.model.source import Source
 from executor.model.tool import Tool
-from executor.sources.egress import Egress
 from executor.sources.openapi.kind import OpenApi
 
 from .calls import Impossible, make
-from .check import load, unpacked
+from .check import load, local_service, unpacked
 from .documents import Document, keys, read
 from .lists import PagedList, paged_lists
 from .paging_service import PagingService
@@ -28,22 +27,13 @@ TRIALS = ((7, 1, 0), (6, 0, 1), (0, 1, 2), (1, 0, 0), (3, 1, 1))
 
 async def check_lists(path: Path, name: str) -> Result:
     result = Result(name)
-    egress = Egress()
-    kind = OpenApi(egress, load_seconds=300)
-    server = Server()
-    await server.start()
-    try:
+    async with local_service(result) as (kind, server):
         loaded = await load(kind, path)
         result.loaded = True
         source = Source(
             "s", "w", "openapi", loaded.namespace, loaded.name, {"base_url": server.url, "origins": [server.url]}
         )
         await check_all(kind, server, source, path, unpacked(loaded)[0], result)
-    except ExecutorError as error:
-        result.error = f"{error.message} ({error.hint})"[:500]
-    finally:
-        await server.stop()
-        await egress.close()
     return result
 
 

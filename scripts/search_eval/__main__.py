@@ -13,8 +13,8 @@ from typing import Any
 
 from executor.catalog.indexes import nearness_by
 from executor.catalog.search.apps import App
+from executor.catalog.search.encoder import packed, text_of
 from executor.catalog.search.index import Index
-from executor.catalog.search.meaning import packed, text_of
 from executor.catalog.search.ranking import search
 from executor.catalog.search.segment import built
 from executor.catalog.vectors import BATCH, Encodes, find_encoder

@@ -74,7 +74,7 @@ async def add(
     loaded, error = await reading.first(kind, request)
     namespaces.check(loaded.namespace)
     namespaces.check_kept(request.namespace, loaded.namespace)
-    packed, chosen = await selection.selected(loaded, filters, strict=not error)
+    packed, chosen = await selection.pack_selected(loaded, filters, strict=not error)
     labels = Labels(loaded.namespace, Overlay(), {})
     rows = await stored(database, workspace_id, packed, chosen, labels, request.progress)
     fresh = Source(
@@ -140,7 +140,7 @@ async def refresh(
         failing = replace(source, status="failing", error=error.message)
         await database.write(lambda c: sources.replace(c, failing))
         raise error from raised
-    packed, chosen = await selection.selected(loaded, filters, strict=new is not None)
+    packed, chosen = await selection.pack_selected(loaded, filters, strict=new is not None)
     labels = await asyncio.to_thread(labels_for, source, packed, chosen)
     if new is not None and new.preview:
         heads = await asyncio.to_thread(heads_of, packed, chosen, labels)

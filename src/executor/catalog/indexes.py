@@ -223,7 +223,7 @@ def merged(segments: list[Segment], titles: Mapping[str, tuple[str, str]]) -> Sh
 def nearness_by(encoder: Encodes, parts: list[Array]) -> Callable[[str], Array]:
     import numpy as np
 
-    from executor.catalog.search.meaning import SIZE, nearness
+    from executor.catalog.search.encoder import SIZE, nearness
 
     vectors = np.concatenate(parts) if parts else np.zeros((0, SIZE), np.int8)
     return lambda text: nearness(vectors, encoder.encode([text])[0])

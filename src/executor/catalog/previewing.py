@@ -52,7 +52,7 @@ class Preview:
 async def preview(kind: Kind, request: SourceRequest) -> Preview:
     filters = selection.read_filters(kind, request.choice)
     loaded, error = await reading.first(kind, request)
-    packed, chosen = await selection.selected(loaded, filters, strict=not error)
+    packed, chosen = await selection.pack_selected(loaded, filters, strict=not error)
     tools = await asyncio.to_thread(first_of, packed, chosen)
     known = getattr(kind, "filters", ONLY_NAMES)
     groups = await asyncio.to_thread(groups_of, packed, loaded.namespace, known)

@@ -60,7 +60,7 @@ def read_filters(kind: Kind, choice: Choice) -> Filters:
     return Filters(*(parse_filters(texts, known, kind.name) for texts in (choice.include, choice.exclude)))
 
 
-async def selected(loaded: Loaded, filters: Filters, *, strict: bool) -> tuple[Packed, Selection]:
+async def pack_selected(loaded: Loaded, filters: Filters, *, strict: bool) -> tuple[Packed, Selection]:
     """What was read, and what of it is kept. Unless `strict`, a filter may match nothing any more."""
 
     def work() -> tuple[Packed, Selection]:

@@ -37,7 +37,7 @@ def find_encoder() -> Encodes | None:
     file = weights_file()
     if file is None:
         return None
-    from executor.catalog.search.meaning import Encoder
+    from executor.catalog.search.encoder import Encoder
 
     try:
         return Encoder(file)
@@ -74,7 +74,7 @@ async def vectors_of(
 
 
 def extend(encoder: Encodes, file: Path, done: int, entries: list[Entry]) -> None:
-    from executor.catalog.search.meaning import SIZE, packed, text_of
+    from executor.catalog.search.encoder import SIZE, packed, text_of
 
     vectors = packed(encoder.encode([text_of(one) for one in entries]))
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -85,7 +85,7 @@ def extend(encoder: Encodes, file: Path, done: int, entries: list[Entry]) -> Non
 
 
 def count(file: Path) -> int:
-    from executor.catalog.search.meaning import SIZE
+    from executor.catalog.search.encoder import SIZE
 
     return file.stat().st_size // SIZE if file.is_file() else 0
 
@@ -93,7 +93,7 @@ def count(file: Path) -> int:
 def read(file: Path) -> Array:
     import numpy as np
 
-    from executor.catalog.search.meaning import SIZE
+    from executor.catalog.search.encoder import SIZE
 
     data = np.fromfile(file, dtype=np.int8)
     return data[: len(data) // SIZE * SIZE].reshape(-1, SIZE)

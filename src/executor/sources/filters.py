@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 import orjson
 
@@ -54,7 +54,8 @@ def parse_filters(texts: Sequence[str], known: Sequence[FilterKind], source_kind
 
 def parse_filter(text: str, known: Sequence[FilterKind], source_kind: str) -> Filter:
     found = _KIND.fullmatch(text)
-    kind, pattern = (found[1], found[2]) if found else ("tool", text)
+    kind = cast("FilterKind", found[1]) if found else "tool"
+    pattern = found[2] if found else text
     if not pattern.strip() or len(pattern) > MAX_LENGTH:
         hint = "write e.g. tag:issues, path:/repos/**, method:DELETE or admin.**"
         raise InvalidRequest(
@@ -63,10 +64,10 @@ def parse_filter(text: str, known: Sequence[FilterKind], source_kind: str) -> Fi
     if kind not in known:
         kinds = " or ".join(f"by {one}" for one in known)
         raise InvalidRequest(
-            f"the filter {text!r} does not apply: tools of {source_kind} sources have no {WORDS[kind]}",  # type: ignore[index]
+            f"the filter {text!r} does not apply: tools of {source_kind} sources have no {WORDS[kind]}",
             hint=f"choose {kinds}, e.g. {EXAMPLES[known[-1]]}",
         )
-    return Filter(text, kind, compiled(kind, pattern, text))  # type: ignore[arg-type]  # one of the kinds, as matched
+    return Filter(text, kind, compile_pattern(kind, pattern, text))
 
 
 EXAMPLES: Mapping[FilterKind, str] = {
@@ -77,7 +78,7 @@ EXAMPLES: Mapping[FilterKind, str] = {
 }
 
 
-def compiled(kind: str, pattern: str, text: str) -> Callable[[str], Any]:
+def compile_pattern(kind: FilterKind, pattern: str, text: str) -> Callable[[str], Any]:
     """Tags and methods are compared whatever their case."""
     plain = pattern.strip()
     if kind == "tool" and plain.endswith(".*"):

@@ -59,11 +59,11 @@ _FORMATS: tuple[tuple[str, Format], ...] = (
 
 
 @cache
-def _compiled() -> list[tuple[re.Pattern[str], Format]]:
+def _patterns() -> list[tuple[re.Pattern[str], Format]]:
     return [(re.compile(pattern, re.MULTILINE), format) for pattern, format in _FORMATS]
 
 
 def format_of(data: bytes) -> Format | None:
     """By its look alone."""
     text = data[:HEAD].decode("utf-8", "replace").lstrip("\ufeff")
-    return next((format for pattern, format in _compiled() if pattern.search(text)), None)
+    return next((format for pattern, format in _patterns() if pattern.search(text)), None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
@@ -16,9 +15,9 @@ from executor.model.tool import Tool
 from executor.sources.egress import Answer
 from executor.sources.graphql import documents
 from executor.sources.graphql.list_selections import completed
-from executor.sources.openapi.all_pages import DEFAULT_ITEMS, DEFAULT_PAGES, LIMITS
-from executor.sources.openapi.listing import reached
-from executor.sources.openapi.page_walk import Walk
+from executor.sources.openapi.all_pages import LIMITS
+from executor.sources.openapi.listing import walk_pages
+from executor.sources.openapi.page_walk import Following, Walk
 
 Ask = Callable[[dict[str, Any]], Awaitable[tuple[Answer, str]]]
 
@@ -49,23 +48,15 @@ class PageSizes:
 
 
 async def collect(ask: Ask, source_id: str, tool: Tool, arguments: dict[str, Any], sizes: PageSizes) -> str:
-    """`{items, pages, complete, reason?}` as JSON. A page that fails fails the call."""
-    max_pages = int(arguments.get("maxPages") or DEFAULT_PAGES)
-    max_items = int(arguments.get("maxItems") or DEFAULT_ITEMS)
+    """A page that fails fails the call."""
     pages = Pages(ask, source_id, tool, arguments, sizes)
-    walk, size, started = pages.walk, 0, time.monotonic()
-    following: Any = walk.begin()
-    while following is not None and not (limit := reached(walk, max_pages, max_items, size, started)):
+    walk = pages.walk
+
+    async def turn(following: Any) -> tuple[Answer, Following]:
         answer, value = await pages.next(following)
-        size += len(answer.body)
-        following = walk.add(answer, value) if value is not None else walk.stop("the service answered null")
-    if following is not None:
-        walk.stop(limit)
-    elif len(walk.items) > max_items:
-        walk.complete, walk.reason = False, f"there are more than {max_items:,} items: raise `maxItems`"
-    told = {} if walk.complete else {"reason": walk.reason}
-    found = {"items": walk.items[:max_items], "pages": walk.pages, "complete": walk.complete, **told}
-    return orjson.dumps(found).decode()
+        return answer, walk.add(answer, value) if value is not None else walk.stop("the service answered null")
+
+    return await walk_pages(walk, arguments, turn)
 
 
 class Pages:
@@ -90,7 +81,7 @@ class Pages:
                     raise
                 self._sizes.learn(self._source_id, self._tool, smaller)
                 continue
-            return answer, self._listed(orjson.loads(text))
+            return answer, self._read_list(orjson.loads(text))
 
     def _arguments(self, following: dict[str, Any], size: int) -> dict[str, Any]:
         if "nested" not in self._paging:
@@ -103,7 +94,7 @@ class Pages:
         text = "\n".join([print_ast(operation), *map(print_ast, fragments)])
         return {**self._given, name: text}
 
-    def _listed(self, value: Any) -> Any:
+    def _read_list(self, value: Any) -> Any:
         """The list itself, with its items where the walk looks for them."""
         if "nested" in self._paging:
             value = next(iter(value.values()), None) if isinstance(value, dict) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -20,6 +21,7 @@ from executor.sources.openapi.servers import origin_of
 
 MAX_SECONDS = 120.0
 MAX_BYTES = 7_000_000
+Place = dict[str, Any] | str  # the arguments or the address of a page
 BEHIND_THE_END = (404, 416)
 REFUSED = (400, 422)
 
@@ -31,19 +33,31 @@ class Sender(Protocol):
 
 
 async def collect(sender: Sender, source: Source, tool: Tool, arguments: dict[str, Any]) -> str:
-    """`{items, pages, complete, reason?}` as JSON. A page that fails fails the call."""
-    max_pages = int(arguments.get("maxPages") or DEFAULT_PAGES)
-    max_items = int(arguments.get("maxItems") or DEFAULT_ITEMS)
+    """A page that fails fails the call."""
     paging = tool.binding["all"]
     given = {**paging.get("size", {}), **first_page(arguments)}
-    walk = Walk(tool, given.get(paging.get("sizeArgument", "")))
-    size, started, before = 0, time.monotonic(), ""
-    following: Following = walk.begin()
-    while following is not None and not (limit := reached(walk, max_pages, max_items, size, started)):
+    walk, before = Walk(tool, given.get(paging.get("sizeArgument", ""))), ""
+
+    async def turn(following: Place) -> tuple[Answer, Following]:
+        nonlocal before
         answer = await ask(sender, source, tool, given, following, before)
         before = answer.url
+        return answer, take(walk, tool, answer, following)
+
+    return await walk_pages(walk, arguments, turn)
+
+
+async def walk_pages(
+    walk: Walk, arguments: dict[str, Any], turn: Callable[[Place], Awaitable[tuple[Answer, Following]]]
+) -> str:
+    """`{items, pages, complete, reason?}` as JSON. `turn` asks for a page, and gives it with where the next one is."""
+    max_pages = int(arguments.get("maxPages") or DEFAULT_PAGES)
+    max_items = int(arguments.get("maxItems") or DEFAULT_ITEMS)
+    size, started = 0, time.monotonic()
+    following: Following = walk.begin()
+    while following is not None and not (limit := reached(walk, max_pages, max_items, size, started)):
+        answer, following = await turn(following)
         size += len(answer.body)
-        following = take(walk, tool, answer, following)
     if following is not None:
         walk.stop(limit)
     elif len(walk.items) > max_items:
@@ -84,7 +98,7 @@ def first_page(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 async def ask(
-    sender: Sender, source: Source, tool: Tool, given: dict[str, Any], following: dict[str, Any] | str, before: str
+    sender: Sender, source: Source, tool: Tool, given: dict[str, Any], following: Place, before: str
 ) -> Answer:
     if isinstance(following, dict):
         return await sender.send(source, *placed(tool, given, following))

@@ -36,7 +36,7 @@ def choose(source: str, everything: bool, preview: bool, yes: bool, as_json: boo
         raise InvalidRequest("give filters or --everything", hint=hint)
     client = connect(Settings.load())
     body = {**filters, "preview": preview, "drop": yes}
-    told = _chosen(client, source, body)
+    told = _put_choice(client, source, body)
     if as_json:
         emit_json(told)
         return
@@ -44,7 +44,7 @@ def choose(source: str, everything: bool, preview: bool, yes: bool, as_json: boo
     show_paths(told)
 
 
-def _chosen(client: Client, source: str, body: dict[str, Any]) -> dict[str, Any]:
+def _put_choice(client: Client, source: str, body: dict[str, Any]) -> dict[str, Any]:
     """What depends on tools that would go is shown first; without a clear yes nothing changes."""
     path = f"/v1/sources/{segment(source)}/choice"
     try:

@@ -27,7 +27,7 @@ def hints(source: str, decision: str | None, tools: tuple[str, ...], as_json: bo
     if tools and decision != "trust":
         raise click.UsageError("--tool is only for trust")
     client, path = connect(Settings.load()), f"/v1/sources/{segment(source)}/hints"
-    told = client.get(path) if decision is None else _decided(client, source, decision, list(tools) or None)
+    told = client.get(path) if decision is None else _put_decision(client, source, decision, list(tools) or None)
     if as_json:
         emit_json(told)
         return
@@ -54,10 +54,10 @@ def told_or_asked(client: Client, source: dict[str, Any], *, is_decided: bool) -
     wanted = None
     if answer == "choose":
         wanted = [one for one in told["claimed"] if click.confirm(f"trust {clean(one)}?", default=False, err=True)]
-    say(said(namespace, _decided(client, namespace, "trust" if wanted != [] else "ask", wanted)))
+    say(said(namespace, _put_decision(client, namespace, "trust" if wanted != [] else "ask", wanted)))
 
 
-def _decided(client: Client, source: str, decision: str, tools: list[str] | None) -> dict[str, Any]:
+def _put_decision(client: Client, source: str, decision: str, tools: list[str] | None) -> dict[str, Any]:
     body = {"decision": decision, **({"tools": tools} if tools else {})}
     return dict(client.request("PUT", f"/v1/sources/{segment(source)}/hints", body))
 

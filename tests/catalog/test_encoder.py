@@ -12,7 +12,7 @@ import pytest
 
 from executor.catalog.indexes import Indexes, Shown
 from executor.catalog.search import model_files
-from executor.catalog.search.meaning import SIZE, Encoder, pieces_of
+from executor.catalog.search.encoder import SIZE, Encoder, pieces_of
 from executor.catalog.search.ranking import search
 from executor.catalog.search.segment import Array
 from executor.daemon.doctor import check_discovery
