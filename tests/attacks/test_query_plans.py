@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from executor.execution.files import remove_left_over
 from executor.storage import integrity, scan, statistics
 from tests.api.serving import Daemon, running_daemon, running_upstream
 from tests.support.plans import costs, recording
@@ -42,6 +43,7 @@ def statements(daemon: Daemon) -> dict[str, Any]:
         for body in ({}, {"before": "exec_~:0"}, {"before": "exec_~:9", "limit": 5}):
             assert daemon.post("/v1/policies/simulate", body).status == 200
         daemon.execute("return await tools.shop.things.listThings({})", wait=60)
+        daemon.run(remove_left_over(daemon.executor.database, daemon.executor.started_at))
     assert len(recorded.statements) > 60
     return recorded.statements
 

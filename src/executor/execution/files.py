@@ -196,8 +196,9 @@ async def remove(database: Database, artifact: Artifact) -> None:
 
 async def remove_left_over(database: Database, before: int) -> None:
     """What a crash left of files on their way in, or of those that were being deleted."""
-    for artifact in await database.scan(lambda c: files.left_over(c, before)):
-        await remove(database, artifact)
+    while batch := await database.scan(lambda c: files.left_over(c, before)):
+        for artifact in batch:
+            await remove(database, artifact)
 
 
 def gone(artifact_id: str) -> NoReturn:

@@ -15,7 +15,7 @@ from executor.storage.artifacts import CHUNK
 from executor.storage.tables import LEFT_OVER, artifacts, chunks
 
 FORM = "file"
-BATCH = 16  # chunks that go in one transaction
+BATCH = 16  # chunks that one transaction removes, and files that one query finds
 _a = artifacts.c
 
 
@@ -60,6 +60,6 @@ def remove_some(c: Connection, artifact: Artifact) -> bool:
 
 
 def left_over(c: Connection, before: int) -> list[Artifact]:
-    """Begun before that time, deleted or never completed, with content that may be there still."""
-    query = sa.select(artifacts).where(LEFT_OVER, _a.created_at < before)
+    """A batch of those begun before that time, deleted or never completed, whose content may still be there."""
+    query = sa.select(artifacts).where(LEFT_OVER, _a.created_at < before).order_by(_a.created_at).limit(BATCH)
     return [Artifact(**row._mapping) for row in c.execute(query)]
