@@ -15,9 +15,8 @@ from executor.model.tool import Tool
 from executor.sources.egress import Answer
 from executor.sources.graphql import documents
 from executor.sources.graphql.list_selections import completed
-from executor.sources.openapi.all_pages import LIMITS
-from executor.sources.openapi.listing import walk_pages
 from executor.sources.openapi.page_walk import Following, Walk
+from executor.sources.pagination.all_pages import LIMITS, walk_pages
 
 Ask = Callable[[dict[str, Any]], Awaitable[tuple[Answer, str]]]
 

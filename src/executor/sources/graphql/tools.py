@@ -14,7 +14,7 @@ from executor.sources.graphql.schemas import Schemas, summary
 from executor.sources.graphql.selection import Selections
 from executor.sources.loading import Abandoned, Stopped, never
 from executor.sources.names import MAX_LENGTH, TAKEN, short_hash, unique
-from executor.sources.openapi.all_pages import all_input, all_output
+from executor.sources.pagination.all_pages import all_input, all_output
 from executor.sources.references import names_in
 
 MAX_DESCRIPTION = 1_000

@@ -5,32 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from executor.model.tool import ALL, Schema, Tool
+from executor.model.tool import ALL, Tool
 from executor.sources.openapi.bodies import Body
 from executor.sources.openapi.descriptions import MAX_DESCRIPTION
 from executor.sources.openapi.item_lists import item_schema
 from executor.sources.openapi.parameters import Parameter
 from executor.sources.openapi.schemas import Schemas
 from executor.sources.openapi.shapes import flat_fields
-
-DEFAULT_PAGES = 20
-DEFAULT_ITEMS = 1_000
-MAX_PAGES = 500
-MAX_ITEMS = 20_000
-LIMITS: dict[str, Schema] = {
-    "maxPages": {
-        "type": "integer",
-        "minimum": 1,
-        "maximum": MAX_PAGES,
-        "description": f"Ask for at most this many pages ({DEFAULT_PAGES})",
-    },
-    "maxItems": {
-        "type": "integer",
-        "minimum": 1,
-        "maximum": MAX_ITEMS,
-        "description": f"Stop at this many items ({DEFAULT_ITEMS})",
-    },
-}
+from executor.sources.pagination.all_pages import all_input, all_output
 
 
 def all_tool(schemas: Schemas, tool: Tool, paging: dict[str, Any], responses: dict[str, dict[str, Any]]) -> Tool | None:
@@ -73,30 +55,3 @@ def body_fields(parameters: list[Parameter], body: Body | None) -> list[Paramete
         Parameter(name, "body", name, "", False, name in known.required, "", known.properties[name])
         for name in flat_fields(parameters, body)
     ]
-
-
-def all_input(shown: Schema, paging: dict[str, Any], body_argument: str = "") -> Schema | None:
-    """None if the operation has arguments of the same names as the limits. Fields of a body stand for it."""
-    properties = dict(shown["properties"])
-    if LIMITS.keys() & properties.keys():
-        return None
-    if not paging.get("given"):
-        properties.pop(paging.get("argument", ""), None)
-    properties.pop(paging.get("otherwise", {}).get("argument", ""), None)
-    properties.pop(body_argument, None)
-    required = [name for name in shown.get("required", []) if name in properties]
-    schema: Schema = {"type": "object", "properties": {**properties, **LIMITS}, "additionalProperties": False}
-    return {**schema, "required": required} if required else schema
-
-
-def all_output(items: Schema) -> Schema:
-    return {
-        "type": "object",
-        "properties": {
-            "items": {"type": "array", "items": items},
-            "pages": {"type": "integer"},
-            "complete": {"type": "boolean", "description": "True if these are all items of the list"},
-            "reason": {"type": "string", "description": "Why `complete` is false, and what to do"},
-        },
-        "required": ["items", "pages", "complete"],
-    }

@@ -12,8 +12,8 @@ from typing import Any
 from executor.errors import ToolError
 from executor.model.tool import Schema, Tool
 from executor.sources.kind import Meaning
-from executor.sources.openapi.all_pages import LIMITS
 from executor.sources.openapi.credential_parameters import check_not_given
+from executor.sources.pagination.all_pages import LIMITS
 
 FORMS = ("form", "multipart")
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from executor.sources.openapi.answers import types_of
-from executor.sources.openapi.document import Document
-from executor.sources.openapi.item_lists import answer_fields, is_object
 from executor.sources.openapi.paging_names import NEXT_CURSORS, NEXT_LINKS, OTHER_CURSORS, is_wrapper, plain
 
 MORE = (
@@ -87,23 +84,6 @@ def says_no_next(value: Any, depth: int = 0) -> bool:
         if bare in NEXT and part in (None, "", 0, "0", {}):
             return True
         if depth < 2 and isinstance(part, dict) and is_wrapper(bare) and says_no_next(part, depth + 1):
-            return True
-    return False
-
-
-def tells_pages(document: Document, properties: dict[str, Any], depth: int = 0) -> bool:
-    """Whether the document lets an answer speak of its page, or of how many there are."""
-    known = {*MORE, *LAST, *PAGE_COUNTS, *TOTALS, "page", "pagenumber", "currentpage", "nextpage"}
-    document.visits.spend(len(properties))
-    for name, schema in properties.items():
-        if (
-            plain(name) in known
-            and "array" not in (types_of(document, schema) or ())
-            and not is_object(document, schema)
-        ):
-            return True
-        inside = depth < 2 and is_wrapper(plain(name)) and is_object(document, schema)
-        if inside and tells_pages(document, answer_fields(document, schema), depth + 1):
             return True
     return False
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -13,15 +11,12 @@ from executor.errors import ToolError
 from executor.model.source import Source
 from executor.model.tool import Tool
 from executor.sources.egress import Answer, Outgoing
-from executor.sources.openapi.all_pages import DEFAULT_ITEMS, DEFAULT_PAGES, LIMITS
 from executor.sources.openapi.page_walk import Following, Walk
 from executor.sources.openapi.request import ACCEPT
 from executor.sources.openapi.results import result_text
 from executor.sources.openapi.servers import origin_of
+from executor.sources.pagination.all_pages import LIMITS, Place, walk_pages
 
-MAX_SECONDS = 120.0
-MAX_BYTES = 7_000_000
-Place = dict[str, Any] | str  # the arguments or the address of a page
 BEHIND_THE_END = (404, 416)
 REFUSED = (400, 422)
 
@@ -45,39 +40,6 @@ async def collect(sender: Sender, source: Source, tool: Tool, arguments: dict[st
         return answer, take(walk, tool, answer, following)
 
     return await walk_pages(walk, arguments, turn)
-
-
-async def walk_pages(
-    walk: Walk, arguments: dict[str, Any], turn: Callable[[Place], Awaitable[tuple[Answer, Following]]]
-) -> str:
-    """`{items, pages, complete, reason?}` as JSON. `turn` asks for a page, and gives it with where the next one is."""
-    max_pages = int(arguments.get("maxPages") or DEFAULT_PAGES)
-    max_items = int(arguments.get("maxItems") or DEFAULT_ITEMS)
-    size, started = 0, time.monotonic()
-    following: Following = walk.begin()
-    while following is not None and not (limit := reached(walk, max_pages, max_items, size, started)):
-        answer, following = await turn(following)
-        size += len(answer.body)
-    if following is not None:
-        walk.stop(limit)
-    elif len(walk.items) > max_items:
-        walk.complete, walk.reason = False, f"there are more than {max_items:,} items: raise `maxItems`"
-    why = {} if walk.complete else {"reason": walk.reason}
-    found = {"items": walk.items[:max_items], "pages": walk.pages, "complete": walk.complete, **why}
-    return orjson.dumps(found).decode()
-
-
-def reached(walk: Walk, max_pages: int, max_items: int, size: int, started: float) -> str:
-    """Why no further page is asked for; empty if one may be."""
-    if walk.pages >= max_pages:
-        return f"stopped after {max_pages:,} pages: raise `maxPages`, or ask for less"
-    if len(walk.items) >= max_items:
-        return f"stopped at {max_items:,} items: raise `maxItems`, or ask for less"
-    if size > MAX_BYTES:
-        return f"stopped after {size:,} bytes: ask for less, with a filter or in parts"
-    if time.monotonic() - started > MAX_SECONDS:
-        return f"stopped after {MAX_SECONDS:.0f} seconds: ask for less, with a filter or in parts"
-    return ""
 
 
 def take(walk: Walk, tool: Tool, answer: Answer, asked: Following) -> Following:

@@ -8,7 +8,7 @@ from typing import Any
 from executor.sources.openapi import page_numbers
 from executor.sources.openapi.answers import content_schema, types_of
 from executor.sources.openapi.document import Document
-from executor.sources.openapi.ends import tells_pages
+from executor.sources.openapi.ends import LAST, MORE, PAGE_COUNTS, TOTALS
 from executor.sources.openapi.item_lists import answer_fields, at, has_id, is_object, items_of, items_path, response_of
 from executor.sources.openapi.paging_names import (
     AFTER,
@@ -24,7 +24,7 @@ from executor.sources.openapi.paging_names import (
 )
 from executor.sources.openapi.parameters import Parameter
 
-MORE = ("hasmore", "more", "hasnext", "hasnextpage", "hasmoreitems", "moreresultsavailable", "moreavailable")
+SAYS_MORE = ("hasmore", "more", "hasnext", "hasnextpage", "hasmoreitems", "moreresultsavailable", "moreavailable")
 Query = dict[str, Parameter]
 Paging = dict[str, Any]
 
@@ -93,7 +93,7 @@ def by_answer(document: Document, schema: Any, properties: dict[str, Any], items
     if not properties:
         return {}
     cursor = cursor_parameter(document, query, TEXT_CURSORS)
-    more = find(document, properties, MORE, frozenset({"boolean", "null"}))
+    more = find(document, properties, SAYS_MORE, frozenset({"boolean", "null"}))
     if cursor is not None:
         # One that has to be given stays an argument: the caller says where the list begins.
         argument: Paging = {"argument": cursor.argument, **({"given": True} if cursor.required else {})}
@@ -237,3 +237,20 @@ def is_date(document: Document, schema: Any) -> bool:
 def tells_links(response: dict[str, Any]) -> bool:
     headers = response.get("headers")
     return isinstance(headers, dict) and any(str(name).lower() == "link" for name in headers)
+
+
+def tells_pages(document: Document, properties: dict[str, Any], depth: int = 0) -> bool:
+    """Whether the document lets an answer speak of its page, or of how many there are."""
+    known = {*MORE, *LAST, *PAGE_COUNTS, *TOTALS, "page", "pagenumber", "currentpage", "nextpage"}
+    document.visits.spend(len(properties))
+    for name, schema in properties.items():
+        if (
+            plain(name) in known
+            and "array" not in (types_of(document, schema) or ())
+            and not is_object(document, schema)
+        ):
+            return True
+        inside = depth < 2 and is_wrapper(plain(name)) and is_object(document, schema)
+        if inside and tells_pages(document, answer_fields(document, schema), depth + 1):
+            return True
+    return False
