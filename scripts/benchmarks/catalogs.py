@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from executor.catalog.catalog import Catalog
-from executor.sources.egress import Egress
+from executor.network.client import Egress
 from executor.sources.openapi.kind import OpenApi
-from executor.storage import tenancy
 from executor.storage.database import Database
+from executor.storage.identity import tenancy
 from executor.storage.migrate import ready
 
 

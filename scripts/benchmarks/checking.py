@@ -13,8 +13,8 @@ from typing import Any
 from benchmarks import processes
 from benchmarks.measures import Rows
 from benchmarks.series import Series
-from executor.checking.memory import resident_bytes
-from executor.daemon.executor import Executor
+from executor.daemon.wiring.executor import Executor
+from executor.runtime.worker.memory import resident_bytes
 from executor.settings import Settings
 from executor.sources.kind import SourceRequest
 

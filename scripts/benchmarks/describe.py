@@ -16,9 +16,9 @@ from benchmarks import catalogs, documents
 from benchmarks.measures import Rows
 from benchmarks.series import Series
 from executor.catalog.catalog import Catalog
-from executor.catalog.language import Language
+from executor.model.language import Language
 from executor.sources.kind import SourceRequest
-from executor.surfaces.mcp.offer import TOOLS
+from executor.surfaces.mcp.tool_definitions import TOOLS
 
 LANGUAGES: tuple[Language, ...] = ("typescript", "python")
 QUERIES = ("github create issue", "github list pull requests", "github merge pull request", "github get repository")

@@ -112,7 +112,7 @@ def timed(pid: int, request: Request, amount: int) -> Series:
 
 def grow(path: Path, present: int, size: int) -> None:
     """From `present` to `size` executions, spread over the last month, older ones first."""
-    from executor.storage.chains import seal
+    from executor.storage.executions.event_chain import seal
 
     c = sqlite3.connect(path, isolation_level=None)
     c.execute("PRAGMA synchronous=OFF")

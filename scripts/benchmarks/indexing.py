@@ -17,13 +17,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-import executor.sources.transport  # noqa: F401 - loaded once in the life of a daemon, not for a document
+import executor.network.transport  # noqa: F401 - loaded once in the life of a daemon, not for a document
 from benchmarks import catalogs
 from executor.catalog.catalog import Catalog
 from executor.model.source import Source
 from executor.sources.kind import SourceRequest
-from executor.storage import events
 from executor.storage.database import Database
+from executor.storage.executions import events
 
 BEAT_SECONDS = 0.005
 STATUS = Path("/proc/self/status")

@@ -17,7 +17,7 @@ from benchmarks import processes
 from benchmarks.measures import CLIENTS, Rows
 from benchmarks.series import Series
 from executor.model.source import Source
-from executor.sources.egress import Egress
+from executor.network.client import Egress
 from executor.sources.kind import SourceRequest
 from executor.sources.mcp.kind import Mcp
 

@@ -63,7 +63,7 @@ def measure(*, quick: bool, say: Callable[[str], None]) -> Rows:
 
 def made_up(size: int) -> list[list[Any]]:
     """Tools by source, always the same for the same size."""
-    from executor.catalog.search.entry import Entry
+    from executor.catalog.search.index.entry import Entry
 
     choice = random.Random(7)
     sources = []
@@ -111,17 +111,17 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
 def main(size: int, amount: int) -> None:
     import psutil  # of the development packages, which the other measurements do without
 
-    from executor.catalog.search.index import Index
-    from executor.catalog.search.keeping import Keeping
+    from executor.catalog.search.index.index import Index
+    from executor.catalog.search.index.segment import build_segment
+    from executor.catalog.search.index.segment_files import SegmentFiles
     from executor.catalog.search.ranking import search
-    from executor.catalog.search.segment import built
 
     sources = made_up(size)
     asked = queries(sources, amount)
     with tempfile.TemporaryDirectory(prefix="executor-bench-") as folder:
-        keep = Keeping(Path(folder))
+        keep = SegmentFiles(Path(folder))
         _, build, build_cpu = timed(
-            lambda: [keep.save(str(number), built(entries)) for number, entries in enumerate(sources)]
+            lambda: [keep.save(str(number), build_segment(entries)) for number, entries in enumerate(sources)]
         )
         names = [str(number) for number in range(len(sources))]
         sources.clear()

@@ -14,17 +14,17 @@ from typing import Any
 
 import orjson
 
-from executor.catalog.references import with_definitions
-from executor.catalog.signatures import signature
-from executor.catalog.validation import compile_schema
-from executor.catalog.validation import problems as invalid
+from executor.catalog.signatures.signature import signature
 from executor.errors import DocumentInvalid, ExecutorError, ToolError
 from executor.model.source import Loaded, Source
 from executor.model.tool import Tool
-from executor.sources import packing
-from executor.sources.egress import Egress
+from executor.network.client import Egress
+from executor.schemas.validation import compile_schema
+from executor.schemas.validation import problems as invalid
+from executor.sources.documents import rows
 from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import OpenApi
+from executor.storage.catalog.definitions import with_definitions
 
 from . import addresses, arrivals
 from .calls import Impossible, make, parameters
@@ -106,7 +106,7 @@ def unpacked(loaded: Loaded) -> tuple[list[Tool], dict[str, Any]]:
     definitions = {
         row.name: orjson.loads(row.schema)
         for piece in loaded.packed.definitions
-        for row in packing.definition_rows_of(piece)
+        for row in rows.definition_rows_of(piece)
     }
     tools = [
         Tool(
@@ -119,7 +119,7 @@ def unpacked(loaded: Loaded) -> tuple[list[Tool], dict[str, Any]]:
             binding=orjson.loads(row.binding),
         )
         for piece in loaded.packed.tools
-        for row in packing.tool_rows(piece)
+        for row in rows.tool_rows(piece)
     ]
     return tools, definitions
 

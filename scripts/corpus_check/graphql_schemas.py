@@ -24,8 +24,8 @@ from graphql import (
 
 from executor.errors import ExecutorError
 from executor.model.tool import Tool
-from executor.sources.graphql.calls import call_of
-from executor.sources.graphql.reading import build_catalog
+from executor.sources.graphql.loader import build_catalog
+from executor.sources.graphql.request import call_of
 from executor.sources.kind import SourceRequest
 
 ENDPOINT = "https://example.com/graphql"

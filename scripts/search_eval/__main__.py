@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from executor.catalog.indexes import nearness_by
-from executor.catalog.search.apps import App
-from executor.catalog.search.encoder import packed, text_of
-from executor.catalog.search.index import Index
+from executor.catalog.search.index.index import Index
+from executor.catalog.search.index.segment import build_segment
+from executor.catalog.search.index.workspace_index import nearness_by
+from executor.catalog.search.query.apps import App
 from executor.catalog.search.ranking import search
-from executor.catalog.search.segment import built
-from executor.catalog.vectors import BATCH, Encodes, find_encoder
+from executor.catalog.search.semantic.encoder import pack_vectors, text_of
+from executor.catalog.search.semantic.vectors import BATCH, Encodes, find_encoder
 from search_eval.baseline import Fts5
 from search_eval.sets import Query, QuerySet, entry, lines, sets_in, trade_sets
 
@@ -50,13 +50,13 @@ class Discovery:
             for tool_id, one in found:
                 self._ids.setdefault(one.path, []).append(tool_id)
         apps = {tool["source"]: App(tool["title"], tool["host"]) for tool in tools if "title" in tool}
-        self._index = Index([built(one for _, one in found) for found in sources.values()], apps)
+        self._index = Index([build_segment(one for _, one in found) for found in sources.values()], apps)
 
         self._near = None
         if encoder is not None:
             entries = [one for found in sources.values() for _, one in found]
             texts = [text_of(one) for one in entries]
-            parts = [packed(encoder.encode(texts[at : at + BATCH])) for at in range(0, len(texts), BATCH)]
+            parts = [pack_vectors(encoder.encode(texts[at : at + BATCH])) for at in range(0, len(texts), BATCH)]
             self._near = nearness_by(encoder, parts)
 
     def search(self, query: str, limit: int = DEPTH) -> list[str]:

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from executor.catalog.search.words import STOP, split
+from executor.catalog.search.query.tokenizer import STOP, split
 
 COLUMNS = ("name", "summary", "description", "route", "tags", "parameters")
 WEIGHTS = (6.0, 4.0, 1.0, 2.0, 2.0, 0.6)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from executor.catalog.search.entry import Entry
-from executor.sources.names import identifier
-from executor.sources.openapi.names import group_name, operation_name
-from executor.sources.openapi.operations import effect
+from executor.catalog.search.index.entry import Entry
+from executor.sources.openapi.tools.operations import effect
+from executor.sources.openapi.tools.tool_names import group_name, operation_name
+from executor.sources.tool_names import identifier
 from search_eval import trades
 
 OWN = Path(__file__).resolve().parents[2] / "tests" / "catalog" / "queries.jsonl"

@@ -20,7 +20,7 @@ from executor.errors import ExecutorError
 from executor.model.source import Loaded
 from executor.model.tool import Tool
 from executor.sources.kind import SourceRequest
-from executor.sources.openapi.catalog import read_catalog
+from executor.sources.openapi.tools.builder import read_catalog
 
 TASKS = Path(__file__).with_name("trades.jsonl")
 DIRECTORY = "APIs-guru/openapi-directory/APIs/"

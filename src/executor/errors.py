@@ -2,10 +2,12 @@
 
 ExecutorError
 ├── InvalidRequest            what was asked makes no sense as it stands
-│   ├── EmptyCode · CodeTooLarge · UnknownRuntime · ConsentRequired
+│   ├── EmptyCode · CodeTooLarge · UnknownRuntime · ConsentRequired · RefusedCall
+│   ├── HeadersTooLarge · AddressTooLong · BodyTooLarge · UnsupportedMediaType · MethodNotAllowed
 ├── Unauthorized · Forbidden  who is asking
 │   ├── InsufficientScope     a token of an authorization server that was not given enough
-│   └── SeparationOfDuties    who asked for a call may not also approve it
+│   ├── HostRefused · OriginRefused
+│   └── SeparationOfDuties    the requester of a call may not also approve it
 ├── NotFound                  no such thing in this workspace
 ├── Conflict                  it exists, but not in a state that allows this
 │   ├── AlreadySettled · InteractionExpired · NamespaceTaken · SecretElsewhere
@@ -22,6 +24,10 @@ ExecutorError
 ├── QuotaExceeded             an anonymous agent has used up what it may use here
 ├── RateLimited               too many tries from one address; later
 ├── Busy                      a limit of the whole installation is reached; try again
+│   ├── DaemonStopping · TooManyWaits
+├── DaemonUnreachable · PortTaken · EngineMissing · DenoMissing · RemoteRefused · SampleFailed
+├── InternalError             a fault of Executor itself
+├── ReplayDiverged            the code did not repeat what the journal has
 ├── Fenced                    another owner took the execution over (internal)
 ├── SandboxLost               the worker process died under an execution (internal)
 └── ToolError                 one tool call failed; the submitted code can catch it
@@ -272,3 +278,104 @@ class ToolError(ExecutorError):
             "retryable": self.retryable,
             "hint": self.hint,
         }
+
+
+class EngineMissing(ExecutorError):
+    code = "engine_missing"
+
+
+class DenoMissing(ExecutorError):
+    code = "deno_missing"
+
+
+class RemoteRefused(ExecutorError):
+    """The sandbox host answers, but not with a sandbox: waiting would not help."""
+
+    code = "remote_refused"
+    status = 502
+
+
+class HeadersTooLarge(InvalidRequest):
+    code = "headers_too_large"
+    status = 431
+
+
+class AddressTooLong(InvalidRequest):
+    code = "address_too_long"
+    status = 414
+
+
+class PortTaken(ExecutorError):
+    code = "port_taken"
+    status = 503
+
+
+class DaemonUnreachable(ExecutorError):
+    code = "daemon_unreachable"
+    status = 503
+
+
+class BodyTooLarge(InvalidRequest):
+    code = "body_too_large"
+    status = 413
+
+
+class UnsupportedMediaType(InvalidRequest):
+    code = "unsupported_media_type"
+    status = 415
+
+
+class MethodNotAllowed(InvalidRequest):
+    code = "method_not_allowed"
+    status = 405
+
+
+class HostRefused(Forbidden):
+    """The Host header names something that is not this daemon: the mark of DNS rebinding."""
+
+    code = "host_refused"
+    status = 421
+
+
+class OriginRefused(Forbidden):
+    """A web page that is not ours asks; browsers attach Origin, so a page can't hide it."""
+
+    code = "origin_refused"
+
+
+class RefusedCall(InvalidRequest):
+    """A call that was only tried out and would fail at once, with the code that the submitted code would see."""
+
+    def __init__(self, error: ToolError) -> None:
+        super().__init__(error.message, hint=error.hint, details=error.tool_details)
+        self.code = error.tool_code  # type: ignore[misc]  # this one's code is not its own
+
+
+class InternalError(ExecutorError):
+    """Something broke here. The answer names only an id; the log has the rest."""
+
+
+class DaemonStopping(Busy):
+    """The daemon lets go of what it holds."""
+
+
+class TooManyWaits(Busy):
+    """Nothing else is wrong: what can do without a place goes on."""
+
+
+class SampleFailed(ExecutorError):
+    code = "sample_failed"
+
+
+class ReplayDiverged(ExecutorError):
+    """The code did not repeat what the journal says it did."""
+
+    code = "nondeterminism"
+
+
+class StartFailed(DaemonUnreachable):
+    """The daemon could not start. `reported` is the code of the true cause, told by the daemon itself."""
+
+    def __init__(self, reported: str, message: str, *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.reported = reported

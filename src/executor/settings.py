@@ -84,7 +84,7 @@ class Settings:
     def load(cls, environ: Mapping[str, str] = os.environ) -> Settings:
         config_file = _config_file(environ)
         given = {**_from_file(config_file, required="EXECUTOR_CONFIG" in environ), **_from_environment(environ)}
-        values = {name: _converted(name, value) for name, value in given.items()}
+        values = {name: _convert(name, value) for name, value in given.items()}
         limits = {name.removeprefix("limits."): values.pop(name) for name in list(values) if name.startswith("limits.")}
         data_dir = values.pop("data_dir", None)
         # A data directory chosen by hand brings its own state directory: two daemons must never share one.
@@ -99,7 +99,7 @@ class Settings:
 
     @property
     def base_url(self) -> str:
-        return f"http://{bracketed(self.host)}:{self.port}"
+        return f"http://{bracket_host(self.host)}:{self.port}"
 
     @property
     def address(self) -> str:
@@ -155,7 +155,7 @@ class _Given(NamedTuple):
     folder: Path
 
 
-def bracketed(host: str) -> str:
+def bracket_host(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
@@ -198,10 +198,10 @@ def _from_file(path: Path, *, required: bool) -> dict[str, _Given]:
         return {}
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidRequest(f"the config file {path} can't be read: {error}", hint="make it readable UTF-8") from error
-    return {name: _Given(value, str(path), path.parent) for name, value in _flat(_parsed(path, text), path).items()}
+    return {name: _Given(value, str(path), path.parent) for name, value in _flat(_parse(path, text), path).items()}
 
 
-def _parsed(path: Path, text: str) -> dict[str, Any]:
+def _parse(path: Path, text: str) -> dict[str, Any]:
     import tomllib
 
     try:
@@ -224,7 +224,7 @@ def _flat(table: Mapping[str, Any], path: Path) -> dict[str, Any]:
     return flat
 
 
-def _converted(name: str, given: _Given) -> Any:
+def _convert(name: str, given: _Given) -> Any:
     try:
         return CONVERTERS[name](given)
     except ValueError as error:

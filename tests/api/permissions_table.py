@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
-from executor.execution.builtins import BUILTINS
+from executor.execution.builtins.tools import BUILTINS
 from executor.model.authority import NEEDED
 from executor.model.tenancy import ADMIN, AGENT, KEY, OPERATOR, OWNER, ROLES, Permission
-from executor.surfaces.mcp.offer import TOOLS
+from executor.surfaces.mcp.tool_definitions import TOOLS
 from tests.api.roles_table import endpoints
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "permissions.md"

@@ -18,11 +18,11 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from executor.daemon.executor import Executor
-from executor.daemon.listening import configuration, drop
-from executor.identity.tokens import Tokens
+from executor.daemon.http_server import configuration, drop
+from executor.daemon.wiring.executor import Executor
+from executor.identity.local_tokens import Tokens
 from executor.settings import Settings
-from executor.surfaces.front import Front
+from executor.surfaces.app import App
 from tests.support.messages import HasBody
 
 
@@ -40,7 +40,7 @@ class Daemon:
     app: FastAPI
     port: int
     loop: asyncio.AbstractEventLoop
-    front: Front
+    front: App
 
     @property
     def url(self) -> str:
@@ -134,7 +134,7 @@ def _serve(settings: Settings, listener: socket.socket, started: list[Any]) -> N
             raise
         try:
             tokens = Tokens.load_or_create(settings.data_dir)
-            front = Front(settings, tokens)
+            front = App(settings, tokens)
             await front.load(executor)
             server = uvicorn.Server(configuration(front))
             app = front.api.result()

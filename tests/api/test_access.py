@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from executor.identity.tokens import Tokens
+from executor.identity.local_tokens import Tokens
 from executor.surfaces.api.app import NOUNS
 from tests.api import roles_table
 from tests.api.serving import Daemon, running_daemon
@@ -35,7 +35,7 @@ def test_every_route_but_the_public_ones_refuses_a_wrong_token(daemon: Daemon) -
     wrong = Tokens("exo_" + "a" * 43, "exa_" + "b" * 43)
     for method, path in closed():
         for token in (wrong.operator, wrong.agent, "exk_" + "c" * 43, daemon.tokens.operator[:-1]):
-            daemon.executor.callers.attempts.clear()
+            daemon.executor.authenticator.attempts.clear()
             assert ask(daemon, method, path, token).status == 401, (method, path)
 
 

@@ -90,7 +90,7 @@ def test_one_address_can_start_only_so_many(daemon: Daemon) -> None:
 
 def test_there_are_only_so_many_and_unused_ones_make_room(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
     from executor.identity import anonymous
-    from executor.storage import anonymous as rows
+    from executor.storage.identity import anonymous as rows
 
     old = identities.anonymous(daemon)
     daemon.executor.anonymous.starts.clear()

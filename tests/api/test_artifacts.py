@@ -203,8 +203,8 @@ def _document() -> str:
 async def _keep(daemon: Daemon, execution_id: str) -> str:
     from sqlalchemy.engine import Connection
 
-    from executor.execution.keeping import keep
-    from executor.storage import executions
+    from executor.execution.artifacts.storage import keep
+    from executor.storage.executions import executions
 
     def job(c: Connection) -> str:
         execution = executions.get(c, daemon.executor.tenancy.workspace.id, execution_id)

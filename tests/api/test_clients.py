@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from executor.identity.tokens import read_agent_token
+from executor.identity.local_tokens import read_agent_token
 from tests.api import identities
 from tests.api.identities import made, operator
 from tests.api.serving import Daemon, running_daemon

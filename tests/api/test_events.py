@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from executor.surfaces.api import streams
+from executor.surfaces.api import sse
 from tests.api.serving import Daemon, running_daemon, wait_for
 
 
@@ -95,7 +95,7 @@ def test_a_reader_that_comes_back_misses_and_repeats_nothing(daemon: Daemon) -> 
 def test_a_reader_past_the_end_of_a_finished_execution_is_let_go(
     daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "HEARTBEAT_SECONDS", 0.05)
+    monkeypatch.setattr(sse, "HEARTBEAT_SECONDS", 0.05)
     view = daemon.execute("return 1")
     with stream(daemon, f"/v1/executions/{view['executionId']}/events?after=999999999") as live:
         assert list(live.events()) == []
@@ -117,7 +117,7 @@ def test_the_stream_of_the_workspace_shows_what_everyone_does(daemon: Daemon) ->
 
 
 def test_a_quiet_stream_is_kept_alive_by_comments(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "HEARTBEAT_SECONDS", 0.05)
+    monkeypatch.setattr(sse, "HEARTBEAT_SECONDS", 0.05)
     last = daemon.get("/v1/events?limit=1000").json["items"][-1]["id"]
     with stream(daemon, f"/v1/events?after={last}") as live:
         comments = [frame["comment"] for _, frame in zip(range(4), live.frames(), strict=False)]
@@ -156,7 +156,7 @@ def test_too_many_streams_are_refused_and_closed_ones_make_room(
 
 
 def test_a_reader_that_stops_reading_is_let_go(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "STALLED_SECONDS", 0.3)
+    monkeypatch.setattr(sse, "STALLED_SECONDS", 0.3)
     first = daemon.get("/v1/events?limit=1000").json["items"][-1]["id"]
     for _ in range(9):
         daemon.execute("for (let i = 0; i < 100; i++) console.log('x'.repeat(9000))")

@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from executor.daemon.executor import Executor
-from executor.daemon.listening import Listening
-from executor.identity.tokens import Tokens
+from executor.daemon.http_server import Listening
+from executor.daemon.wiring.executor import Executor
+from executor.identity.local_tokens import Tokens
 from executor.settings import Settings
-from executor.surfaces.front import Front
+from executor.surfaces.app import App
 from tests.api.serving import wait_for
 from tests.support.tool_results import value_of
 
@@ -37,7 +37,7 @@ MCP = {"Accept": "application/json", "MCP-Protocol-Version": "2025-11-25"}
 class Served:
     settings: Settings
     tokens: Tokens
-    front: Front
+    front: App
 
     async def ask(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
         return await asyncio.to_thread(self._ask, method, path, body, headers)
@@ -64,7 +64,7 @@ async def served(tmp_path: Path) -> AsyncIterator[Served]:
     (tmp_path / "config.toml").touch()
     settings = replace(Settings.load(environment), port=listener.getsockname()[1], workers=1)
     settings.state_dir.mkdir(parents=True, exist_ok=True)
-    served = Served(settings, Tokens.load_or_create(tmp_path), Front(settings, Tokens.load_or_create(tmp_path)))
+    served = Served(settings, Tokens.load_or_create(tmp_path), App(settings, Tokens.load_or_create(tmp_path)))
     listening = Listening(served.front, listener, asyncio.Event())
     yield served
     await listening.stop()
@@ -79,7 +79,7 @@ async def opened(settings: Settings) -> AsyncIterator[Executor]:
         await executor.close()
 
 
-async def waiting_requests(front: Front, count: int) -> None:
+async def waiting_requests(front: App, count: int) -> None:
     await asyncio.to_thread(wait_for, lambda: len(front._held._waits) >= count)
 
 
@@ -126,11 +126,11 @@ def test_a_session_of_plain_requests_needs_neither_the_sdk_nor_fastapi(tmp_path:
 import asyncio, sys
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
 from pathlib import Path
-from executor.daemon.executor import Executor
+from executor.daemon.wiring.executor import Executor
 from executor.settings import Settings
-from executor.surfaces.api.guard import ACTOR
+from executor.surfaces.http.guard import ACTOR
 from executor.surfaces.mcp.endpoint import McpEndpoint
-from executor.surfaces.waiting import Held
+from executor.surfaces.http.long_wait import LongWaits
 
 async def ask(endpoint, actor, body):
     sent = []
@@ -143,7 +143,7 @@ async def ask(endpoint, actor, body):
 
 async def main():
     executor = await Executor.open(Settings.load({{"EXECUTOR_DATA_DIR": {str(tmp_path / "data")!r}}}))
-    answer = await ask(McpEndpoint(executor, Held()), executor.tenancy.agent, {json.dumps(EXECUTE).encode()!r})
+    answer = await ask(McpEndpoint(executor, LongWaits()), executor.tenancy.agent, {json.dumps(EXECUTE).encode()!r})
     assert b'"text":"2"' in answer, answer
     await executor.close()
 
@@ -158,7 +158,7 @@ assert not heavy, heavy
 async def test_sandboxes_do_not_outlive_an_opening_that_failed(tmp_path: Path) -> None:
     import psutil
 
-    from executor.daemon.sandboxes import Sandboxes
+    from executor.daemon.wiring.runtimes import Sandboxes
     from executor.errors import StorageDamaged
 
     (tmp_path / "executor.db").write_bytes(b"not a database at all" * 1000)

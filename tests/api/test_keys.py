@@ -19,7 +19,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 
 
 def events(daemon: Daemon, kind: str) -> list[Any]:
-    from executor.storage import events
+    from executor.storage.executions import events
 
     workspace = daemon.executor.tenancy.workspace.id
     found = daemon.run(daemon.executor.database.read(lambda c: events.after(c, workspace, limit=10_000)))
@@ -64,7 +64,7 @@ def test_a_revoked_key_opens_nothing_from_that_moment(daemon: Daemon) -> None:
 
 
 def test_an_expired_key_opens_nothing(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
-    from executor.identity import callers
+    from executor.identity import authentication
     from executor.model.ids import now_ms
 
     holder = Caller(
@@ -72,7 +72,7 @@ def test_an_expired_key_opens_nothing(daemon: Daemon, monkeypatch: pytest.Monkey
     )
     assert holder.get("/v1/auth/whoami").status == 200
     later = now_ms() + 86_400_000
-    monkeypatch.setattr(callers, "now_ms", lambda: later)
+    monkeypatch.setattr(authentication, "now_ms", lambda: later)
     assert holder.get("/v1/auth/whoami").status == 401
 
 

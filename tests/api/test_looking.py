@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from executor.storage import searching
-from executor.surfaces.api import executions
+from executor.storage import bounded_reads
+from executor.surfaces.api.routes import executions
 from tests.api import identities
 from tests.api.identities import Caller
 from tests.api.serving import Daemon
@@ -143,7 +143,7 @@ def seconds(daemon: Daemon, text: str) -> float:
 
 def test_a_search_that_takes_too_long_is_given_up(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
     """`Database.search`: the few readers are there for everybody."""
-    monkeypatch.setattr(searching, "LOOK_STEPS", 1)
+    monkeypatch.setattr(bounded_reads, "LOOK_STEPS", 1)
     monkeypatch.setattr(executions, "SEARCH_SECONDS", -1)
     for query in ("text=x", "tool=shop"):
         assert daemon.get(f"/v1/executions?{query}").json["code"] == "busy"

@@ -20,7 +20,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 
 @pytest.fixture(autouse=True)
 def forgiven(daemon: Daemon) -> None:
-    daemon.executor.callers.attempts.clear()
+    daemon.executor.authenticator.attempts.clear()
 
 
 def test_an_invitation_makes_one_person_a_member_with_the_role_it_names(daemon: Daemon) -> None:
@@ -104,7 +104,7 @@ def test_whoever_was_removed_has_nothing_left_and_gets_nothing_back_by_return(da
     assert nobody(daemon).post("/v1/auth/sign-in", {"token": fragment(link["url"])}).status == 401
 
     def rejoin() -> None:
-        from executor.storage import members
+        from executor.storage.identity import members
 
         organization = daemon.executor.tenancy.organization.id
         daemon.run(daemon.executor.database.write(lambda c: members.add(c, organization, member.account, "member")))

@@ -15,7 +15,7 @@ import pytest
 from executor.errors import InvalidRequest
 from executor.model.authority import NEEDED, Act
 from executor.settings import Settings
-from executor.surfaces.mcp.offer import TOOLS
+from executor.surfaces.mcp.tool_definitions import TOOLS
 from tests.api import identities, permissions_table, roles_table
 from tests.api.identities import Caller, made, operator
 from tests.api.permissions_table import EVERYBODY, Row, Who
@@ -146,7 +146,7 @@ def test_everybody_does_every_act(daemon: Daemon, everybody: dict[str, list[Call
     rows = {row.act: row for row in permissions_table.acts()}
     for act, do in DOING.items():
         for caller in everybody[name]:
-            daemon.executor.callers.attempts.clear()
+            daemon.executor.authenticator.attempts.clear()
             answer = do(caller)
             assert refused(answer) != rows[act].admits(WHO[name]), (act, caller.name, answer.status, answer.body)
             assert answer.status != 500, (act, caller.name, answer.body)
@@ -199,7 +199,7 @@ def test_everybody_lets_a_source_be_added(
         for caller in everybody[name]:
             asking = operator(daemon, there if name == "elsewhere" else "")
             [asked] = made(asking.post("/v1/executions", {"code": code}))["interactions"]
-            daemon.executor.callers.attempts.clear()
+            daemon.executor.authenticator.attempts.clear()
             answer = caller.post(f"/v1/interactions/{asked['id']}/approve")
             assert refused(answer) != row.admits(WHO[name]), (row.act, caller.name, answer.body)
 
@@ -240,7 +240,7 @@ def test_the_command_line_may_what_its_token_may(
         timeout=120,
         check=False,
     )
-    denied = "it needs the permission" in done.stderr
+    denied = "permission denied" in done.stderr
     assert denied != Row("", "", (needs,)).admits(WHO[name]), (name, words, done.stderr)
 
 

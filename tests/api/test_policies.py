@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from executor.storage import reach
-from executor.surfaces.api import policies
+from executor.storage.catalog import policy_scope
+from executor.surfaces.api.routes import policies
 from tests.api.serving import Daemon
 
 TOOL = "shop.things.createThing"
@@ -147,7 +147,7 @@ def test_many_rules_are_compared_while_others_are_served(
     def noted(work: Any) -> Any:
         return lambda *given: places.append(threading.current_thread().name) or work(*given)
 
-    monkeypatch.setattr(policies, "shadowed", noted(policies.shadowed))
+    monkeypatch.setattr(policies, "find_shadowed", noted(policies.find_shadowed))
     monkeypatch.setattr(policies, "changes", noted(policies.changes))
     assert daemon.get("/v1/policies?reach=true").status == 200
     assert daemon.post("/v1/policies/simulate", {"limit": 1}).status == 200
@@ -160,8 +160,8 @@ def test_a_simulation_reads_only_so_much_of_what_was_sent(
     """`reach.ALL_ARGUMENTS`: a thousand calls with a megabyte each would take the memory of the whole machine."""
     daemon.execute("for (const name of ['a', 'b', 'c']) await tools.shop.things.listThings({}).catch(() => 0)")
     workspace = daemon.executor.tenancy.workspace.id
-    monkeypatch.setattr(reach, "ALL_ARGUMENTS", 5)
-    past = daemon.run(daemon.executor.database.read(lambda c: reach.past_calls(c, workspace, limit=3)))
+    monkeypatch.setattr(policy_scope, "ALL_ARGUMENTS", 5)
+    past = daemon.run(daemon.executor.database.read(lambda c: policy_scope.past_calls(c, workspace, limit=3)))
     assert [one.arguments for one in past] == [{}, {}, None]
     assert daemon.post("/v1/policies/simulate", {"limit": 3}).json["judged"] == 3
 

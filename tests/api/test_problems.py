@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from executor.storage import executions
+from executor.storage.executions import executions
 from tests.api.serving import Daemon
 
 MEMBERS = {"type", "title", "status", "detail", "code", "hint"}

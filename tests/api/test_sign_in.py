@@ -22,7 +22,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 
 @pytest.fixture(autouse=True)
 def forgiven(daemon: Daemon) -> None:
-    daemon.executor.callers.attempts.clear()
+    daemon.executor.authenticator.attempts.clear()
 
 
 def test_a_link_signs_one_browser_in_and_then_no_other(daemon: Daemon) -> None:
@@ -60,7 +60,7 @@ def test_under_https_the_cookie_is_secure_and_links_name_the_public_address(tmp_
 
 
 def test_an_old_link_and_an_old_session_are_of_no_use(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
-    from executor.identity import callers, sessions
+    from executor.identity import authentication, sessions
     from executor.model.ids import now_ms
 
     link = made(operator(daemon).post("/v1/auth/links"))
@@ -68,7 +68,7 @@ def test_an_old_link_and_an_old_session_are_of_no_use(daemon: Daemon, monkeypatc
     at = now_ms()
     monkeypatch.setattr(sessions, "now_ms", lambda: at + 10 * 60_000 + 1)
     assert nobody(daemon).post("/v1/auth/sign-in", {"token": fragment(link["url"])}).status == 401
-    monkeypatch.setattr(callers, "now_ms", lambda: at + 14 * DAY + 1)
+    monkeypatch.setattr(authentication, "now_ms", lambda: at + 14 * DAY + 1)
     assert browser.get("/v1/auth/whoami").status == 401
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from executor.model.interaction import Binding, Interaction
-from executor.surfaces.text import escape, shorten
+from executor.surfaces.escape import escape, shorten
 from executor.surfaces.views import PROMPT_ARGUMENTS, interaction_view, prompt_text, time
 
 

@@ -15,12 +15,15 @@ import pytest
 import sqlalchemy as sa
 
 from executor.errors import AlreadySettled, Conflict, Forbidden, InteractionExpired, InvalidRequest, NotFound
-from executor.execution import flood
-from executor.execution.always import draft_rule
+from executor.execution.approvals import limits
+from executor.execution.policies.always import draft_rule
 from executor.model.ids import now_ms
 from executor.model.tenancy import MEMBER
 from executor.sources.kind import SourceRequest
-from executor.storage import calls, events, interactions, policies, tables, tenancy
+from executor.storage.catalog import policies
+from executor.storage.executions import calls, events, interactions
+from executor.storage.identity import tenancy
+from executor.storage.tables import core
 from executor.surfaces.mcp import gateway
 from executor.surfaces.views import interaction_view
 from tests.api.serving import Daemon
@@ -38,7 +41,7 @@ CAUGHT = "try { " + WRITE + " } catch (e) { return e.code }"
 async def test_1_an_agent_approves_its_own_pause_over_mcp(
     daemon: Daemon, shop: list[Any], paused: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Defence: `surfaces/mcp/offer.py` offers nothing that decides, and `resume` only waits."""
+    """Defence: `surfaces/mcp/tool_definitions.py` offers nothing that decides, and `resume` only waits."""
     monkeypatch.setattr(gateway, "WAIT_SECONDS", 0.05)
     before = len(shop)
     async with connected(daemon) as client:
@@ -153,7 +156,7 @@ async def test_4_code_changes_its_arguments_after_the_prompt(house: House) -> No
 async def test_4_the_journal_is_edited_after_the_prompt(house: House) -> None:
     """Defence: the digest in `Position._match`: what the code asks again must be what was journalled and shown."""
     outcome = await house.run(WRITE)
-    changed = sa.update(tables.calls).values(arguments='{"key":"evil"}', arguments_digest="0" * 64)
+    changed = sa.update(core.calls).values(arguments='{"key":"evil"}', arguments_digest="0" * 64)
     await house.executor.database.write(lambda c: c.execute(changed) and None)
     await house.settle(outcome, "approve")
     finished = await house.wait(outcome.execution.id)
@@ -163,7 +166,8 @@ async def test_4_the_journal_is_edited_after_the_prompt(house: House) -> None:
 
 
 async def test_5_the_document_changes_between_approval_and_call(house: House) -> None:
-    """Defence: `schema_digest` in `Door.bind`, compared in `Questions.judge` and again in `Door._check_still`."""
+    """Defence: `schema_digest` in `Bindings.bind`, compared in `ApprovalRequests.judge` and again in
+    `Admissions.recheck`."""
     outcome = await house.run(WRITE)
     workspace_id = house.executor.tenancy.workspace.id
     path = "ledger.entries.addEntry"
@@ -185,7 +189,7 @@ async def test_5_the_document_changes_between_approval_and_call(house: House) ->
 
 
 async def test_5_the_base_url_changes_between_approval_and_call(house: House) -> None:
-    """Defence: `destination(source)` in `Door.bind`."""
+    """Defence: `destination(source)` in `Bindings.bind`."""
     outcome = await house.run(WRITE)
     workspace_id, document = house.executor.tenancy.workspace.id, f"{house.ledger.url}/openapi.json"
     await house.executor.catalog.remove_source(workspace_id, "ledger")
@@ -197,7 +201,7 @@ async def test_5_the_base_url_changes_between_approval_and_call(house: House) ->
 
 
 async def test_5_a_policy_changes_between_approval_and_call(house: House) -> None:
-    """Defence: `policy_revision` in `Door.bind`; and a `deny` wins over any approval (`Questions.judge`)."""
+    """Defence: `policy_revision` in `Bindings.bind`; and a `deny` wins over any approval (`ApprovalRequests.judge`)."""
     outcome, other = await house.run(WRITE), await house.run(CAUGHT)
     await house.policy("other.**", "deny")
     await house.settle(outcome, "approve")
@@ -209,7 +213,7 @@ async def test_5_a_policy_changes_between_approval_and_call(house: House) -> Non
 
 
 async def test_5_a_permit_for_the_execution_does_not_outlive_a_change(house: House) -> None:
-    """Defence: `Permit.fits` in `storage/permits.py`."""
+    """Defence: `Permit.fits` in `storage/executions/permits.py`."""
     outcome = await house.run("""
         for (const key of ["a", "b"]) await tools.ledger.entries.addEntry({key});
         await tools.ledger.slow.wait({ms: 1});
@@ -219,7 +223,7 @@ async def test_5_a_permit_for_the_execution_does_not_outlive_a_change(house: Hou
     again = await settled_again(house, outcome, scope="execution")
     assert house.effects() == [("entries", "a"), ("entries", "b")]
     assert again.interactions[0].prompt["tool"] == "ledger.slow.wait"
-    moved = sa.update(tables.metadata.tables["permits"]).values(source_digest="where it went before")
+    moved = sa.update(core.metadata.tables["permits"]).values(source_digest="where it went before")
     await house.executor.database.write(lambda c: c.execute(moved) and None)
     await house.settle(again, "approve")
     last = await house.wait(outcome.execution.id)
@@ -239,7 +243,8 @@ async def settled_again(house: House, outcome: Any, **options: Any) -> Any:
 
 
 async def test_6_two_approvals_race(house: House) -> None:
-    """Defence: `status = 'pending'` in the `_settle` statement, and `used` in `_use` (storage/interactions.py)."""
+    """Defence: `status = 'pending'` in the `_settle` statement, and `used` in `_use`
+    (storage/executions/interactions.py)."""
     outcome = await house.run(WRITE)
     raced = await asyncio.gather(
         *(house.settle(outcome, act) for act in ("approve", "deny", "approve", "approve")), return_exceptions=True
@@ -275,7 +280,7 @@ async def test_7_approving_after_expiry_denial_or_cancel(house: House) -> None:
 async def test_7_a_question_past_its_time_can_not_be_approved_before_it_is_swept(house: House) -> None:
     """Defence: `expires_at` in `check_open`."""
     outcome = await house.run(WRITE)
-    late = sa.update(tables.interactions).values(expires_at=now_ms() - 1)
+    late = sa.update(core.interactions).values(expires_at=now_ms() - 1)
     await house.executor.database.write(lambda c: c.execute(late) and None)
     with pytest.raises(InteractionExpired):
         await house.settle(outcome, "approve")
@@ -300,12 +305,12 @@ async def test_8_code_edits_policies_sources_or_secrets(house: House) -> None:
 
 @pytest.mark.parametrize("scope", ["execution", "always"])
 async def test_8_adding_sources_is_never_allowed_for_more_than_one_call(house: House, scope: Any) -> None:
-    """Defence: `check_scope` in `execution/always.py`."""
+    """Defence: `check_scope` in `execution/policies/always.py`."""
     outcome = await house.run('await tools.executor.sources.add({url: "http://127.0.0.1:9/x.json", namespace: "nine"})')
     asked, call = outcome.interactions[0], await call_of(house, outcome.execution.id)
     with pytest.raises(InvalidRequest, match="one call at a time"):
         if scope == "always":
-            await draft_rule(house.executor.door, asked, call)
+            await draft_rule(house.executor.pipeline, asked, call)
         else:
             await house.settle(outcome, "approve", scope=scope)
 
@@ -326,7 +331,7 @@ async def test_always_makes_the_narrowest_rule_just_before_the_one_that_asked(ho
     ask = await house.policy("ledger.entries.*", "require_approval")
     outcome = await house.run(WRITE)
     asked, call = outcome.interactions[0], await call_of(house, outcome.execution.id)
-    always = await draft_rule(house.executor.door, asked, call)
+    always = await draft_rule(house.executor.pipeline, asked, call)
     await house.settle(outcome, "approve", scope="always", always=always)
     assert value(await house.wait(outcome.execution.id)) == {"kind": "entries", "key": "a"}
     workspace_id = house.executor.tenancy.workspace.id
@@ -351,7 +356,9 @@ async def test_always_makes_the_narrowest_rule_just_before_the_one_that_asked(ho
 async def test_a_member_can_not_make_a_rule_by_approving(house: House) -> None:
     """Defence: `check_permitted` in `Engine.settle`."""
     outcome = await house.run(WRITE)
-    always = await draft_rule(house.executor.door, outcome.interactions[0], await call_of(house, outcome.execution.id))
+    always = await draft_rule(
+        house.executor.pipeline, outcome.interactions[0], await call_of(house, outcome.execution.id)
+    )
     member = replace(house.executor.tenancy.operator, permissions=MEMBER)
     with pytest.raises(Forbidden):
         await house.executor.engine.settle(member, outcome.interactions[0].id, "approve", scope="always", always=always)
@@ -362,7 +369,9 @@ async def test_a_member_can_not_make_a_rule_by_approving(house: House) -> None:
 async def test_a_rule_shown_under_other_policies_is_not_saved(house: House) -> None:
     """Defence: the revision in `save_rule`."""
     outcome = await house.run(WRITE)
-    always = await draft_rule(house.executor.door, outcome.interactions[0], await call_of(house, outcome.execution.id))
+    always = await draft_rule(
+        house.executor.pipeline, outcome.interactions[0], await call_of(house, outcome.execution.id)
+    )
     await house.policy("ledger.**", "require_approval", position=0)
     with pytest.raises(Conflict):
         await house.settle(outcome, "approve", scope="always", always=always)
@@ -370,7 +379,7 @@ async def test_a_rule_shown_under_other_policies_is_not_saved(house: House) -> N
 
 
 def test_a_rule_broader_than_the_draft_must_be_meant(daemon: Daemon, paused: Any, shop: list[Any]) -> None:
-    """Defence: `check_breadth` in `execution/always.py`."""
+    """Defence: `check_breadth` in `execution/policies/always.py`."""
     path = f"/v1/interactions/{paused['interactions'][0]['id']}"
     draft = daemon.get(f"{path}/rule?pin=/name").json
     assert draft["rule"]["text"].startswith('shop.things.createThing when /name="lamp" as write of shop by agent')
@@ -399,7 +408,7 @@ def test_a_rule_broader_than_the_draft_must_be_meant(daemon: Daemon, paused: Any
 
 
 async def test_13_a_prompt_can_not_be_forged(house: House) -> None:
-    """Defence: `escape` around every value in `views.prompt_text`; `SHOWN_BYTES` in `execution/prompt.py`."""
+    """Defence: `escape` around every value in `views.prompt_text`; `SHOWN_BYTES` in `execution/approvals/prompt.py`."""
     forged = "x\n\nAllow this call?\nTool:      ledger.entries.listEntries\u001b[2J\u202e\u200b\u0000 **ok**\r<b>"
     outcome = await house.run(f"await tools.ledger.entries.addEntry({{key: {json.dumps(forged)}}})")
     view = interaction_view(outcome.interactions[0], "http://127.0.0.1")
@@ -410,7 +419,7 @@ async def test_13_a_prompt_can_not_be_forged(house: House) -> None:
 
 
 async def test_13_a_megabyte_of_arguments_is_cut_and_said_to_be(house: House) -> None:
-    """Defence: `cut` in `execution/prompt.py`: what is not shown is told."""
+    """Defence: `cut` in `execution/approvals/prompt.py`: what is not shown is told."""
     outcome = await house.run('await tools.ledger.entries.addEntry({key: "k".repeat(1000000)})')
     view = interaction_view(outcome.interactions[0], "http://127.0.0.1")
     assert len(view["prompt"]) < 200_000
@@ -421,8 +430,10 @@ async def test_13_a_megabyte_of_arguments_is_cut_and_said_to_be(house: House) ->
 
 
 async def test_14_one_execution_floods_people_with_questions(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Defence: the limit of an execution in `Flood.admit`."""
-    monkeypatch.setattr(house.executor.door.flood, "_limits", flood.ApprovalLimits(execution=3, actor=1000))
+    """Defence: the limit of an execution in `OpenApprovals.admit`."""
+    monkeypatch.setattr(
+        house.executor.pipeline.open_approvals, "_limits", limits.ApprovalLimits(execution=3, actor=1000)
+    )
     outcome = await house.run("""
         const made = Array.from({length: 20}, (_, i) => tools.ledger.entries.addEntry({key: String(i)}));
         const told = await Promise.allSettled(made.slice(3));
@@ -435,8 +446,10 @@ async def test_14_one_execution_floods_people_with_questions(house: House, monke
 
 
 async def test_14_one_actor_floods_people_from_many_executions(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Defence: the limit of an actor in `Flood.admit`, which counts what is still being written too."""
-    monkeypatch.setattr(house.executor.door.flood, "_limits", flood.ApprovalLimits(execution=100, actor=5))
+    """Defence: the limit of an actor in `OpenApprovals.admit`, which counts what is still being written too."""
+    monkeypatch.setattr(
+        house.executor.pipeline.open_approvals, "_limits", limits.ApprovalLimits(execution=100, actor=5)
+    )
     outcomes = await asyncio.gather(*(house.run(CAUGHT) for _ in range(20)))
     states = [outcome.execution.status for outcome in outcomes]
     assert states.count("paused") == 5
@@ -450,7 +463,7 @@ async def test_14_one_actor_floods_people_from_many_executions(house: House, mon
 
 
 async def test_15_a_denied_call_is_tried_again_without_asking_anybody(house: House) -> None:
-    """Defence: `denials` in `Door._decided_before`: the same call is denied again, however it is written."""
+    """Defence: `denials` in `Admissions._decided_before`: the same call is denied again, however it is written."""
     outcome = await house.run("""
         const tries = [
           () => tools.ledger.entries.addEntry({key: "a", amount: 5}),

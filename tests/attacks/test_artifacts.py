@@ -15,14 +15,14 @@ from typing import Any
 import orjson
 import pytest
 
-from executor.daemon.executor import Executor
-from executor.execution import artifact_tools
-from executor.execution.keeping import files_in
-from executor.execution.paging import occurrences
-from executor.execution.previewing import preview
+from executor.daemon.wiring.executor import Executor
+from executor.execution.artifacts import tools
+from executor.execution.artifacts.pages import occurrences
+from executor.execution.artifacts.preview import preview
+from executor.execution.artifacts.storage import files_in
 from executor.secrets.redaction import MARK
 from executor.settings import Settings
-from executor.storage import artifacts
+from executor.storage.executions import artifacts
 from tests.attacks.test_secrets import CANARY, writings
 from tests.execution.conftest import shared_state
 from tests.support.connected import Home
@@ -47,7 +47,7 @@ async def home(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, service
 
 
 async def test_a_large_echo_is_redacted_before_it_is_kept(home: Home, tmp_path: Path) -> None:
-    """Defence: `errand.clean` in `Door.send` comes before the journal, and only the journal keeps artifacts."""
+    """Defence: `errand.clean` in `CallSender.send` comes before the journal, and only the journal keeps artifacts."""
     await home.connect("token", {"token": CANARY})
     done = await home.run("return [await tools.guarded.use.hugeBearer({})]")
     assert done.execution.status == "completed", done.execution.failure
@@ -123,7 +123,7 @@ async def test_62_a_thousand_reads_at_once_take_turns(home: Home, monkeypatch: p
     made = await home.run("return Array(20000).fill(1)")
     assert made.artifact is not None
     reading, most = 0, 0
-    read = artifact_tools._readable
+    read = tools._readable
 
     def counted(*given: Any) -> Any:
         nonlocal reading, most
@@ -131,15 +131,15 @@ async def test_62_a_thousand_reads_at_once_take_turns(home: Home, monkeypatch: p
         most = max(most, reading)
         return read(*given)
 
-    answer = artifact_tools._search
+    answer = tools._search
 
     def answered(*given: Any) -> Any:
         nonlocal reading
         reading -= 1
         return answer(*given)
 
-    monkeypatch.setattr(artifact_tools, "_readable", counted)
-    monkeypatch.setattr(artifact_tools, "_search", answered)
+    monkeypatch.setattr(tools, "_readable", counted)
+    monkeypatch.setattr(tools, "_search", answered)
     search = f'tools.executor.artifacts.search({{id: "{made.artifact.id}", query: "2"}})'
     done = await home.run(f"return (await Promise.all(Array.from({{length: 40}}, () => {search}))).length")
     assert done.execution.result == "40", done.execution.failure

@@ -21,19 +21,21 @@ from sqlalchemy.engine import Connection
 from executor.errors import ExecutorError
 from executor.model.policy import Policy
 from executor.policy.drafts import draft
-from executor.storage import chains, events, policies, tables
+from executor.storage.catalog import policies
 from executor.storage.database import Database
+from executor.storage.executions import event_chain, events
+from executor.storage.tables import core
 from tests.api.serving import running_daemon
 from tests.execution.conftest import House, value
 from tests.support.daemon import Daemon
 from tests.support.ledger import effects
 
-E = tables.events
+E = core.events
 
 
-async def whole(house: House) -> chains.Report:
+async def whole(house: House) -> event_chain.Report:
     workspace_id = house.executor.tenancy.workspace.id
-    return await house.executor.database.read(lambda c: chains.verify(c, workspace_id))
+    return await house.executor.database.read(lambda c: event_chain.verify(c, workspace_id))
 
 
 async def tampered(house: House, *statements: str) -> None:
@@ -75,7 +77,8 @@ TAMPERING = {
 
 @pytest.mark.parametrize("how", TAMPERING)
 async def test_the_record_is_tampered_with(house: House, how: str) -> None:
-    """Defence: `seal` in `storage/chains.py` covers every field and the seal before; `chains` keeps the last one."""
+    """Defence: `seal` in `storage/executions/event_chain.py` covers every field and the seal before; `chains` keeps
+    the last one."""
     await house.run("return await tools.ledger.entries.listEntries({key: 'a'})")
     assert (await whole(house)).problem == ""
     await tampered(house, *TAMPERING[how])
@@ -98,16 +101,16 @@ async def test_a_whole_record_written_anew_differs_from_a_head_that_was_kept(hou
 
     def forge(c: Connection) -> None:
         c.execute(sa.update(E).where(E.c.type == "execution.created").values(actor_id="act_innocent"))
-        last, newest = chains.START, 0
-        for row in list(chains.walk(c, workspace_id)):
-            last, newest = chains.seal(last, row), row["id"]
+        last, newest = event_chain.START, 0
+        for row in list(event_chain.walk(c, workspace_id)):
+            last, newest = event_chain.seal(last, row), row["id"]
             c.execute(sa.update(E).where(E.c.id == newest).values(seal=last))
-        c.execute(sa.update(tables.chains).values(seal=last, event_id=newest))
+        c.execute(sa.update(core.chains).values(seal=last, event_id=newest))
 
     with house.executor.database.engine.connect().execution_options(writes=True) as c, c.begin():
         forge(c)
     assert (await whole(house)).problem == ""
-    report = await house.executor.database.read(lambda c: chains.verify(c, workspace_id, noted))
+    report = await house.executor.database.read(lambda c: event_chain.verify(c, workspace_id, noted))
     assert "noted" in report.problem
 
 
@@ -129,7 +132,7 @@ async def test_110_a_record_that_was_wiped_differs_from_a_head_that_was_kept(hou
     report = await whole(house)
     workspace_id = house.executor.tenancy.workspace.id
     await tampered(house, *WIPED[how])
-    found = await house.executor.database.read(lambda c: chains.verify(c, workspace_id, report.head))
+    found = await house.executor.database.read(lambda c: event_chain.verify(c, workspace_id, report.head))
     assert found.problem != ""
     if how == "everything":
         assert "all events are missing" in found.problem and found.event_id == report.head[0]  # type: ignore[index]
@@ -139,7 +142,7 @@ async def test_110_the_head_of_another_workspace_is_not_found_in_this_one(house:
     await house.run("return 1")
     stranger = (7, "a" * 64)
     for workspace_id in (house.executor.tenancy.workspace.id, "ws_of_nobody"):
-        found = await house.executor.database.read(lambda c, w=workspace_id: chains.verify(c, w, stranger))
+        found = await house.executor.database.read(lambda c, w=workspace_id: event_chain.verify(c, w, stranger))
         assert found.problem != ""
 
 
@@ -165,7 +168,7 @@ async def test_the_chain_survives_jobs_that_are_rolled_back_and_many_writers_at_
 
 
 async def test_events_from_before_there_was_a_chain_become_its_beginning(house: House) -> None:
-    """Defence: `_begin` in `storage/chains.py` seals over them; changing one breaks the first link."""
+    """Defence: `_begin` in `storage/executions/event_chain.py` seals over them; changing one breaks the first link."""
     workspace_id = house.executor.tenancy.workspace.id
     await tampered(house, "delete from chains", "update events set seal = ''")
     database: Database = house.executor.database
@@ -188,7 +191,8 @@ async def test_a_restart_goes_on_with_the_chain(house: House, reopen: Callable[[
 
 
 async def test_an_act_whose_record_can_not_be_written_does_not_happen(house: House) -> None:
-    """Defence: the event is written by the act's own transaction (`policies._changed`, `settle_in`, the journal)."""
+    """Defence: the event is written by the act's own transaction (`policies._note_change`, `settle_in`, the
+    journal)."""
     asked = await house.run('await tools.ledger.entries.addEntry({key: "a"})')
     database, local = house.executor.database, house.executor.tenancy
     await database.write(
@@ -233,7 +237,7 @@ async def test_a_database_that_can_not_be_written_refuses_every_act(house: House
 
 
 def test_refused_requests_are_recorded_in_bounded_number(tmp_path: Path) -> None:
-    """Defence: `MOST_OF_ONE` in `surfaces/refusals.py`."""
+    """Defence: `MOST_OF_ONE` in `surfaces/http/refusal_audit.py`."""
     with running_daemon(tmp_path) as daemon:
         for _ in range(60):
             assert daemon.get("/v1/policies", role="exo_" + "w" * 43).status == 401
@@ -265,7 +269,7 @@ async def test_16_code_that_hopes_to_differ_when_it_is_replayed(
 async def test_16_an_execution_whose_code_was_changed_while_it_waited(house: House) -> None:
     """Defence: `Position._match`: a call that differs from the journal ends the run, and nothing is sent."""
     outcome = await house.run('await tools.ledger.entries.addEntry({key: "asked"})')
-    evil = sa.update(tables.executions).values(code='await tools.ledger.entries.addEntry({key: "other"})')
+    evil = sa.update(core.executions).values(code='await tools.ledger.entries.addEntry({key: "other"})')
     await house.executor.database.write(lambda c: c.execute(evil) and None)
     await house.settle(outcome, "approve")
     finished = await house.wait(outcome.execution.id)

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from executor.execution.builtins import BUILTINS
-from executor.execution.offering import own_tool
+from executor.execution.builtins.declaration import own_tool
+from executor.execution.builtins.tools import BUILTINS
 from tests.api import identities
 from tests.api.identities import Caller, made, operator
 from tests.api.serving import Daemon, running_daemon
@@ -149,7 +149,7 @@ def others(home: Daemon) -> list[Caller]:
 
 
 def test_69_nobody_but_the_operator_runs_a_command_or_a_module(home: Daemon, tmp_path: Path) -> None:
-    """Defence: `by_operator` of a request, checked by `sources/consent.py` wherever something is run."""
+    """Defence: `by_operator` of a request, checked by `sources/lifecycle/consent.py` wherever something is run."""
     trace = tmp_path / "ran"
     wishes = (
         {"command": ["sh", "-c", f"touch {trace}"]},
@@ -267,7 +267,7 @@ def test_69_the_operator_is_one_in_a_terminal_and_in_a_browser_and_not_with_a_ke
 def test_70_nobody_approves_their_own_destructive_call_once_there_are_two(
     home: Daemon, vault: Upstream, member: Caller, admin: Caller, language: str
 ) -> None:
-    """Defence: `Authority` in `execution/authority.py`."""
+    """Defence: `Authority` in `execution/approvals/authority.py`."""
     robot = identities.agent(home, f"wiper-{language}")
     for asking, own in ((member, member), (admin, admin), (robot, operator(home)), (operator(home), operator(home))):
         before = wiped(vault)

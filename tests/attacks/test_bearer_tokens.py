@@ -32,7 +32,7 @@ def daemon(authority: Issuing, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 @pytest.fixture(autouse=True)
 def forgiven(daemon: Daemon) -> None:
-    daemon.executor.callers.attempts.clear()
+    daemon.executor.authenticator.attempts.clear()
 
 
 def refused(daemon: Daemon, token: str) -> str:
@@ -56,7 +56,7 @@ def test_the_token_that_the_others_are_made_from_is_good(daemon: Daemon, authori
 
 @pytest.mark.parametrize("name", ["none", "None", "NONE", "nOnE", "", "HS256", "HS512", "dir", "A128KW", "RSA1_5"])
 def test_alg_none_and_other_words(daemon: Daemon, authority: Issuing, name: str) -> None:
-    """The defence: `algorithm not in ALGORITHMS` in identity/signed.py."""
+    """The defence: `algorithm not in ALGORITHMS` in identity/oidc/jwt.py."""
     _, claims, signature = parts(authority)
     for last in (signature, encoded(b"x")):
         why = refused(daemon, f"{encoded({'alg': name, 'kid': authority.key.kid})}.{claims}.{last}")
@@ -64,14 +64,14 @@ def test_alg_none_and_other_words(daemon: Daemon, authority: Issuing, name: str)
 
 
 def test_alg_none_with_an_empty_signature(daemon: Daemon, authority: Issuing) -> None:
-    """The defence: `_FORM` in identity/signed.py wants all three parts."""
+    """The defence: `_FORM` in identity/oidc/jwt.py wants all three parts."""
     _, claims, _ = parts(authority)
     refused(daemon, f"{encoded({'alg': 'none'})}.{claims}.")
 
 
 @pytest.mark.parametrize("form", ["pem", "der", "n"])
 def test_hs256_with_the_public_key_as_its_secret(daemon: Daemon, authority: Issuing, form: str) -> None:
-    """Key confusion. The defence: ALGORITHMS in identity/signed.py has no algorithm with a shared secret."""
+    """Key confusion. The defence: ALGORITHMS in identity/oidc/jwt.py has no algorithm with a shared secret."""
     secrets = {
         "pem": authority.key.as_pem(private=False),
         "der": authority.key.as_der(private=False),
@@ -83,7 +83,7 @@ def test_hs256_with_the_public_key_as_its_secret(daemon: Daemon, authority: Issu
 
 
 def test_an_algorithm_that_does_not_fit_the_key(daemon: Daemon, authority: Issuing) -> None:
-    """The defence: `PublicKey.fits` in identity/jwks.py."""
+    """The defence: `PublicKey.fits` in identity/oidc/jwks.py."""
     first = f"{encoded({'alg': 'ES256', 'kid': authority.key.kid})}.{encoded(authority.claims())}"
     refused(daemon, f"{first}.{encoded(b'0' * 64)}")
     refused(daemon, authority.token(header={"alg": "PS256"}))
@@ -93,13 +93,14 @@ def test_an_algorithm_that_does_not_fit_the_key(daemon: Daemon, authority: Issui
 def test_a_key_of_the_attackers_own_under_the_issuers_key_id(
     daemon: Daemon, authority: Issuing, algorithm: str
 ) -> None:
-    """The defence: `algorithm.verify` in identity/jwks.py."""
+    """The defence: `algorithm.verify` in identity/oidc/jwks.py."""
     key = a_key(algorithm, "attacker")
     refused(daemon, authority.token(header={"alg": algorithm}, key=key))
 
 
 def test_a_key_that_the_token_brings_along(daemon: Daemon, authority: Issuing) -> None:
-    """`jwk`, `jku`, `x5u`: the defence is that identity/signed.py reads nothing of a header but `alg`, `kid`, `typ`."""
+    """`jwk`, `jku`, `x5u`: the defence is that identity/oidc/jwt.py reads nothing of a header but `alg`, `kid`,
+    `typ`."""
     key = a_key("RS256", "attacker")
     asked = authority.ledger.asked.total()
     for extra in ({"jwk": key.as_dict(private=False)}, {"jku": f"{authority.origin}/evil"}, {"x5u": authority.origin}):
@@ -114,7 +115,7 @@ def test_a_key_that_the_token_brings_along(daemon: Daemon, authority: Issuing) -
     ["../../../../../etc/passwd", "/dev/null", "x' OR '1'='1", "http://127.0.0.1/jwks", "\x00", "first\n", "k" * 255],
 )
 def test_a_key_id_that_is_a_path_or_a_query(daemon: Daemon, authority: Issuing, kid: str) -> None:
-    """The defence: `chosen` in identity/jwks.py compares it, and it goes nowhere else."""
+    """The defence: `choose_keys` in identity/oidc/jwks.py compares it, and it goes nowhere else."""
     header = json.dumps({"alg": "RS256", "kid": kid})
     assert "key" in refused(daemon, authority.signed(header, json.dumps(authority.claims())))
 
@@ -126,7 +127,7 @@ def test_a_key_id_that_is_no_name(daemon: Daemon, authority: Issuing, kid: Any) 
 
 
 def test_a_flood_of_unknown_key_ids_does_not_reach_the_issuer(daemon: Daemon, authority: Issuing) -> None:
-    """The defence: INTERVAL_SECONDS in identity/jwks.py."""
+    """The defence: INTERVAL_SECONDS in identity/oidc/jwks.py."""
     ask(daemon, authority.token())
     before = authority.ledger.asked["/jwks"]
     for number in range(20):
@@ -140,7 +141,7 @@ def test_a_flood_of_unknown_key_ids_does_not_reach_the_issuer(daemon: Daemon, au
     ["https://other.example/mcp", [], ["x", "y"], None, "", 1, {"a": 1}, "http://127.0.0.1", [["nested"]]],
 )
 def test_a_token_for_another_audience(daemon: Daemon, authority: Issuing, aud: Any) -> None:
-    """The confused deputy. The defence: the check of `audience` in identity/signed.py."""
+    """The confused deputy. The defence: the check of `audience` in identity/oidc/jwt.py."""
     refused(daemon, authority.token(aud=aud))
 
 
@@ -151,14 +152,14 @@ def test_an_audience_that_only_begins_like_ours(daemon: Daemon, authority: Issui
 
 
 def test_a_token_of_another_issuer(daemon: Daemon, authority: Issuing) -> None:
-    """Mix-up, even with a good signature. The defence: the check of `issuer` in identity/signed.py."""
+    """Mix-up, even with a good signature. The defence: the check of `issuer` in identity/oidc/jwt.py."""
     for iss in ("https://evil.example", authority.issuer + "/", authority.issuer.upper(), "", None, [authority.issuer]):
         refused(daemon, authority.token(iss=iss))
 
 
 @pytest.mark.parametrize("exp", [1, 0, -1, None, "9999999999", True, 1e400, [9999999999], 1 << 60])
 def test_a_token_that_has_expired_or_never_does(daemon: Daemon, authority: Issuing, exp: Any) -> None:
-    """The defence: `_time(claims, "exp", required=True)` in identity/signed.py."""
+    """The defence: `_time(claims, "exp", required=True)` in identity/oidc/jwt.py."""
     claims = (
         json.dumps({**authority.claims(), "exp": exp}) if exp is not None else json.dumps(authority.claims(exp=None))
     )
@@ -167,7 +168,7 @@ def test_a_token_that_has_expired_or_never_does(daemon: Daemon, authority: Issui
 
 @pytest.mark.parametrize("name", ["nbf", "iat"])
 def test_a_token_from_the_future(daemon: Daemon, authority: Issuing, name: str) -> None:
-    """The defence: the check of `nbf` and `iat` in identity/signed.py."""
+    """The defence: the check of `nbf` and `iat` in identity/oidc/jwt.py."""
     assert "yet" in refused(daemon, authority.token(**{name: int(time.time()) + 3600}))
     refused(daemon, authority.token(**{name: "soon"}))
 
@@ -179,7 +180,7 @@ def test_a_token_of_nobody(daemon: Daemon, authority: Issuing, sub: Any) -> None
 
 @pytest.mark.parametrize("where", ["header", "claims"])
 def test_a_name_that_stands_there_twice(daemon: Daemon, authority: Issuing, where: str) -> None:
-    """Two readers, two meanings. The defence: `_unique` in identity/signed.py."""
+    """Two readers, two meanings. The defence: `_unique` in identity/oidc/jwt.py."""
     header = json.dumps({"alg": "RS256", "kid": authority.key.kid})
     claims = json.dumps(authority.claims())
     if where == "header":
@@ -190,7 +191,7 @@ def test_a_name_that_stands_there_twice(daemon: Daemon, authority: Issuing, wher
 
 
 def test_a_token_inside_a_token(daemon: Daemon, authority: Issuing) -> None:
-    """The defence: REFUSED_HEADERS, and that claims must be an object, in identity/signed.py."""
+    """The defence: REFUSED_HEADERS, and that claims must be an object, in identity/oidc/jwt.py."""
     header = json.dumps({"alg": "RS256", "kid": authority.key.kid, "cty": "JWT"})
     refused(daemon, authority.signed(header, authority.token()))
     refused(daemon, authority.signed(header, json.dumps(authority.claims())))
@@ -202,18 +203,18 @@ def test_a_token_inside_a_token(daemon: Daemon, authority: Issuing) -> None:
     "extra", [{"crit": ["exp"]}, {"b64": False}, {"zip": "DEF"}, {"typ": "logout+jwt"}, {"typ": 1}]
 )
 def test_a_header_that_asks_for_what_is_not_understood(daemon: Daemon, authority: Issuing, extra: Any) -> None:
-    """The defence: REFUSED_HEADERS and TYPES in identity/signed.py."""
+    """The defence: REFUSED_HEADERS and TYPES in identity/oidc/jwt.py."""
     header = json.dumps({"alg": "RS256", "kid": authority.key.kid, **extra})
     refused(daemon, authority.signed(header, json.dumps(authority.claims())))
 
 
 def test_a_huge_token(daemon: Daemon, authority: Issuing) -> None:
-    """The defence: LARGEST in identity/signed.py."""
+    """The defence: LARGEST in identity/oidc/jwt.py."""
     assert "longer" in refused(daemon, authority.token(filler="x" * 10_000))
 
 
 def test_claims_nested_until_a_parser_falls_over(daemon: Daemon, authority: Issuing) -> None:
-    """The defence: LARGEST, and that a RecursionError is a refusal, in identity/signed.py."""
+    """The defence: LARGEST, and that a RecursionError is a refusal, in identity/oidc/jwt.py."""
     deep = "[" * 3_000 + "]" * 3_000
     claims = json.dumps(authority.claims())[:-1] + f', "deep": {deep}}}'
     header = json.dumps({"alg": "RS256", "kid": authority.key.kid})
@@ -255,7 +256,7 @@ def test_a_stolen_signature_under_other_claims(daemon: Daemon, authority: Issuin
     ],
 )
 def test_claims_that_ask_for_more_than_an_agent_may(daemon: Daemon, authority: Issuing, claims: Any) -> None:
-    """The defence: `permissions=AGENT` in identity/bearer.py, and surfaces/front.py: only at /mcp."""
+    """The defence: `permissions=AGENT` in identity/oidc/external_agents.py, and surfaces/app.py: only at /mcp."""
     token = authority.token(sub="greedy", **claims)
     assert ask(daemon, token).status == 200
     for method, path in (
@@ -289,6 +290,6 @@ def test_the_subject_of_another_issuer_is_another_agent(daemon: Daemon, authorit
 
 
 def test_guessing_tokens_is_slowed_down(daemon: Daemon, authority: Issuing) -> None:
-    """The defence: `attempts.spend` in identity/callers.py."""
+    """The defence: `attempts.spend` in identity/authentication.py."""
     answers = [ask(daemon, authority.token(exp=number + 1)).status for number in range(90)]
     assert answers[0] == 401 and answers[-1] == 429

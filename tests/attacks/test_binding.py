@@ -173,13 +173,14 @@ def test_81_a_call_that_is_still_the_same_goes_on_under_its_key(after: Scene, na
 
 @pytest.mark.parametrize("namespace", ["other", "python", "moved", "ruled", "entry"])
 def test_81_a_write_is_not_sent_again_as_another_call(after: Scene, namespace: str) -> None:
-    """Defence: `Questions.judge_sent` compares the binding, or the journalled route of what no human approved."""
+    """Defence: `ApprovalRequests.judge_sent` compares the binding, or the journalled route of what no human
+    approved."""
     assert after.question(namespace) == "unknown_outcome"
     assert after.bank.count(namespace) == 1
 
 
 def test_81_a_read_is_asked_about_before_it_goes_out_with_another_credential(after: Scene) -> None:
-    """Defence: the route in `Questions._is_same`."""
+    """Defence: the route in `ApprovalRequests._is_same`."""
     assert after.question("reads") == "approval"
     assert after.bank.count("reads") == 1
     assert MALLORY not in json.dumps(after.bank.taken)
@@ -201,7 +202,7 @@ def test_81_a_result_or_another_try_settles_what_was_lost(after: Scene) -> None:
 
 
 def test_82_policies_that_became_stricter_hold_for_calls_under_way(tmp_path: Path) -> None:
-    """Defence: the policy revision in the binding, and `Door.admit` for what a rule allowed."""
+    """Defence: the policy revision in the binding, and `Admissions.admit` for what a rule allowed."""
     with scene(tmp_path) as played:
         for namespace in ("approved", "allowed", "reads", "denied"):
             played.connect(namespace)

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from executor.daemon import protocol
+from executor.daemon import http_protocol
 from tests.api.identities import agent, operator, signed_in
 from tests.api.serving import Daemon, wait_for
 
@@ -163,7 +163,7 @@ def test_a_few_pipelined_requests_are_all_answered(daemon: Daemon) -> None:
 
 def test_whoever_takes_every_connection_keeps_nobody_out(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
     """`protocol.make_room`: silent connections, half heads and half bodies go before what is being answered."""
-    monkeypatch.setattr(protocol, "most_connections", lambda: 30)
+    monkeypatch.setattr(http_protocol, "most_connections", lambda: 30)
     half_body = head(daemon, "POST /v1/auth/sign-in", JSON, "Content-Length: 100") + b"{"
     with connected(daemon) as stream:
         token = f"Authorization: Bearer {daemon.tokens.operator}"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from executor.connections.variables import check_variable
+from executor.connections.placement import check_variable
 from executor.errors import InvalidRequest
 from tests.api import identities
 from tests.api.identities import Caller, made, operator
@@ -78,7 +78,7 @@ def by_hand(source: str, where: str, name: str, **given: Any) -> dict[str, Any]:
 def test_71_a_member_fills_in_only_what_was_named(
     home: Daemon, shops: tuple[Upstream, Upstream], member: Caller, where: str
 ) -> None:
-    """Defence: `check_permitted` in `connections/offers.py`, for both roads that make a connection."""
+    """Defence: `check_permitted` in `connections/new_connection.py`, for both roads that make a connection."""
     source = "child" if where == "environment" else "shop"
     refused = member.post("/v1/connections", by_hand(source, where, "X_Own"))
     assert (refused.status, refused.json["needs"]) == (403, "administer"), refused.body
@@ -128,7 +128,7 @@ LOADING = (
 
 @pytest.mark.parametrize("name", LOADING)
 def test_72_a_variable_that_changes_the_program_carries_no_credential(name: str) -> None:
-    """Defence: `connections/variables.py`, when a connection is made and whenever it is used."""
+    """Defence: `connections/placement.py`, when a connection is made and whenever it is used."""
     with pytest.raises(InvalidRequest, match="can't carry a credential"):
         check_variable(name)
 
@@ -155,7 +155,7 @@ def test_72_not_even_the_operator_gives_one_in_such_a_place(home: Daemon, shops:
 
 
 def test_73_a_member_names_no_stored_secret(home: Daemon, shops: tuple[Upstream, Upstream], member: Caller) -> None:
-    """Defence: `check_permitted` in `connections/offers.py`."""
+    """Defence: `check_permitted` in `connections/new_connection.py`."""
     view = made(member.post("/v1/executions", {"code": "return await tools.other.all.keyed({})"}))
     [asked] = view["interactions"]
     for secret in ("PROD_PASSWORD", "NO_SUCH_SECRET"):  # nor is a member told which there are
@@ -211,7 +211,7 @@ def test_73_a_secret_that_was_wired_before_is_checked_again_on_its_way_out(
     """A row that got there in another way does not send it elsewhere."""
     import sqlalchemy as sa
 
-    from executor.storage.access import connections, secrets
+    from executor.storage.tables.access import connections, secrets
 
     mine, (shop, _) = operator(home), shops
     made(mine.post("/v1/secrets", {"name": "SECOND", "value": "second-secret-value"}))
@@ -241,7 +241,7 @@ def run_cli(home: Daemon, *words: str, stdin: str = "") -> subprocess.CompletedP
 
 
 def test_74_the_command_line_takes_no_secret(home: Daemon, shops: tuple[Upstream, Upstream]) -> None:
-    """Defence: `headers` and `variables` in `surfaces/cli/connecting.py`."""
+    """Defence: `headers` and `variables` in `surfaces/cli/prompts/source_location.py`."""
     location = f"{shops[0].url}/openapi.json"
     for words in (
         (location, "--header", f"Authorization: Bearer {SECRET}"),

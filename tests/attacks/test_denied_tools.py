@@ -46,7 +46,7 @@ def denied(request: pytest.FixtureRequest, daemon: Daemon, paid: list[Got]) -> I
 
 
 def test_80_the_api_describes_it_to_nobody_it_is_denied_to(daemon: Daemon, denied: str) -> None:
-    """Defence: `veil_of` on every route that describes tools; it answers as for a tool that there is not."""
+    """Defence: `visibility_for` on every route that describes tools; it answers as for a tool that there is not."""
     answer = daemon.get(f"/v1/tools/{PATH}?includeSchemas=true", role="agent")
     nothing = daemon.get("/v1/tools/bank.money.nothing", role="agent")
     assert (answer.status, answer.json["code"]) == (nothing.status, nothing.json["code"]) == (404, "not_found")
@@ -64,7 +64,7 @@ def test_80_the_api_describes_it_to_nobody_it_is_denied_to(daemon: Daemon, denie
 
 
 def test_80_checks_and_completions_say_nothing_of_it(daemon: Daemon, denied: str) -> None:
-    """Defence: what is denied is declared to no checker (`Checker._declared`), and no finding is judged by it."""
+    """Defence: what is denied is declared to no checker (`Checker._declare`), and no finding is judged by it."""
     for code in (f"const x: number = tools.{PATH}", f"return await tools.{PATH}({{wrong: 1}})", f"tools.{PATH}(1).z"):
         found = daemon.post("/v1/catalog/check", {"code": code, "language": "typescript"}, role="agent")
         assert found.status == 200 and not any(word in found.body.decode() for word in TOLD), found.body
@@ -76,7 +76,7 @@ def test_80_checks_and_completions_say_nothing_of_it(daemon: Daemon, denied: str
 
 @pytest.mark.parametrize("language", ["typescript", "python"])
 async def test_80_code_learns_nothing_of_it(daemon: Daemon, denied: str, language: str) -> None:
-    """Defence: the veil of the actor whose code it is, in `describe`, `discover`, `nearest` and refusals."""
+    """Defence: the visibility of the actor whose code it is, in `describe`, `discover`, `nearest` and refusals."""
     typescript = f"""
 const said = [];
 for (const work of [

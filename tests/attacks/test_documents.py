@@ -68,7 +68,7 @@ async def test_36_a_document_made_to_exhaust(house: House, data: bytes) -> None:
 
 
 async def test_36_a_pattern_that_explodes(house: House) -> None:
-    """Defence: patterns are matched by an engine without backtracking, or given up (catalog/patterns.py)."""
+    """Defence: patterns are matched by an engine without backtracking, or given up (schemas/regex_samples.py)."""
     parameter = {"in": "query", "name": "q", "schema": {"type": "string", "pattern": "^(a+)+$"}}
     await connect(house, document({"/entries": {"get": read("list", parameters=[parameter])}}))
     code = 'try { await tools.doc.use.list({q: "a".repeat(200) + "!"}) } catch (e) { return e.code } return "sent"'
@@ -164,7 +164,8 @@ async def test_41_instructions_in_descriptions_enums_and_errors(house: House) ->
 
 
 async def test_41_what_a_client_is_told_first_has_nothing_of_the_sources(daemon: Daemon) -> None:
-    """Defence: `surfaces/mcp/offer.py` is fixed text but for the namespaces of sources, which are plain words."""
+    """Defence: `surfaces/mcp/tool_definitions.py` is fixed text but for the namespaces of sources, which are plain
+    words."""
     paths = {"/things": {"get": read("injected", description=INJECTED)}}
     given = {"document": document(paths, servers=[{"url": "http://127.0.0.1:9"}]).decode(), "namespace": "injected"}
     assert daemon.post("/v1/sources", {**given, "kind": "openapi"}).status == 201
@@ -223,7 +224,7 @@ BREAKS = (
 
 @pytest.mark.parametrize("text", BREAKS)
 async def test_44_text_that_breaks_out_of_a_signature(house: House, text: str) -> None:
-    """Defence: comments and literals are escaped where they are written (catalog/text.py)."""
+    """Defence: comments and literals are escaped where they are written (catalog/signatures/escape.py)."""
     parameters = [
         {"in": "query", "name": text, "description": text, "schema": {"type": "string", "enum": [text, "b"]}},
     ]

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from executor.identity.attempts import neighbourhood
-from executor.identity.callers import LOOKUPS, TRIES
+from executor.identity.authentication import LOOKUPS, TRIES
+from executor.identity.rate_limit import neighbourhood
 from tests.api.identities import Caller, fragment, keyed, made, nobody, operator, signed_in
 from tests.api.serving import Answer, Daemon
 
@@ -17,10 +17,10 @@ from tests.api.serving import Answer, Daemon
 @pytest.fixture(autouse=True)
 def forgiven(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No try comes back while a test runs, however long it takes."""
-    for attempts in (daemon.executor.callers.attempts, daemon.executor.anonymous.failures):
+    for attempts in (daemon.executor.authenticator.attempts, daemon.executor.anonymous.failures):
         monkeypatch.setattr(attempts, "_per_second", 1e-9)
     yield
-    daemon.executor.callers.attempts.clear()
+    daemon.executor.authenticator.attempts.clear()
     daemon.executor.anonymous.failures.clear()
 
 
@@ -70,10 +70,10 @@ def test_guessed_sessions_shut_out_no_session_that_was_started(daemon: Daemon) -
 
 
 def test_what_nobody_has_seen_is_looked_up_a_few_at_a_time_and_the_known_need_not_wait(daemon: Daemon) -> None:
-    """`Callers._lookups`: with every turn taken by a flood, whoever came before is served as always."""
+    """`Authenticator._lookups`: with every turn taken by a flood, whoever came before is served as always."""
     known = keyed(daemon, "read")
     assert known.get("/v1/auth/whoami").status == 200
-    turns: asyncio.Semaphore = daemon.executor.callers._lookups
+    turns: asyncio.Semaphore = daemon.executor.authenticator._lookups
 
     async def take() -> None:
         for _ in range(LOOKUPS):

@@ -13,8 +13,8 @@ from typing import Any
 import psutil
 import pytest
 
-from executor.connections.oauth import wire
-from executor.sources.egress import Bounds
+from executor.connections.oauth import http as wire
+from executor.network.client import Bounds
 from tests.api.identities import made, operator
 from tests.api.serving import Daemon, running_daemon
 from tests.support.issuing import Issuing, a_key, issuing
@@ -130,7 +130,7 @@ def token(daemon: Daemon, evil: Evil) -> str:
     issuer, keys = daemon.executor.issuers.mcp, daemon.executor.issuers.bearers._keys  # type: ignore[union-attr]
     issuer._found = issuer._failed = None  # type: ignore[union-attr]
     keys._keys, keys._read_at, keys._tried_at, keys._failure = (), None, None, ""
-    daemon.executor.callers.attempts.clear()
+    daemon.executor.authenticator.attempts.clear()
     authority = Issuing(evil.url)
     authority.ledger.resource = f"{daemon.url}/mcp"
     return authority.token()
@@ -208,7 +208,7 @@ KEYS: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("what", KEYS)
 def test_107_keys_that_must_not_verify(daemon: Daemon, evil: Evil, token: str, what: str) -> None:
-    """Defence: `jwks.parsed`."""
+    """Defence: `jwks.parse_keys`."""
     evil.keys = lambda handler: handler.send(KEYS[what]())
     refused(daemon, token)
 
@@ -220,7 +220,7 @@ def test_107_unknown_keys_are_not_looked_for_with_every_token(daemon: Daemon, ev
     authority.ledger.resource = f"{daemon.url}/mcp"
     evil.visits = 0
     for number in range(20):
-        daemon.executor.callers.attempts.clear()
+        daemon.executor.authenticator.attempts.clear()
         daemon.post("/mcp", {}, role=authority.token({"kid": f"unknown-{number}"}))
     assert evil.visits <= 4
 

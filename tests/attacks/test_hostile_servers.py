@@ -18,10 +18,10 @@ import pytest
 
 from executor.errors import ToolError
 from executor.model.source import Source
-from executor.sources.egress import Egress
+from executor.network.client import Egress
 from executor.sources.kind import SourceRequest
-from executor.sources.mcp.changes import READINGS, Changes
 from executor.sources.mcp.kind import Limits, Mcp
+from executor.sources.mcp.sessions.change_notices import READINGS, Changes
 from tests.api.serving import wait_for
 from tests.support import flooding
 from tests.support.daemon import Daemon, Refused

@@ -13,11 +13,12 @@ from tests.api.serving import Daemon
 
 @pytest.fixture(autouse=True)
 def forgiven(daemon: Daemon) -> None:
-    daemon.executor.callers.attempts.clear()
+    daemon.executor.authenticator.attempts.clear()
 
 
 def test_guessing_tokens_is_slowed_and_shuts_nobody_else_out(daemon: Daemon) -> None:
-    """Defence: `attempts.check` in identity/callers.py; `_known` there keeps those out of it who were known before."""
+    """Defence: `attempts.check` in identity/authentication.py; `_known` there keeps those out of it who were known
+    before."""
     key, browser = identities.keyed(daemon, "read"), identities.signed_in(daemon)
     assert {caller.get("/v1/auth/whoami").status for caller in (key, browser)} == {200}
     deadline, refused = time.monotonic() + 60, None
@@ -31,22 +32,22 @@ def test_guessing_tokens_is_slowed_and_shuts_nobody_else_out(daemon: Daemon) -> 
 
 
 def test_guessing_links_and_invitations_is_slowed_too(daemon: Daemon) -> None:
-    """Defence: `attempts.spend` in surfaces/api/auth.py and surfaces/api/members.py."""
+    """Defence: `attempts.spend` in surfaces/api/routes/auth.py and surfaces/api/routes/members.py."""
     for path in ("/v1/auth/sign-in", "/v1/invitations/accept"):
-        daemon.executor.callers.attempts.clear()
+        daemon.executor.authenticator.attempts.clear()
         statuses = {nobody(daemon).post(path, {"token": f"guess{number}"}).status for number in range(200)}
         assert statuses == {401, 429}, path
 
 
 def test_a_forwarded_address_does_not_choose_what_is_recorded(daemon: Daemon) -> None:
-    """Defence: `proxy_headers=False` in daemon/listening.py; the server would believe the header from loopback."""
-    from executor.daemon.listening import configuration
+    """Defence: `proxy_headers=False` in daemon/http_server.py; the server would believe the header from loopback."""
+    from executor.daemon.http_server import configuration
 
     assert configuration(object()).proxy_headers is False  # type: ignore[arg-type]
 
 
 def test_a_program_makes_itself_another_credential(daemon: Daemon) -> None:
-    """Defence: `@needs("human")` in surfaces/api/keys.py; what was revoked would live on in what it made."""
+    """Defence: `@needs("human")` in surfaces/api/routes/keys.py; what was revoked would live on in what it made."""
     programs = (
         identities.keyed(daemon, "discover", "execute", "read"),
         identities.agent(daemon, "minter"),
@@ -99,7 +100,7 @@ def test_a_link_or_an_invitation_is_used_by_many_at_once(daemon: Daemon) -> None
 
 
 def test_a_stranger_acts_in_our_workspace_by_naming_it(daemon: Daemon) -> None:
-    """Defence: `_placed` in identity/callers.py asks for a membership, of humans alone."""
+    """Defence: `_placed` in identity/authentication.py asks for a membership, of humans alone."""
     ours = {"X-Executor-Workspace": daemon.executor.tenancy.workspace.id}
     for caller in (identities.stranger(daemon), identities.anonymous(daemon)):
         assert caller.get("/v1/status", **ours).status == 404

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from sqlalchemy.engine import Connection
 
-from executor.storage import events, notify
+from executor.storage import feed as notify
 from executor.storage.database import QUEUED_SCANS, READERS
-from executor.storage.notify import Feed
-from executor.surfaces.api import streams
+from executor.storage.executions import events
+from executor.storage.feed import Feed
+from executor.surfaces.api import sse
 from tests.api.serving import Daemon, running_daemon, wait_for
 
 LISTENERS = 40
@@ -52,8 +53,8 @@ def test_an_event_is_read_and_written_out_once_however_many_listen(
     daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[int] = []
-    frame = streams._frame
-    monkeypatch.setattr(streams, "_frame", lambda event: made.append(event.id) or frame(event))
+    frame = sse._frame
+    monkeypatch.setattr(sse, "_frame", lambda event: made.append(event.id) or frame(event))
     listening = [listen(daemon, "/v1/events?live=true") for _ in range(LISTENERS)]
     wait_for(lambda: len(daemon.executor.feed._tails) == 1, 60)
     (tail,) = daemon.executor.feed._tails.values()
@@ -158,7 +159,7 @@ def test_long_reads_that_pile_up_are_refused(daemon: Daemon) -> None:
 
 
 def test_an_export_is_one_event_however_long_it_is(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
-    from executor.surfaces.api import audit
+    from executor.surfaces.api.routes import audit
 
     monkeypatch.setattr(audit, "EXPORTED", 3)
     lines = [json.loads(line) for line in daemon.get("/v1/audit/export").body.splitlines()]

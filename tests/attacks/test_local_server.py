@@ -39,7 +39,7 @@ def as_page(daemon: Daemon, browser: Caller, method: str, path: str, body: Any =
 def test_45_a_page_of_another_origin_uses_the_session_of_the_browser(
     daemon: Daemon, browser: Caller, origin: str
 ) -> None:
-    """Defence: `check_origin` in surfaces/api/guard.py compares Origin with our own."""
+    """Defence: `check_origin` in surfaces/http/guard.py compares Origin with our own."""
     sent = {"Origin": origin.format(port=daemon.port)}
     for method, path, body in (("POST", "/v1/keys", KEY), ("GET", "/v1/keys", None), ("DELETE", "/v1/keys/x", None)):
         answer = as_page(daemon, browser, method, path, body, **sent)
@@ -48,7 +48,7 @@ def test_45_a_page_of_another_origin_uses_the_session_of_the_browser(
 
 
 def test_45_a_page_hides_its_origin(daemon: Daemon, browser: Caller) -> None:
-    """Defence: `browser_session` in surfaces/api/guard.py wants an Origin of whatever changes something."""
+    """Defence: `browser_session` in surfaces/http/guard.py wants an Origin of whatever changes something."""
     before = operator(daemon).get("/v1/keys").body
     for method, path, body in (
         ("POST", "/v1/keys", KEY),
@@ -74,7 +74,7 @@ def test_45_a_page_of_another_site_or_port_reads_with_the_session(daemon: Daemon
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1:1", "localhost", "127.0.0.1.nip.io:{port}", ""])
 def test_46_a_name_that_an_attacker_points_at_this_machine(daemon: Daemon, browser: Caller, host: str) -> None:
-    """Defence: `_check_host` in surfaces/api/guard.py knows our names with our port."""
+    """Defence: `_check_host` in surfaces/http/guard.py knows our names with our port."""
     name = host.format(port=daemon.port)
     answer = as_page(daemon, browser, "GET", "/v1/keys", Host=name, Origin=f"http://{name}")
     assert (answer.status, answer.json["code"]) == (421, "host_refused")
@@ -84,7 +84,7 @@ def test_46_a_name_that_an_attacker_points_at_this_machine(daemon: Daemon, brows
     "media_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""]
 )
 def test_47_a_form_of_another_site_posts_what_looks_like_json(daemon: Daemon, browser: Caller, media_type: str) -> None:
-    """Defence: `check_media_type` in surfaces/api/guard.py reads JSON alone, also where nobody has to be known."""
+    """Defence: `check_media_type` in surfaces/http/guard.py reads JSON alone, also where nobody has to be known."""
     body = json.dumps(KEY).encode()
     for path in ("/v1/keys", "/v1/auth/sign-in", "/v1/invitations/accept"):
         answer = as_page(daemon, browser, "POST", path, body, **{"Content-Type": media_type, "Origin": daemon.url})
@@ -92,7 +92,7 @@ def test_47_a_form_of_another_site_posts_what_looks_like_json(daemon: Daemon, br
 
 
 def test_47_another_site_signs_the_browser_in_as_the_attacker(daemon: Daemon) -> None:
-    """Defence: `_admit` in surfaces/api/guard.py checks the Origin before it lets anything through as open."""
+    """Defence: `_admit` in surfaces/http/guard.py checks the Origin before it lets anything through as open."""
     link = made(operator(daemon).post("/v1/auth/links"))
     body = {"token": fragment(link["url"])}
     refused = nobody(daemon).post("/v1/auth/sign-in", body, Origin="http://evil.example")
@@ -101,7 +101,7 @@ def test_47_another_site_signs_the_browser_in_as_the_attacker(daemon: Daemon) ->
 
 
 def test_48_another_site_listens_to_the_events(daemon: Daemon, browser: Caller) -> None:
-    """Defence: `check_origin` in surfaces/api/guard.py, before any stream begins."""
+    """Defence: `check_origin` in surfaces/http/guard.py, before any stream begins."""
     stream = {"Accept": "text/event-stream"}
     for sent in ({"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
         assert as_page(daemon, browser, "GET", "/v1/events", **stream, **sent).status == 403
@@ -123,7 +123,7 @@ def test_48_another_site_opens_a_web_socket(daemon: Daemon, browser: Caller) -> 
 
 
 def test_51_a_token_in_a_query_string_opens_nothing_and_is_not_repeated(daemon: Daemon) -> None:
-    """Defence: `Tokens.recognise` in identity/tokens.py is given the header and nothing else."""
+    """Defence: `Tokens.recognise` in identity/local_tokens.py is given the header and nothing else."""
     key = made(operator(daemon).post("/v1/keys", KEY))["token"]
     for token in (daemon.tokens.operator, key):
         for name in ("token", "access_token", "authorization", "api_key"):
@@ -133,7 +133,7 @@ def test_51_a_token_in_a_query_string_opens_nothing_and_is_not_repeated(daemon: 
 
 
 def test_51_what_signs_in_stands_in_no_address_that_a_server_sees_and_in_no_log(daemon: Daemon) -> None:
-    """Defence: the `#` in surfaces/api/auth.py; a browser keeps what is behind it to itself."""
+    """Defence: the `#` in surfaces/api/routes/auth.py; a browser keeps what is behind it to itself."""
     text = io.StringIO()
     handler = logging.StreamHandler(text)
     logging.getLogger().addHandler(handler)
@@ -153,13 +153,13 @@ def test_51_a_refusal_is_never_taken_for_an_answer(daemon: Daemon) -> None:
     """Defence: the door raises `Unauthorized`; no route runs without an actor (`front._route`)."""
     for path in ("/v1/status", "/v1/auth/whoami", "/v1/nothing"):
         for sent in ({}, {"Cookie": "executor_session=exs_wrong"}, {"Authorization": "Basic eDp5"}):
-            daemon.executor.callers.attempts.clear()
+            daemon.executor.authenticator.attempts.clear()
             answer = daemon.get(path, role=None, headers=sent)
             assert (answer.status, answer.json["code"]) == (401, "unauthorized"), (path, sent)
 
 
 def test_51_two_cookies_of_one_name_count_as_none(daemon: Daemon, browser: Caller) -> None:
-    """Defence: `cookie` in surfaces/api/guard.py; another page of this host could plant a second one."""
+    """Defence: `cookie` in surfaces/http/guard.py; another page of this host could plant a second one."""
     planted = f"{browser.cookie}; executor_session=exs_planted"
     assert daemon.get("/v1/auth/whoami", role=None, headers={"Cookie": planted}).status == 401
 

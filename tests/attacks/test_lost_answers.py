@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from executor.execution.flood import ApprovalLimits
+from executor.execution.approvals.limits import ApprovalLimits
 from tests.api.serving import Daemon, running_daemon
 from tests.sources.graphql.service import Service
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving
@@ -141,7 +141,7 @@ def settle(daemon: Daemon, view: Any, act: str, **body: Any) -> Any:
 @pytest.mark.parametrize("language", ["typescript", "python"])
 @pytest.mark.parametrize("how", ["drop", "502", "504", "520", "524"])
 def test_86_a_write_whose_answer_was_lost_is_a_question(daemon: Daemon, fresh: Upset, how: str, language: str) -> None:
-    """Defence: `is_lost` in execution/failures.py, `Questions.lose`."""
+    """Defence: `is_lost` in execution/failures.py, `ApprovalRequests.lose`."""
     view = call(daemon, "api.m.write", language, how=how)
     assert view["status"] == "paused", view
     ended = settle(daemon, view, "approve", result={"how": "seen"})
@@ -190,7 +190,7 @@ def test_86_a_function_that_does_not_return_asks_if_it_writes(daemon: Daemon, fr
 
 
 def test_86_what_takes_a_key_is_sent_once_more_under_it(daemon: Daemon, fresh: Upset) -> None:
-    """Defence: `Door.send` repeats only what is idempotent, once, by the same route."""
+    """Defence: `CallSender.send` repeats only what is idempotent, once, by the same route."""
     assert call(daemon, "api.m.keyed", how="once")["result"] == {"how": "once"}
     assert len(fresh.took) == 2
     assert fresh.took[0] == fresh.took[1]
@@ -223,20 +223,20 @@ def test_86_a_write_that_never_left_is_no_question(daemon: Daemon, fresh: Upset)
 
 
 def test_86_a_setting_gives_the_error_to_the_code(daemon: Daemon, fresh: Upset) -> None:
-    daemon.executor.door.lost_answers = "error"
+    daemon.executor.pipeline.sender.lost_answers = "error"
     try:
         view = call(daemon, "api.m.write", how="504")
         assert view["error"]["code"] == "unknown_outcome"
         assert view["error"]["details"] == {"sent": True, "code": "upstream_error", "status": 504}
     finally:
-        daemon.executor.door.lost_answers = "ask"
+        daemon.executor.pipeline.sender.lost_answers = "ask"
 
 
 def test_86_lost_answers_in_masses_do_not_flood_people(
     daemon: Daemon, fresh: Upset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Defence: `Flood.admit` in `Questions.lose`."""
-    monkeypatch.setattr(daemon.executor.door.flood, "_limits", ApprovalLimits(execution=2, actor=1_000))
+    """Defence: `OpenApprovals.admit` in `ApprovalRequests.lose`."""
+    monkeypatch.setattr(daemon.executor.pipeline.open_approvals, "_limits", ApprovalLimits(execution=2, actor=1_000))
     code = """
         const made = Array.from({length: 5}, () => tools.api.m.write({how: "drop"}));
         const told = await Promise.all(made.map((one) => one.then(() => "", (e) => e.code)));

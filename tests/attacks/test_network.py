@@ -104,7 +104,8 @@ async def test_29_a_reference_or_a_redirect_inside_the_network(house: House, ups
 async def test_30_a_name_that_is_turned_inside_after_it_was_checked(
     house: House, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Defence: `GuardedResolver` (sources/reach.py): what is connected to is the very answer that was judged."""
+    """Defence: `GuardedResolver` (network/private_access.py): what is connected to is the very answer that was
+    judged."""
     asked: list[str] = []
 
     async def getaddrinfo(host: str, port: int, **_: Any) -> list[Any]:

@@ -16,7 +16,7 @@ STATE = {"executionId": "exec_1", "decision": "approve", "approved": True}
 def test_57_a_forged_or_replayed_request_state_decides_nothing(
     daemon: Daemon, shop: list[Any], paused: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Defence: `resume` reads an id alone (surfaces/mcp/calls.py); the rest is in the database."""
+    """Defence: `resume` reads an id alone (surfaces/mcp/tools.py); the rest is in the database."""
     monkeypatch.setattr(gateway, "WAIT_SECONDS", 0.05)
     before = len(shop)
     answer = {"approve": {"action": "accept", "content": {"approve": True}}}

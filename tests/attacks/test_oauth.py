@@ -11,10 +11,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from executor.connections.oauth import flow
+from executor.connections.oauth import code_flow
 from executor.errors import OAuthFailed
 from executor.model.ids import now_ms
-from executor.storage import connections, events
+from executor.storage.credentials import connections
+from executor.storage.executions import events
 from tests.support.logins import BASE, World, browse, opened
 from tests.support.loopback import Answer
 
@@ -40,7 +41,8 @@ def token_requests(world: World) -> int:
 
 
 async def test_28_state_replay(world: World) -> None:
-    """Defence: `used_at.is_(None)` in storage/oauth.py `_live`: a state is spent by whoever comes first."""
+    """Defence: `used_at.is_(None)` in storage/credentials/oauth_flows.py `_live`: a state is spent by whoever comes
+    first."""
     begun = await world.begin()
     query = browse(begun.url)
     await world.come_back(begun, query)
@@ -62,10 +64,10 @@ async def test_28_a_guessed_state(world: World) -> None:
 
 
 async def test_28_a_state_that_is_too_old(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Defence: `expires_at > now` in storage/oauth.py `_live`."""
+    """Defence: `expires_at > now` in storage/credentials/oauth_flows.py `_live`."""
     begun = await world.begin()
     query = browse(begun.url)
-    monkeypatch.setattr(flow, "now_ms", lambda: now_ms() + flow.LIFETIME_MS + 1)
+    monkeypatch.setattr(code_flow, "now_ms", lambda: now_ms() + code_flow.LIFETIME_MS + 1)
     with pytest.raises(OAuthFailed, match="too old"):
         await world.come_back(begun, query)
     assert token_requests(world) == 0
@@ -127,7 +129,8 @@ async def test_28_an_answer_in_another_browser(world: World) -> None:
 
 
 async def test_28_a_link_opened_twice(world: World) -> None:
-    """Defence: `browser_digest == ticket_digest` in storage/oauth.py `bind_flow`: the first browser has it."""
+    """Defence: `browser_digest == ticket_digest` in storage/credentials/oauth_flows.py `bind_flow`: the first browser
+    has it."""
     begun = await world.logins.begin(world.operator, world.wish(), in_browser=False)
     victim = await world.logins.code.take_up(begun.ticket)
     with pytest.raises(OAuthFailed, match="used already"):
@@ -178,7 +181,7 @@ async def test_28_open_redirect_by_the_endpoints_own_parameters(world: World) ->
 
 
 async def test_28_code_sent_to_an_endpoint_that_redirects(world: World) -> None:
-    """Defence: the last `raise` of sources/egress.py `redirected`: a body never leaves the origin it was meant for."""
+    """Defence: the last `raise` of network/client.py `redirect`: a body never leaves the origin it was meant for."""
     begun = await world.begin()
     query = browse(begun.url)
     target = f"{world.service.origin}/api/steal"
@@ -194,7 +197,7 @@ async def test_28_code_sent_to_an_endpoint_that_redirects(world: World) -> None:
 
 @pytest.mark.parametrize("where", ["http://169.254.169.254/token", "http://[::1]:1/token", "http://10.0.0.1/token"])
 async def test_28_token_endpoint_on_a_private_network(world: World, where: str) -> None:
-    """Defence: `self._egress.reach(target, origins)` in wire.py `check`, and sources/egress.py itself behind it."""
+    """Defence: `self._egress.reach(target, origins)` in wire.py `check`, and network/client.py itself behind it."""
     world.service.publishes = True
     begun = await world.begin()
     query = browse(begun.url)

@@ -12,8 +12,8 @@ import sqlalchemy as sa
 
 from executor.errors import CredentialRequired, SecretUnavailable
 from executor.model.ids import now_ms
-from executor.storage import connections
-from executor.storage.access import grants
+from executor.storage.credentials import connections
+from executor.storage.tables.access import grants
 from tests.support.logins import World, opened
 
 
@@ -29,7 +29,8 @@ async def expire(world: World) -> None:
 
 
 async def test_28_refresh_race(world: World) -> None:
-    """Defence: `grants.c.generation == generation` with the claim in storage/connections.py `claim_refresh`, and
+    """Defence: `grants.c.generation == generation` with the claim in storage/credentials/connections.py
+    `claim_refresh`, and
     `self._renewing` in grants.py before it. Without them the server sees a token twice and revokes the grant."""
     await world.login()
     connection = await world.connection()

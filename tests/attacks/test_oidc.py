@@ -9,8 +9,8 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import pytest
 
-from executor.identity.oidc import FLOW_MS
-from executor.storage.access import sign_ins
+from executor.identity.oidc.sign_in import FLOW_MS
+from executor.storage.tables.access import sign_ins
 from tests.api.identities import made, operator
 from tests.api.serving import Answer, Daemon, running_daemon
 from tests.support.issuing import Issuing, a_key, issuing
@@ -35,7 +35,7 @@ def daemon(authority: Issuing, tmp_path_factory: pytest.TempPathFactory) -> Iter
 @pytest.fixture(autouse=True)
 def member(daemon: Daemon, authority: Issuing) -> None:
     """`ann` is one already, so that only the attack stands between the attacker and a session."""
-    daemon.executor.callers.attempts.clear()
+    daemon.executor.authenticator.attempts.clear()
     daemon.executor.issuers.sign_ins.starts.clear()  # type: ignore[union-attr]
     authority.changes, authority.states_issuer, authority.issuer_in_answer = {}, True, ""
     authority.person = {"sub": "ann", "name": "Ann", "email": "ann@example.org", "email_verified": True}
@@ -57,7 +57,7 @@ def changed(url: str, **changes: str | None) -> str:
 
 
 def test_state_replay(daemon: Daemon) -> None:
-    """The defence: `used_at.is_(None)` in storage/sign_ins.py."""
+    """The defence: `used_at.is_(None)` in storage/identity/oidc_sign_ins.py."""
     browser = Browser(daemon)
     back = consent(browser.start())
     assert browser.come_back(back).status == 303
@@ -73,7 +73,7 @@ def test_state_of_a_sign_in_that_failed_can_not_be_tried_again(daemon: Daemon) -
 
 
 def test_login_csrf_the_answer_to_an_attackers_sign_in_in_a_victims_browser(daemon: Daemon) -> None:
-    """The defence: `browser_digest` in storage/sign_ins.py."""
+    """The defence: `browser_digest` in storage/identity/oidc_sign_ins.py."""
     attacker, victim = Browser(daemon), Browser(daemon)
     back = consent(attacker.start())
     refused(victim, victim.come_back(back))
@@ -84,7 +84,7 @@ def test_login_csrf_the_answer_to_an_attackers_sign_in_in_a_victims_browser(daem
 
 
 def test_an_attackers_code_under_the_victims_own_state(daemon: Daemon, authority: Issuing) -> None:
-    """Code injection. The defence: the verifier of the code, and the nonce, in identity/oidc.py."""
+    """Code injection. The defence: the verifier of the code, and the nonce, in identity/oidc/sign_in.py."""
     attacker, victim = Browser(daemon), Browser(daemon)
     stolen = query_of(consent(attacker.start()))["code"]
     refused(victim, victim.come_back(changed(consent(victim.start()), code=stolen)))
@@ -92,7 +92,7 @@ def test_an_attackers_code_under_the_victims_own_state(daemon: Daemon, authority
 
 @pytest.mark.parametrize("nonce", ["x", "", None, 5, ["x"]])
 def test_nonce_replay(daemon: Daemon, authority: Issuing, nonce: Any) -> None:
-    """An ID token of another sign-in. The defence: the comparison of `nonce` in identity/provider.py."""
+    """An ID token of another sign-in. The defence: the comparison of `nonce` in identity/oidc/provider.py."""
     authority.changes = {"nonce": nonce}
     browser = Browser(daemon)
     assert b"not of this sign-in" in refused(browser, browser.sign_in())
@@ -113,14 +113,14 @@ def test_nonce_replay(daemon: Daemon, authority: Issuing, nonce: Any) -> None:
     ],
 )
 def test_an_id_token_for_somebody_else(daemon: Daemon, authority: Issuing, changes: dict[str, Any]) -> None:
-    """Token substitution. The defence: `signed.check` and the check of `azp` in identity/provider.py."""
+    """Token substitution. The defence: `signed.check` and the check of `azp` in identity/oidc/provider.py."""
     authority.changes = changes
     browser = Browser(daemon)
     refused(browser, browser.sign_in())
 
 
 def test_an_id_token_signed_by_another_key(daemon: Daemon, authority: Issuing) -> None:
-    """The defence: `self._keys.verify` in identity/provider.py."""
+    """The defence: `self._keys.verify` in identity/oidc/provider.py."""
     browser = Browser(daemon)
     back = consent(browser.start())
     kept, authority.key = authority.key, a_key("RS256", "attacker")
@@ -132,7 +132,7 @@ def test_an_id_token_signed_by_another_key(daemon: Daemon, authority: Issuing) -
 
 
 def test_mix_up_an_answer_that_names_another_issuer(daemon: Daemon, authority: Issuing) -> None:
-    """The defence: `_check_sender` in identity/oidc.py."""
+    """The defence: `_check_sender` in identity/oidc/sign_in.py."""
     for iss in ("https://evil.example", "", authority.issuer + "/", None):
         browser = Browser(daemon)
         back = changed(consent(browser.start()), iss=iss)
@@ -175,14 +175,14 @@ def test_mix_up_a_sign_in_that_began_with_another_provider(daemon: Daemon, autho
     ],
 )
 def test_open_redirect_in_return_to(daemon: Daemon, where: str) -> None:
-    """The defence: `check_return` in identity/oidc.py."""
+    """The defence: `check_return` in identity/oidc/sign_in.py."""
     browser = Browser(daemon)
     refused(browser, browser.get(f"{START}?return_to={quote(where, safe='')}"), 400)
     assert not browser.cookies
 
 
 def test_two_values_for_one_name(daemon: Daemon) -> None:
-    """The defence: `single` in surfaces/api/oidc.py."""
+    """The defence: `single` in surfaces/api/routes/oidc.py."""
     browser = Browser(daemon)
     back = consent(browser.start())
     refused(browser, browser.come_back(f"{back}&code=other"))
@@ -191,7 +191,8 @@ def test_two_values_for_one_name(daemon: Daemon) -> None:
 
 @pytest.mark.parametrize("verified", [False, None, "true", "yes", 1, ["true"]])
 def test_an_address_that_nobody_verified(daemon: Daemon, authority: Issuing, verified: Any) -> None:
-    """Anybody can type in the address of whoever was invited. The defence: `verified_email` in identity/provider.py."""
+    """Anybody can type in the address of whoever was invited. The defence: `verified_email` in
+    identity/oidc/provider.py."""
     made(operator(daemon).post("/v1/invitations", {"role": "owner", "email": "boss@example.org"}))
     authority.person = {"sub": "mallory", "email": "boss@example.org", "email_verified": verified}
     browser = Browser(daemon)
@@ -206,7 +207,7 @@ def test_the_address_of_a_member_does_not_make_one_that_member(daemon: Daemon, a
 
 
 def test_userinfo_of_somebody_else(daemon: Daemon, authority: Issuing) -> None:
-    """The defence: the comparison of `sub` in `_userinfo`, identity/provider.py."""
+    """The defence: the comparison of `sub` in `_userinfo`, identity/oidc/provider.py."""
     made(operator(daemon).post("/v1/invitations", {"role": "owner", "email": "boss@example.org"}))
     authority.person = {"sub": "boss", "email": "boss@example.org", "email_verified": True}
     authority.changes, authority.tells_in_token = {"sub": "mallory"}, False
@@ -225,7 +226,7 @@ def test_an_access_token_or_an_id_token_of_the_provider_is_no_key_of_ours(daemon
 
 
 def test_a_sign_in_that_took_too_long(daemon: Daemon) -> None:
-    """The defence: `expires_at > now` in storage/sign_ins.py."""
+    """The defence: `expires_at > now` in storage/identity/oidc_sign_ins.py."""
     browser = Browser(daemon)
     back = consent(browser.start())
 
@@ -240,7 +241,7 @@ def test_a_sign_in_that_took_too_long(daemon: Daemon) -> None:
 
 
 def test_what_the_provider_says_is_shown_as_text(daemon: Daemon) -> None:
-    """The defence: `escape` in surfaces/api/oidc.py, and a policy that runs no script."""
+    """The defence: `escape` in surfaces/api/routes/oidc.py, and a policy that runs no script."""
     browser = Browser(daemon)
     back = query_of(consent(browser.start()))
     told = {"state": back["state"], "iss": back["iss"], "error": "x", "error_description": "<script>alert(1)</script>"}
@@ -249,7 +250,7 @@ def test_what_the_provider_says_is_shown_as_text(daemon: Daemon) -> None:
 
 
 def test_a_provider_that_repeats_the_client_secret(daemon: Daemon, authority: Issuing) -> None:
-    """The defence: `said.replace(secret` in identity/provider.py."""
+    """The defence: `said.replace(secret` in identity/oidc/provider.py."""
     browser = Browser(daemon)
     back = consent(browser.start())
     said = {"error": "invalid_client", "error_description": f"wrong secret {SECRET} for you"}
@@ -262,6 +263,6 @@ def test_a_provider_that_repeats_the_client_secret(daemon: Daemon, authority: Is
 
 
 def test_a_flood_of_sign_ins(daemon: Daemon) -> None:
-    """The defence: `starts.take` in identity/oidc.py."""
+    """The defence: `starts.take` in identity/oidc/sign_in.py."""
     answers = [Browser(daemon).get(START).status for _ in range(40)]
     assert answers[0] == 303 and answers[-1] == 429

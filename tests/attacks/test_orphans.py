@@ -96,7 +96,7 @@ def is_alive(pid: int) -> bool:
 
 
 def test_104_removing_a_source_ends_what_its_command_left_behind(daemon: Daemon, tmp_path: Path) -> None:
-    """Defence: `sources/mcp/supervisor.py`, which adopts what is left behind and kills it."""
+    """Defence: `sources/mcp/transports/supervisor.py`, which adopts what is left behind and kills it."""
     source, pids = connect(daemon, tmp_path)
     daemon.request("DELETE", f"/v1/sources/{source}", timeout=120)
     wait_for(lambda: are_gone(pids), 60)

@@ -41,7 +41,7 @@ async def attempt(house: House, path: str, arguments: str = '{key: "a"}') -> Any
     ],
 )
 async def test_9_another_way_to_write_a_denied_path(house: House, written: str) -> None:
-    """Defence: the prelude's `toolAt` makes one path of every way, and `Door.admit` judges that path."""
+    """Defence: the prelude's `toolAt` makes one path of every way, and `Admissions.admit` judges that path."""
     await house.policy(TOOL, "deny")
     assert await attempt(house, written) == "denied"
     assert house.effects() == []
@@ -166,7 +166,7 @@ async def test_10_the_same_source_under_another_name_needs_a_human(house: House)
 
 
 async def test_11_a_server_says_that_its_tool_only_reads(house: House) -> None:
-    """Defence: `effect_of` in `sources/mcp/tools.py`: what a server says of itself never makes a tool a read."""
+    """Defence: `effect_of` in `sources/mcp/tools/tools.py`: what a server says of itself never makes a tool a read."""
     request = SourceRequest(
         kind="mcp", command=(sys.executable, MCP, "stdio"), namespace="liar", consent=True, by_operator=True
     )
@@ -212,7 +212,7 @@ def graph() -> Iterator[tuple[str, Service]]:
 async def test_12_a_graphql_mutation_in_the_clothes_of_a_query(
     house: House, graph: tuple[str, Service], query: str
 ) -> None:
-    """Defence: `refuse_operation` in `sources/graphql/documents.py`, for every operation of the document."""
+    """Defence: `refuse_operation` in `sources/graphql/raw_documents.py`, for every operation of the document."""
     url, service = graph
     request = SourceRequest(location=f"{url}/graphql", namespace="blog", allow_private=True)
     await house.executor.catalog.add_source(house.executor.tenancy.workspace.id, request)

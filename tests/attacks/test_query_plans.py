@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from executor.execution.files import remove_left_over
+from executor.execution.artifacts.files import remove_left_over
 from executor.storage import integrity, scan, statistics
 from tests.api.serving import Daemon, running_daemon, running_upstream
 from tests.support.plans import costs, recording

@@ -17,14 +17,14 @@ from typing import Any
 import httpcore2
 import pytest
 
-from executor.daemon.executor import Executor
+from executor.daemon.wiring.executor import Executor
 from executor.errors import EgressRefused, ExecutorError, NotFound
+from executor.network.private_access import PUBLIC
 from executor.settings import Settings
 from executor.sources.kind import SourceRequest
-from executor.sources.mcp.allowance import Allowance
-from executor.sources.mcp.backend import GuardedBackend
-from executor.sources.reach import PUBLIC
-from executor.storage import artifacts
+from executor.sources.mcp.sessions.allowance import Allowance
+from executor.sources.mcp.transports.http_connections import GuardedBackend
+from executor.storage.executions import artifacts
 from tests.api.serving import running_daemon
 from tests.attacks.test_network import caught, connect
 from tests.execution.conftest import House

@@ -37,7 +37,7 @@ def echoing(got: Got, handler: Handler) -> Reply:
 
 @pytest.mark.parametrize("python", [False, True])
 def test_94_a_credential_comes_back_in_another_writing(daemon: Daemon, python: bool) -> None:
-    """Defence: `secrets/writings.py`: looked for by its letters, in every usual encoding."""
+    """Defence: `secrets/encodings.py`: looked for by its letters, in every usual encoding."""
     with serving() as upstream:
         upstream.routes |= {"/echo": echoing}
         upstream.routes["/openapi.json"] = as_json({**DOCUMENT, "servers": [{"url": upstream.url}]})

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from executor.identity.shown import Shown
+from executor.identity.presented import Shown
 from executor.model.ids import now_ms
-from executor.storage.access import api_keys, browser_sessions
-from executor.surfaces import open_requests
+from executor.storage.tables.access import api_keys, browser_sessions
+from executor.surfaces.http import open_requests
 from tests.api.identities import Caller, agent, anonymous, invited, keyed, made, nobody, operator, signed_in
 from tests.api.serving import Answer, Daemon, running_daemon, wait_for
 
@@ -324,6 +324,6 @@ def test_what_no_event_tells_of_is_found_by_looking(watchful: Daemon) -> None:
 def test_a_credential_that_is_looked_up_again_may_do_what_it_might_before(daemon: Daemon) -> None:
     """Else a long request of the operator would end as if the right to operate the machine had been taken away."""
     cookie = signed_in(daemon).cookie
-    callers, shown = daemon.executor.callers, Shown(session=cookie.partition("=")[2])
+    callers, shown = daemon.executor.authenticator, Shown(session=cookie.partition("=")[2])
     assert daemon.run(callers.identify(shown)).may("operate")
     assert daemon.run(callers.confirm(shown)) == daemon.run(callers.identify(shown))

@@ -244,7 +244,7 @@ def test_84_a_tool_that_comes_later_is_not_covered_by_always_for_the_source(
 
 
 def test_84_a_raw_graphql_tool_changes_with_its_schema(daemon: Daemon, upstream: Upstream, namespace: str) -> None:
-    """Defence: the document's digest in `Door.destination_for`."""
+    """Defence: the document's digest in `Bindings.destination_for`."""
     upstream.routes["/graphql"] = Service()
     connect(daemon, namespace, f"{upstream.url}/graphql", kind="graphql")
     path, arguments = f"{namespace}.graphql.mutate", {"query": 'mutation { deletePost(id: "p1") }'}

@@ -218,7 +218,7 @@ def ask(host: HostProcess, token: str, body: bytes, **headers: str) -> int:
 
 
 def test_106_a_live_host_takes_nothing_from_strangers(host: HostProcess, tmp_path: Path) -> None:
-    """Defence: `SandboxHost._authenticate`, `_body` and `address.checked`."""
+    """Defence: `SandboxHost._authenticate`, `_body` and `address.check_url`."""
     good = host.token_file.read_text().strip()
     body = {"run": "run_" + "0" * 32, "token": "exr_x", "callback": "http://127.0.0.1:9"}
     plain = json.dumps(body).encode()

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from executor.daemon import logs
-from executor.daemon.executor import Executor
+from executor.daemon.wiring.executor import Executor
 from executor.errors import ToolError
 from executor.secrets.redaction import MARK
 from executor.settings import Settings
-from executor.storage import calls, events
+from executor.storage.executions import calls, events
 from tests.execution.conftest import shared_state
 from tests.support.connected import Home, value
 from tests.support.guarded import Guarded, running
@@ -66,7 +66,7 @@ async def everything(home: Home) -> str:
 
 def writings(text: str) -> set[str]:
     """What of `text` a reader could turn back into the canary."""
-    from executor.secrets.writings import forms
+    from executor.secrets.encodings import forms
 
     return {form for form in forms(CANARY) if form in text}
 
@@ -82,7 +82,7 @@ WAYS: list[tuple[str, str, dict[str, str]]] = [
 
 @pytest.mark.parametrize(("tool", "way", "values"), WAYS)
 async def test_echoing_upstream(home: Home, tool: str, way: str, values: dict[str, str]) -> None:
-    """18, 22: a service that echoes the credential, plain or encoded. Defence: `errand.clean` in `Door.send`."""
+    """18, 22: a service that echoes the credential, plain or encoded. Defence: `errand.clean` in `CallSender.send`."""
     await home.connect(way, values)
     done = await home.run(f"return await tools.guarded.use.{tool}({{}})")
     assert MARK in json.dumps(value(done))
@@ -90,7 +90,7 @@ async def test_echoing_upstream(home: Home, tool: str, way: str, values: dict[st
 
 
 async def test_echo_in_an_error(home: Home) -> None:
-    """19: the echo is in a failure. Defence: `errand.told` in `Door.send`."""
+    """19: the echo is in a failure. Defence: `errand.told` in `CallSender.send`."""
     await home.connect("token", {"token": CANARY})
     code = "try { await tools.guarded.use.fails({}) } catch (e) { return [e.message, e.hint, e.details] }"
     done = await home.run(code)
@@ -99,7 +99,8 @@ async def test_echo_in_an_error(home: Home) -> None:
 
 
 async def test_secret_in_a_traceback_or_log(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    """19: something breaks inside with the value in its message. Defence: `in_use.redacted` in `JsonLines.format`."""
+    """19: something breaks inside with the value in its message. Defence: `in_use.redact_line` in
+    `JsonLines.format`."""
     await home.connect("token", {"token": CANARY})
     lines: list[str] = []
 
@@ -164,12 +165,12 @@ async def test_a_write_with_a_credential_is_not_redirected_elsewhere(home: Home,
 async def test_https_to_http() -> None:
     """21: a redirect from https to http is not followed. Defence: `redirected` in egress."""
     from executor.errors import EgressRefused
-    from executor.sources.addresses import parse
-    from executor.sources.egress import Outgoing, redirected
+    from executor.network.addresses import parse
+    from executor.network.client import Outgoing, redirect
 
     sent = Outgoing("GET", "https://api.example/x", {"Authorization": f"Bearer {CANARY}"})
     with pytest.raises(EgressRefused, match="unencrypted"):
-        redirected(sent, parse(sent.url), 302, "http://api.example/x")
+        redirect(sent, parse(sent.url), 302, "http://api.example/x")
 
 
 async def test_secret_in_a_query_string(home: Home, caplog: pytest.LogCaptureFixture) -> None:
@@ -222,7 +223,7 @@ async def test_a_static_header_of_an_older_version_is_sealed_and_leaves_no_trace
     source = await home.add_source()
     config = {**source.config, "headers": [["Authorization", f"Bearer {CANARY}"]]}
     from executor.model.source import Source
-    from executor.storage import sources
+    from executor.storage.catalog import sources
 
     old = Source(**{**{name: getattr(source, name) for name in source.__slots__}, "config": config})
     await executor.database.write(lambda c: sources.rewrite(c, old))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from executor.errors import ToolError
-from executor.execution.door import parse_arguments
+from executor.execution.calls.arguments import parse_arguments
 from executor.surfaces.mcp import gateway
 from tests.api.serving import Daemon
 from tests.mcp.conftest import connected, text_of
@@ -70,7 +70,8 @@ def test_75_a_number_is_shown_and_sent_digit_for_digit(daemon: Daemon, paid: lis
 
 @pytest.mark.parametrize("number", ["18446744073709551616", "-9223372036854775809", "1" + "0" * 40])
 def test_75_a_number_that_can_not_be_sent_exactly_is_refused(daemon: Daemon, paid: list[Got], number: str) -> None:
-    """Defence: `Writer._number` in `runtime/python/values.py`; behind it `rounded` in `execution/door.py`."""
+    """Defence: `Writer._number` in `runtime/python/json_writer.py`; behind it `rounded` in
+    `execution/calls/door.py`."""
     before = len(paid)
     view = daemon.execute(python(f'account="1", body={{"amount": [{number}]}}'), language="python")
     assert (view["status"], view["error"]["code"]) == ("failed", "code_error"), view
@@ -79,7 +80,7 @@ def test_75_a_number_that_can_not_be_sent_exactly_is_refused(daemon: Daemon, pai
 
 @pytest.mark.parametrize("number", ["18446744073709551616", "-9223372036854775809", "1" + 40 * "0"])
 def test_75_arguments_with_such_a_number_are_refused_whatever_wrote_them(number: str) -> None:
-    """Defence: `rounded` in `execution/door.py`: a sandbox on another machine may write what ours does not."""
+    """Defence: `rounded` in `execution/calls/door.py`: a sandbox on another machine may write what ours does not."""
     with pytest.raises(ToolError, match="can't be sent exactly"):
         parse_arguments(f'{{"body": {{"amount": [{number}]}}}}')
 
@@ -149,7 +150,8 @@ def test_76_the_browser_and_the_daemon_know_the_same_look_alikes() -> None:
 async def test_77_every_prompt_names_the_request_and_the_credential(
     daemon: Daemon, paid: list[Got], language: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Defence: `Door.outline`, made by the code that builds the request. The value of the credential is in none."""
+    """Defence: `CallSender.outline`, made by the code that builds the request. The value of the credential is in
+    none."""
     code = {
         "typescript": f'{PAY}({{account: "a/b", memo: "x&y=1", body: {{to: "bob"}}}})',
         "python": python('account="a/b", memo="x&y=1", body={"to": "bob"}'),

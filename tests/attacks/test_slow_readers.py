@@ -11,7 +11,7 @@ from contextlib import ExitStack, suppress
 
 import pytest
 
-from executor.surfaces import deliveries
+from executor.surfaces.http import deliveries
 from tests.api.identities import Caller, agent, keyed, made, operator
 from tests.api.serving import Daemon, wait_for
 

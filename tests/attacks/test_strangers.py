@@ -15,8 +15,8 @@ import sqlalchemy as sa
 from executor.execution.quotas import OUTPUT_BYTES
 from executor.identity import anonymous as sessions
 from executor.model.ids import now_ms
-from executor.storage.access import anonymous_sessions
-from executor.storage.tables import events, executions
+from executor.storage.tables.access import anonymous_sessions
+from executor.storage.tables.core import events, executions
 from tests.api.identities import Caller, agent, anonymous, invited, keyed, made, nobody, operator
 from tests.api.serving import Daemon, running_daemon, wait_for
 from tests.support.tool_results import about

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from executor.daemon.process import Running
+from executor.daemon.control import Running
 from executor.settings import Settings
 from executor.surfaces.cli import follow
 from executor.surfaces.cli.client import Client
@@ -202,7 +202,7 @@ def test_the_command_line_asks_again_with_the_same_key(
         return Client(settings, running, "exo_none")
 
     monkeypatch.setattr(follow, "connect", connect)
-    follower = follow.Follower(connect(Settings.load({})), as_json=True, ask=False)
+    follower = follow.ExecutionFollower(connect(Settings.load({})), as_json=True, ask=False)
     assert follower.run({"code": "return 2"})["executionId"] == "exec_1"
     follower.client.close()
     assert len(Forgetful.keys) == 2

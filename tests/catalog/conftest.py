@@ -12,7 +12,7 @@ import pytest
 from executor.catalog.catalog import Catalog
 from executor.model.source import Source
 from executor.model.tool import Tool
-from executor.sources.egress import Egress
+from executor.network.client import Egress
 from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import OpenApi
 from executor.storage.database import Database

@@ -6,10 +6,10 @@ import copy
 import random
 from typing import Any
 
-from executor.catalog.describing import fits_pattern
-from executor.catalog.examples import WAYS, Maker
-from executor.catalog.references import with_definitions
-from executor.catalog.validation import Validator, compile_schema
+from executor.catalog.description import fits_pattern
+from executor.schemas.examples import WAYS, Maker
+from executor.schemas.validation import Validator, compile_schema
+from executor.storage.catalog.definitions import with_definitions
 
 NAMES = ("id", "from", "x-y", "class", "__proto__", "a b", "self", "list", "constructor", "kind", "é", "default", "1st")
 SCALARS = ("string", "integer", "number", "boolean", "null")

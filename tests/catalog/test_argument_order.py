@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from executor.catalog.text import comment
+from executor.catalog.signatures.escape import comment
 from executor.errors import NotFound, ToolError
 from tests.catalog.conftest import House
 

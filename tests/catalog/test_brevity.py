@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from executor.catalog.brevity import flatten, without_result
-from executor.catalog.language import LANGUAGES, Language
-from executor.catalog.signatures import COMPACT, FULL, signature
+from executor.catalog.signatures.compact import flatten, without_result
+from executor.catalog.signatures.signature import COMPACT, FULL, signature
+from executor.model.language import LANGUAGES, Language
 from executor.model.tool import Tool
 from tests.catalog.test_signatures import as_declaration, errors, nasty, tool
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from executor.catalog.comparing import MOST, Comparison, compare
+from executor.schemas.diff import MOST, Comparison, compare
 
 TEXT = {"type": "string"}
 

@@ -10,10 +10,11 @@ import tree_sitter_typescript
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executor.catalog.callwriting import call
-from executor.catalog.declarations import python_declarations, typescript_declarations
-from executor.catalog.language import Language
-from executor.execution.builtins import BUILTINS
+from executor.catalog.declarations.python import python_declarations
+from executor.catalog.declarations.typescript import typescript_declarations
+from executor.catalog.signatures.example_call import call
+from executor.execution.builtins.tools import BUILTINS
+from executor.model.language import Language
 from executor.model.tool import Tool
 from tests.catalog.checkers import python_says, typescript_says
 from tests.catalog.conftest import House
@@ -190,7 +191,7 @@ async def test_declarations_hold_what_the_code_names_and_nothing_else(house: Hou
 async def test_too_many_tools_under_one_name_may_be_called_in_any_way(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("executor.catalog.declaring.MAX_TOOLS", 2)
+    monkeypatch.setattr("executor.catalog.declarations.loader.MAX_TOOLS", 2)
     operation = {"responses": {"200": {"description": "fine"}}}
     paths = {f"/x{number}": {"get": {**operation, "operationId": f"get{number}", "tags": ["g"]}} for number in range(3)}
     await house.connect(paths, "things")

@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 from splintr import Tokenizer
 
-from executor.catalog import describing
-from executor.catalog.describing import Wish
-from executor.catalog.language import Language
-from executor.catalog.tokens import tokens
+from executor.catalog import description
+from executor.catalog.description import Wish, tokens
 from executor.errors import NotFound, ToolError
+from executor.model.language import Language
 from executor.model.tool import Tool
 from tests.catalog.conftest import House
 from tests.catalog.test_signatures import as_declaration, errors
@@ -40,7 +39,7 @@ TOOL = Tool(
 
 
 def told(wish: Wish, tool: Tool = TOOL) -> dict[str, Any]:
-    return describing.description(tool, "gh", LARGE, "await tools.gh.issues.create()", wish)
+    return description.description(tool, "gh", LARGE, "await tools.gh.issues.create()", wish)
 
 
 def count(value: Any) -> int:

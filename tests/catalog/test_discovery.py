@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from executor.catalog import catalog
-from executor.catalog.absent import absent
-from executor.catalog.indexes import Indexes
-from executor.catalog.language import Language
-from executor.catalog.search import keeping
-from executor.catalog.search.entry import Entry
-from executor.catalog.search.segment import built
+from executor.catalog.search.hints import absent
+from executor.catalog.search.index import segment_files
+from executor.catalog.search.index.entry import Entry
+from executor.catalog.search.index.segment import build_segment
+from executor.catalog.search.index.workspace_index import Indexes
 from executor.errors import InvalidRequest, NotFound
+from executor.model.language import Language
 from executor.model.policy import Policy
 from executor.policy.decide import Subject, decide
-from executor.policy.visibility import Visibility, visibility
+from executor.policy.visibility import Visibility, visibility_of
 from tests.catalog.conftest import House
 from tests.sources.openapi.documents import answers
 
@@ -40,8 +40,8 @@ async def connected(house: House) -> None:
     await house.connect(paths, **parts)
 
 
-def veil(pattern: str, action: Any = "deny") -> Visibility:
-    found = visibility(
+def visibility(pattern: str, action: Any = "deny") -> Visibility:
+    found = visibility_of(
         [Policy("p", "workspace", "w", 0, pattern, action), Policy("q", "workspace", "w", 1, "nothing", "deny")]
     )
     assert found is not None
@@ -110,13 +110,13 @@ async def test_a_source_with_many_tools_is_indexed_before_anybody_searches(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[str] = []
-    built = Indexes._built
+    built = Indexes._build
 
     async def noted(self: Indexes, one: Any) -> Any:
         made.append(one.namespace)
         return await built(self, one)
 
-    monkeypatch.setattr(Indexes, "_built", noted)
+    monkeypatch.setattr(Indexes, "_build", noted)
     monkeypatch.setattr(catalog, "MANY_TOOLS", 1)
     await connected(house)
     async with asyncio.timeout(30):
@@ -179,7 +179,7 @@ async def test_an_app_is_connected_by_the_title_of_its_source_but_not_by_one_tha
     )
     found = await house.catalog.search(house.workspace, "github create issue")
     assert found["bestPath"] == "code.issues.createIssue" and "not connected" not in found.get("hint", "")
-    hidden = await house.catalog.search(house.workspace, "github create issue", veil=veil("code.**"))
+    hidden = await house.catalog.search(house.workspace, "github create issue", visibility=visibility("code.**"))
     assert hidden["hint"].startswith("github is not connected; nothing is connected")
 
 
@@ -216,7 +216,7 @@ async def test_a_brief_answer_says_nothing_twice_and_costs_half(house: House) ->
         assert all(set(item) == {"path", "effect", "description", "all"} for item in rest)
         assert len(json.dumps(brief)) < 0.65 * len(json.dumps(whole))
     hidden = await house.catalog.search(
-        house.workspace, "list things", depth=None, brief=True, explain=False, veil=veil("*.*.*.all")
+        house.workspace, "list things", depth=None, brief=True, explain=False, visibility=visibility("*.*.*.all")
     )
     assert hidden["items"] and not any("all" in item for item in hidden["items"])
     explained = await house.catalog.search(house.workspace, "list things", depth=None, brief=True)
@@ -227,18 +227,18 @@ async def test_a_brief_answer_says_nothing_twice_and_costs_half(house: House) ->
 
 async def test_a_denied_tool_is_not_found_counted_or_suggested(house: House) -> None:
     await connected(house)
-    hidden = veil("things.things.**")
-    found = await house.catalog.search(house.workspace, "get thing", depth=0, veil=hidden)
+    hidden = visibility("things.things.**")
+    found = await house.catalog.search(house.workspace, "get thing", depth=0, visibility=hidden)
     assert [item["path"] for item in found["items"]] in ([], ["things.boxes.listBoxes"])
-    assert (await house.catalog.search(house.workspace, "", veil=hidden, depth=0))["total"] == 1
+    assert (await house.catalog.search(house.workspace, "", visibility=hidden, depth=0))["total"] == 1
     assert "things.things.getThing" in await house.catalog.nearest(house.workspace, "things.things.getThin")
     assert "things.things.getThing" not in await house.catalog.nearest(
-        house.workspace, "things.things.getThin", veil=hidden
+        house.workspace, "things.things.getThin", visibility=hidden
     )
     with pytest.raises(NotFound) as caught:
-        await house.catalog.describe(house.workspace, "things.things.getThin", veil=hidden)
+        await house.catalog.describe(house.workspace, "things.things.getThin", visibility=hidden)
     assert "getThing" not in f"{caught.value.message} {caught.value.hint}"
-    everything = await house.catalog.search(house.workspace, "thing", namespace="thnigs", veil=veil("**"))
+    everything = await house.catalog.search(house.workspace, "thing", namespace="thnigs", visibility=visibility("**"))
     assert "things" not in everything["hint"].replace("thnigs", "")
 
 
@@ -246,12 +246,12 @@ async def test_a_denied_tool_is_not_found_counted_or_suggested(house: House) -> 
 @pytest.mark.parametrize("path", ["a.b.c", "a.b", "a.b.c.d", "b.c"])
 def test_what_is_hidden_is_what_is_denied(pattern: str, path: str) -> None:
     denied = decide(Subject(path, "read"), [Policy("p", "workspace", "w", 0, pattern, "deny")]).action == "deny"
-    assert veil(pattern).hides(path) == denied
-    assert not veil(pattern, "allow").hides(path)
+    assert visibility(pattern).hides(path) == denied
+    assert not visibility(pattern, "allow").hides(path)
 
 
 def test_without_a_denial_nothing_is_hidden() -> None:
-    assert visibility([Policy("p", "workspace", "w", 0, "**", "allow")]) is None
+    assert visibility_of([Policy("p", "workspace", "w", 0, "**", "allow")]) is None
 
 
 async def test_an_answer_has_room_for_so_much_and_says_what_was_cut(house: House) -> None:
@@ -278,7 +278,7 @@ async def test_a_restart_reads_what_was_kept(house: House, tmp_path: Path, monke
     async def fail(*_: object) -> None:
         raise AssertionError("it was made again")
 
-    monkeypatch.setattr(Indexes, "_built", fail)
+    monkeypatch.setattr(Indexes, "_build", fail)
     again = await Indexes(house.database, folder).of(house.workspace)
     assert again.index.paths == first.index.paths
 
@@ -290,7 +290,7 @@ async def test_a_damaged_or_old_file_is_made_again(house: House, tmp_path: Path,
     first = await Indexes(house.database, folder).of(house.workspace)
     (file,) = folder.iterdir()
     data = file.read_bytes()
-    made = len(keeping.MAGIC)
+    made = len(segment_files.MAGIC)
     damaged = {
         "cut": data[:-10],
         "flipped": data[:-10] + bytes([data[-10] ^ 1]) + data[-9:],
@@ -310,13 +310,13 @@ async def test_only_a_changed_source_is_read_again(
     await indexes.of(house.workspace)
     await house.connect({"/others": {"get": operation("listOthers", "others")}}, namespace="more")
     made: list[str] = []
-    build = Indexes._built
+    build = Indexes._build
 
     async def noted(self: Indexes, one: Any) -> Any:
         made.append(one.namespace)
         return await build(self, one)
 
-    monkeypatch.setattr(Indexes, "_built", noted)
+    monkeypatch.setattr(Indexes, "_build", noted)
     indexes.forget(house.workspace)
     shown = await indexes.of(house.workspace)
     assert made == ["more"] and "more.others.listOthers" in shown.index.paths
@@ -333,10 +333,10 @@ async def test_what_a_removed_source_left_behind_is_swept(house: House, tmp_path
 
 
 def test_a_segment_comes_back_as_it_was_kept() -> None:
-    segment = built([Entry("a.b.c", "Some words", "write", ("tag",), route="POST /b", parameters=("x",))])
-    again = keeping.unpacked(keeping.packed(segment))
+    segment = build_segment([Entry("a.b.c", "Some words", "write", ("tag",), route="POST /b", parameters=("x",))])
+    again = segment_files.unpack(segment_files.pack(segment))
     assert again.paths == segment.paths and again.terms == segment.terms
-    assert all((getattr(again, name) == getattr(segment, name)).all() for name in keeping.ARRAYS)
+    assert all((getattr(again, name) == getattr(segment, name)).all() for name in segment_files.ARRAYS)
 
 
 @pytest.mark.parametrize("language", ["typescript", "python"])

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from executor.catalog.indexes import Indexes, Shown
-from executor.catalog.search import model_files
-from executor.catalog.search.encoder import SIZE, Encoder, pieces_of
+from executor.catalog.search.index.segment import Array
+from executor.catalog.search.index.workspace_index import Indexes, VisibleIndex
 from executor.catalog.search.ranking import search
-from executor.catalog.search.segment import Array
-from executor.daemon.doctor import check_discovery
+from executor.catalog.search.semantic import model_files
+from executor.catalog.search.semantic.encoder import SIZE, Encoder, pieces_of
+from executor.daemon.doctor.checks import check_discovery
 from tests.catalog.conftest import House
 from tests.catalog.test_discovery import operation
 
@@ -50,7 +50,7 @@ async def connect(house: House, more: int = 0) -> None:
     await house.connect(paths)
 
 
-async def settled(indexes: Indexes, house: House, is_done: Callable[[Shown], bool]) -> Shown:
+async def settled(indexes: Indexes, house: House, is_done: Callable[[VisibleIndex], bool]) -> VisibleIndex:
     shown = await indexes.of(house.workspace)
     async with asyncio.timeout(60):
         while not is_done(shown):  # noqa: ASYNC110 - nobody signals it

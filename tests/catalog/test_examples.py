@@ -8,15 +8,15 @@ import pytest
 import tree_sitter
 import tree_sitter_typescript
 
-from executor.catalog.callwriting import call
-from executor.catalog.declarations import declarations
-from executor.catalog.describing import fits_pattern
-from executor.catalog.examples import example
-from executor.catalog.language import Language
-from executor.catalog.patterns import samples
-from executor.catalog.signatures import signature
+from executor.catalog.declarations.loader import declarations
+from executor.catalog.description import fits_pattern
+from executor.catalog.signatures.example_call import call
+from executor.catalog.signatures.signature import signature
+from executor.model.language import Language
 from executor.model.tool import Tool
-from executor.sources.openapi.arguments import arrange, strict_schema
+from executor.schemas.examples import example
+from executor.schemas.regex_samples import samples
+from executor.sources.openapi.calls.arguments import arrange, strict_schema
 from tests.catalog.conftest import House
 from tests.catalog.made_up import Making, validator_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor.catalog.language import is_python, is_typescript
+from executor.model.language import is_python, is_typescript
 
 PYTHON = [
     "import json\njson.dumps([1])",

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from executor.errors import Conflict, NotFound
 from executor.model.ids import now_ms
 from executor.sources.kind import SourceRequest
-from executor.storage import events
-from executor.storage.tables import definitions, tool_versions, tools
+from executor.storage.executions import events
+from executor.storage.tables.core import definitions, tool_versions, tools
 from tests.catalog.conftest import House
 from tests.sources.openapi.documents import answers, document
 from tests.sources.upstream import Got, Handler, Reply, as_json
@@ -111,18 +111,18 @@ async def test_a_kind_that_notices_a_change_has_the_source_read_again(house: Hou
     source = await house.connect(LIST, **parts())
     serve(house, {**LIST, **SHOP}, **parts())
     for _ in range(5):
-        house.catalog.upkeep.source_changed(source.id)
+        house.catalog.lifecycle.source_changed(source.id)
     async with asyncio.timeout(120):
         while await house.catalog.tool(house.workspace, "things.shops.listShops") is None:
             pass
     reads = [got for got in house.upstream.requests if got.target == "/openapi.json"]
-    house.catalog.upkeep.source_changed("src_gone")
+    house.catalog.lifecycle.source_changed("src_gone")
     assert len(reads) <= 4  # told five times, read once (and when it was connected)
 
 
 async def test_only_what_is_due_is_refreshed_and_a_failure_is_not_tried_again_at_once(house: House) -> None:
     source = await house.connect(LIST, **parts())
-    upkeep = house.catalog.upkeep
+    upkeep = house.catalog.lifecycle
     assert await upkeep.refresh_due(3_600, now_ms()) == []
     serve(house, {**LIST, **SHOP}, **parts())
     assert await upkeep.refresh_due(3_600, now_ms() + 3_600_001) == [source.id]
@@ -140,7 +140,7 @@ async def test_a_source_without_an_address_is_never_due(house: House) -> None:
     text = as_json(document(SHOP)).body
     request = SourceRequest(document=text, namespace="text", base_url="https://api.example.com", allow_private=True)
     source = await house.catalog.add_source(house.workspace, request)
-    assert await house.catalog.upkeep.refresh_due(1, now_ms() + 10_000_000) == []
+    assert await house.catalog.lifecycle.refresh_due(1, now_ms() + 10_000_000) == []
     with pytest.raises(Conflict, match="nothing to read again"):
         await house.catalog.refresh(house.workspace, source.id)
 

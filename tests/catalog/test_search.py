@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from executor.catalog.nearest import nearest
-from executor.catalog.search.apps import App, app_names
-from executor.catalog.search.entry import Entry
-from executor.catalog.search.index import Index
-from executor.catalog.search.intent import wishes
+from executor.catalog.search.hints import nearest
+from executor.catalog.search.index.entry import Entry
+from executor.catalog.search.index.index import Index
+from executor.catalog.search.index.segment import build_segment
+from executor.catalog.search.query.apps import App, app_names
+from executor.catalog.search.query.intent import wishes
+from executor.catalog.search.query.phrases import sayings
+from executor.catalog.search.query.spelling import distance
+from executor.catalog.search.query.thesaurus import thesaurus
+from executor.catalog.search.query.tokenizer import split, stem, stems
 from executor.catalog.search.ranking import Found, search
-from executor.catalog.search.sayings import sayings
-from executor.catalog.search.segment import built
-from executor.catalog.search.thesaurus import thesaurus
-from executor.catalog.search.typos import distance
-from executor.catalog.search.words import split, stem, stems
 
 QUERIES = Path(__file__).with_name("queries.jsonl")
 
@@ -43,7 +43,7 @@ def index_of(*tools: Entry) -> Index:
     sources: dict[str, list[Entry]] = {}
     for one in tools or TOOLS:
         sources.setdefault(one.path.partition(".")[0], []).append(one)
-    return Index([built(found) for found in sources.values()])
+    return Index([build_segment(found) for found in sources.values()])
 
 
 def paths(found: Found) -> list[str]:
@@ -270,7 +270,7 @@ def test_an_app_that_no_tool_mentions_is_still_where_to_look(query: str) -> None
         tool("mail.labels.create", "Create label", "write", route="POST /labels"),
     ]
     apps = {"parcels": App("Parcels API", "api.goodpost.io")}
-    index = Index([built(tools[:1]), built(tools[1:])], apps)
+    index = Index([build_segment(tools[:1]), build_segment(tools[1:])], apps)
     assert paths(search(index, query)) == ["parcels.labels.createLabel"]
 
 
@@ -278,7 +278,7 @@ def test_a_provider_of_several_sources_means_any_of_them() -> None:
     sources = ("calendar", "mail", "files", "other")
     tools = [tool(f"{name}.items.list", "List items", route="GET /items") for name in sources]
     apps = {name: App("", "www.bigapis.com") for name in sources[:3]}
-    index = Index([built([one]) for one in tools], apps)
+    index = Index([build_segment([one]) for one in tools], apps)
     assert set(paths(search(index, "big list items"))) == {"calendar.items.list", "mail.items.list", "files.items.list"}
     assert paths(search(index, "big calendar list items")) == ["calendar.items.list"]
 

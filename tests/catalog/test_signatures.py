@@ -11,9 +11,9 @@ import tree_sitter_typescript
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executor.catalog.language import Language
-from executor.catalog.signatures import COMPACT, FULL, named_types, signature, write
-from executor.catalog.text import comment, key, literal
+from executor.catalog.signatures.escape import comment, key, literal
+from executor.catalog.signatures.signature import COMPACT, FULL, named_types, signature, write
+from executor.model.language import Language
 from executor.model.tool import Tool
 
 PARSER = tree_sitter.Parser(tree_sitter.Language(tree_sitter_typescript.language_typescript()))

@@ -14,8 +14,8 @@ from executor.errors import (
     ToolError,
 )
 from executor.sources.kind import SourceRequest
-from executor.storage import events
-from executor.storage.tables import tools, workspaces
+from executor.storage.executions import events
+from executor.storage.tables.core import tools, workspaces
 from tests.catalog.conftest import House
 from tests.sources.openapi.documents import answers, document
 from tests.sources.upstream import Reply, as_json

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor.catalog.text import first_sentence
+from executor.catalog.signatures.escape import first_sentence
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from executor.checking import server
 from executor.checking.checker import Checker
+from executor.checking.checkers import language_server
 from executor.checking.diagnostics import Diagnostic, Verdict
 from tests.execution.conftest import House, house, ledger, reopen, settings
 
@@ -54,6 +54,6 @@ def desk(house: House) -> Desk:
 
 @pytest.fixture(autouse=True)
 def checker_is_there() -> Iterator[None]:
-    if server.program() is None:
+    if language_server.program() is None:
         pytest.skip("this platform has no TypeScript checker")
     yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor.checking.names import Names
+from executor.checking.path_index import Names
 from tests.checking.conftest import Desk
 
 TYPESCRIPT = {

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from executor.checking import server
-from executor.daemon.executor import Executor
+from executor.checking.checkers import language_server
+from executor.daemon.wiring.executor import Executor
 from executor.settings import Settings
 from executor.sources.kind import SourceRequest
 from tests.checking.conftest import Desk
@@ -49,7 +49,7 @@ async def test_a_syntax_error_is_told_as_one(house: House) -> None:
 
 
 async def test_without_a_checker_code_runs_with_a_warning(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "program", lambda: None)
+    monkeypatch.setattr(language_server, "program", lambda: None)
     outcome = await house.run("return await tools.discover({query: 'x'})")
     assert outcome.execution.status == "completed"
     assert [one["code"] for one in outcome.diagnostics] == ["unchecked"]
@@ -58,7 +58,7 @@ async def test_without_a_checker_code_runs_with_a_warning(house: House, monkeypa
 async def test_without_a_checker_code_fails_where_that_is_the_setting(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "program", lambda: None)
+    monkeypatch.setattr(language_server, "program", lambda: None)
     executor = await Executor.open(replace(settings, typecheck_unavailable="fail"))
     try:
         code = "return await tools.discover({query: 'x'})"
@@ -76,7 +76,7 @@ async def test_a_resumed_execution_is_not_checked_again(
     paused = await house.run("return await tools.ledger.entries.addEntry({key: 'a'})")
     assert paused.execution.status == "paused"
     house = await reopen()
-    monkeypatch.setattr(server, "program", lambda: pytest.fail("it was checked again"))
+    monkeypatch.setattr(language_server, "program", lambda: pytest.fail("it was checked again"))
     await house.settle(paused, "approve")
     assert value(await house.wait(paused.execution.id, through_pause=True))
     assert len(house.effects()) == 1

@@ -11,13 +11,13 @@ from contextlib import suppress
 import psutil
 import pytest
 
-from executor.checking import typescript
-from executor.checking.calls import Outline
-from executor.checking.cursor import cursor
-from executor.checking.lexing import Language, TooLong
-from executor.checking.turns import Unavailable
-from executor.checking.typescript import TypeScriptChecker
-from executor.checking.wrapping import wrapped
+from executor.checking.checkers import typescript
+from executor.checking.checkers.typescript import TypeScriptChecker
+from executor.checking.queue import Unavailable
+from executor.checking.source.cursor import cursor
+from executor.checking.source.lexer import Language, TooLong
+from executor.checking.source.tool_calls import Outline
+from executor.checking.source.typescript_wrapper import wrap
 from tests.checking.conftest import Desk
 from tests.execution.conftest import until
 
@@ -179,14 +179,14 @@ def test_nonsense_is_looked_through_in_linear_time(code: str, language: Language
         cursor(code, len(code), language)
     except TooLong:
         pass
-    wrapped(code)
+    wrap(code)
     assert time.process_time() - began < 20
 
 
 async def test_code_the_checker_failed_on_is_not_tried_again_at_once(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(typescript.server, "program", lambda: None)
+    monkeypatch.setattr(typescript.language_server, "program", lambda: None)
     code = "return await tools.ledger.entries.addEntry({key: 3})"
     assert "no TypeScript checker" in (await desk.verdict(code)).unavailable
     known = desk.checker.known(desk.workspace_id, "typescript", code)

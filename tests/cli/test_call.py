@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from executor.demo.server import DemoServer
-from executor.surfaces.cli import exits
+from executor.surfaces.cli import exit_codes
 from tests.cli.conftest import Cli
 from tests.cli.test_process import wait_until
 
@@ -24,14 +24,14 @@ REFUND = 'return await tools.shop.refunds.createRefund({id: "inv_1003", amount: 
 
 def paused(cli: Cli, code: str = REFUND) -> dict[str, Any]:
     done = cli("call", "--json", code)
-    assert done.code == exits.PAUSED, done.err
+    assert done.code == exit_codes.PAUSED, done.err
     view: dict[str, Any] = done.json
     return view
 
 
 def test_the_result_goes_to_standard_output_and_logs_do_not(shared: Cli) -> None:
     done = shared("call", "console.log('hello'); return {a: [1, 'grün']}")
-    assert done.code == exits.COMPLETED
+    assert done.code == exit_codes.COMPLETED
     assert json.loads(done.out) == {"a": [1, "grün"]}
     assert "hello" in done.err
 
@@ -53,11 +53,11 @@ def test_with_json_one_object_tells_everything(shared: Cli) -> None:
 
 def test_failing_code_is_told_with_its_place(shared: Cli) -> None:
     done = shared("call", "--json", "const a = 1;\nthrow new Error('no luck')")
-    assert done.code == exits.FAILED
+    assert done.code == exit_codes.FAILED
     assert done.json["error"]["code"] == "code_error"
     assert done.json["error"]["line"] == 2
     human = shared("call", "return 1 +")
-    assert human.code == exits.FAILED
+    assert human.code == exit_codes.FAILED
     assert human.out == ""
     assert "syntax_error" in human.err
     assert "line 1" in human.err
@@ -65,7 +65,7 @@ def test_failing_code_is_told_with_its_place(shared: Cli) -> None:
 
 def test_an_unknown_language_is_a_usage_error(shared: Cli) -> None:
     done = shared("call", "--json", "--language", "cobol", "return 1")
-    assert done.code == exits.USAGE
+    assert done.code == exit_codes.USAGE
     assert done.json["error"]["code"] == "unknown_runtime"
     assert done.json.keys() >= SHAPE
 
@@ -73,20 +73,20 @@ def test_an_unknown_language_is_a_usage_error(shared: Cli) -> None:
 def test_the_timeout_limits_the_active_time(shared: Cli) -> None:
     code = "await new Promise(done => setTimeout(done, 60000)); return 1"
     done = shared("call", "--json", "--timeout", "0.3", code)
-    assert done.code == exits.FAILED
+    assert done.code == exit_codes.FAILED
     assert done.json["error"]["code"] == "wall_limit"
 
 
 def test_without_a_terminal_a_paused_call_prints_the_commands_to_go_on_with(shared: Cli, shop: DemoServer) -> None:
     done = shared("call", REFUND)
-    assert done.code == exits.PAUSED
+    assert done.code == exit_codes.PAUSED
     assert done.out == ""
     commands = [line.split() for line in done.err.splitlines() if line.startswith("  executor ")]
     approve, _, resume = (command[1:] for command in commands)
     assert approve[:2] == ["approvals", "approve"]
-    assert shared(*approve).code == exits.COMPLETED
+    assert shared(*approve).code == exit_codes.COMPLETED
     resumed = shared(*resume)
-    assert resumed.code == exits.COMPLETED
+    assert resumed.code == exit_codes.COMPLETED
     assert json.loads(resumed.out)["amount"] == 1
     assert shared(*resume).out == resumed.out
 
@@ -96,7 +96,7 @@ def test_a_denied_call_has_an_exit_code_of_its_own(shared: Cli, shop: DemoServer
     settled = shared("approvals", "deny", view["interactions"][0]["id"], "--reason", "not today", "--json")
     assert settled.json["status"] == "denied"
     done = shared("resume", "--execution-id", view["executionId"], "--json")
-    assert done.code == exits.DENIED
+    assert done.code == exit_codes.DENIED
     assert done.json["error"]["code"] == "denied"
     assert "not today" in json.dumps(done.json["error"])
 
@@ -106,7 +106,7 @@ def test_approving_twice_is_refused(shared: Cli, shop: DemoServer) -> None:
     interaction = view["interactions"][0]["id"]
     assert shared("approvals", "approve", interaction, "--json").json["status"] == "approved"
     again = shared("approvals", "approve", interaction, "--json")
-    assert again.code == exits.FAILED
+    assert again.code == exit_codes.FAILED
     assert again.json["error"]["code"] == "already_settled"
 
 
@@ -115,14 +115,14 @@ def test_several_are_decided_one_by_one_and_one_that_can_not_be_keeps_no_other_f
 ) -> None:
     first, second, third, fourth = (paused(shared)["interactions"][0]["id"] for _ in range(4))
     done = shared("approvals", "approve", first, "int_nothing", second, first, "--json")
-    assert done.code == exits.FAILED
+    assert done.code == exit_codes.FAILED
     assert [(one["id"], one["status"]) for one in done.json["items"]] == [(first, "approved"), (second, "approved")]
     assert [(one["id"], one["code"]) for one in done.json["failed"]] == [("int_nothing", "not_found")]
     done = shared("approvals", "deny", third, fourth, "--reason", "too many")
-    assert done.code == exits.COMPLETED
+    assert done.code == exit_codes.COMPLETED
     assert done.out.splitlines() == [f"denied {one}: shop.refunds.createRefund" for one in (third, fourth)]
     refused = shared("approvals", "approve", first, second, "--for", "always", "--yes")
-    assert refused.code == exits.USAGE and "take one ID" in refused.err
+    assert refused.code == exit_codes.USAGE and "take one ID" in refused.err
 
 
 def test_the_agents_token_can_not_approve(shared: Cli, shop: DemoServer) -> None:
@@ -130,15 +130,15 @@ def test_the_agents_token_can_not_approve(shared: Cli, shop: DemoServer) -> None
     view = paused(shared)
     interaction = view["interactions"][0]["id"]
     done = shared("approvals", "approve", interaction, "--json", EXECUTOR_TOKEN=token)
-    assert done.code == exits.FAILED
+    assert done.code == exit_codes.FAILED
     assert done.json["error"]["code"] == "forbidden"
     assert shared("approvals", "show", interaction, "--json").json["status"] == "pending"
-    assert shared("executions", "cancel", view["executionId"]).code == exits.COMPLETED
+    assert shared("executions", "cancel", view["executionId"]).code == exit_codes.COMPLETED
 
 
 def test_a_wrong_token_is_told(shared: Cli) -> None:
     done = shared("executions", "list", "--json", EXECUTOR_TOKEN="exo_wrong")
-    assert done.code == exits.FAILED
+    assert done.code == exit_codes.FAILED
     assert done.json["error"]["code"] == "unauthorized"
 
 
@@ -149,21 +149,21 @@ def test_executions_can_be_listed_shown_checked_and_cancelled(shared: Cli, shop:
     assert "shop.refunds.createRefund" in shared("executions", "show", execution).out
     assert "before" in shared("executions", "logs", execution).out
     assert shared("executions", "cancel", execution, "--json").json["status"] == "cancelled"
-    assert shared("executions", "cancel", execution).code == exits.FAILED
+    assert shared("executions", "cancel", execution).code == exit_codes.FAILED
     finished = shared("call", "--json", "return Math.random()").json
     assert shared("executions", "replay", finished["executionId"], "--json").json["matches"] is True
 
 
 def test_an_unknown_execution_is_told(shared: Cli) -> None:
     done = shared("resume", "--execution-id", "exe_none/../x", "--json")
-    assert done.code == exits.FAILED
+    assert done.code == exit_codes.FAILED
     assert done.json["error"]["code"] == "not_found"
 
 
 def test_sources_tools_and_policies_can_be_looked_after(shared: Cli, shop: DemoServer) -> None:
     assert "shop" in shared("sources", "list").out
     assert shared("sources", "show", "shop", "--json").json["toolCount"] > 0
-    assert shared("sources", "refresh", "shop").code == exits.COMPLETED
+    assert shared("sources", "refresh", "shop").code == exit_codes.COMPLETED
     assert "shop.refunds.createRefund" in shared("tools", "search", "refund", "an", "invoice").out
     assert "amount" in shared("tools", "describe", "shop.refunds.createRefund").out
     assert "shop.invoices.listInvoices" in shared("tools", "list", "--source", "shop").out
@@ -171,9 +171,9 @@ def test_sources_tools_and_policies_can_be_looked_after(shared: Cli, shop: DemoS
     tested = shared("policies", "test", "shop.customers.listCustomers", "--json").json
     assert (tested["action"], tested["policyId"]) == ("deny", rule["id"])
     assert rule["id"] in shared("policies", "list").out
-    assert shared("call", "return await tools.shop.customers.listCustomers({})").code == exits.DENIED
-    assert shared("policies", "remove", rule["id"]).code == exits.COMPLETED
-    assert shared("call", "return await tools.shop.customers.listCustomers({})").code == exits.COMPLETED
+    assert shared("call", "return await tools.shop.customers.listCustomers({})").code == exit_codes.DENIED
+    assert shared("policies", "remove", rule["id"]).code == exit_codes.COMPLETED
+    assert shared("call", "return await tools.shop.customers.listCustomers({})").code == exit_codes.COMPLETED
 
 
 def test_a_source_can_come_from_a_file_and_go(shared: Cli) -> None:
@@ -191,9 +191,9 @@ def test_a_source_can_come_from_a_file_and_go(shared: Cli) -> None:
         "--json",
     )
     assert added.json["namespace"] == "filed"
-    assert shared("sources", "remove", "filed").code == exits.COMPLETED
-    assert shared("sources", "show", "filed").code == exits.FAILED
-    assert shared("sources", "add", "none.json", "--json").code == exits.USAGE
+    assert shared("sources", "remove", "filed").code == exit_codes.COMPLETED
+    assert shared("sources", "show", "filed").code == exit_codes.FAILED
+    assert shared("sources", "add", "none.json", "--json").code == exit_codes.USAGE
 
 
 def interruptible() -> None:
@@ -231,10 +231,10 @@ def read_until(descriptor: int, text: str) -> str:
 @pytest.mark.parametrize(
     ("answer", "code"),
     [
-        ("a\n", exits.COMPLETED),
-        ("deny\n\n", exits.DENIED),
-        ("\n", exits.PAUSED),
-        ("\x04", exits.PAUSED),
+        ("a\n", exit_codes.COMPLETED),
+        ("deny\n\n", exit_codes.DENIED),
+        ("\n", exit_codes.PAUSED),
+        ("\x04", exit_codes.PAUSED),
     ],
 )
 def test_in_a_terminal_the_question_is_asked_and_only_a_clear_yes_approves(
@@ -251,7 +251,7 @@ def test_in_a_terminal_the_question_is_asked_and_only_a_clear_yes_approves(
 def test_with_no_open_nothing_is_asked_in_a_terminal(shared: Cli, shop: DemoServer) -> None:
     with terminal(shared, "call", "--no-open", REFUND) as (process, screen):
         read_until(screen, "to approve it")
-        assert process.wait(60) == exits.PAUSED
+        assert process.wait(60) == exit_codes.PAUSED
 
 
 def test_ctrl_c_leaves_the_execution_running_and_says_how_to_go_on(shared: Cli) -> None:
@@ -260,10 +260,10 @@ def test_ctrl_c_leaves_the_execution_running_and_says_how_to_go_on(shared: Cli) 
         read_until(screen, "under way")
         process.send_signal(signal.SIGINT)
         said = read_until(screen, "executions cancel")
-        assert process.wait(30) == exits.INTERRUPTED
+        assert process.wait(30) == exit_codes.INTERRUPTED
     execution = said.split("execution ", 1)[1].split()[0]
     assert shared("executions", "show", execution, "--json").json["status"] == "running"
-    assert shared("executions", "cancel", execution).code == exits.COMPLETED
+    assert shared("executions", "cancel", execution).code == exit_codes.COMPLETED
 
 
 def test_a_daemon_that_dies_under_a_call_is_started_again_and_the_call_goes_on(own: Cli) -> None:
@@ -275,7 +275,7 @@ def test_a_daemon_that_dies_under_a_call_is_started_again_and_the_call_goes_on(o
         wait_until(lambda: "under way" in process.stderr.readline() if process.stderr else False)
         os.kill(pid, signal.SIGKILL)
         out, said = process.communicate(timeout=120)
-    assert (process.returncode, out) == (exits.COMPLETED, "7\n"), said
+    assert (process.returncode, out) == (exit_codes.COMPLETED, "7\n"), said
     assert own.daemon["pid"] != pid
 
 
@@ -286,7 +286,7 @@ def test_what_was_typed_before_the_question_is_no_answer(shared: Cli, shop: Demo
         os.write(screen, b"a\n")
         read_until(screen, "[leave]")
         os.write(screen, b"\n")
-        assert process.wait(60) == exits.PAUSED
+        assert process.wait(60) == exit_codes.PAUSED
 
 
 def test_a_decision_made_elsewhere_meanwhile_counts(shared: Cli, shop: DemoServer) -> None:
@@ -294,6 +294,6 @@ def test_a_decision_made_elsewhere_meanwhile_counts(shared: Cli, shop: DemoServe
         asked = read_until(screen, "[leave]")
         execution = asked.split("Execution:", 1)[1].split()[0]
         waiting = shared("approvals", "list", "--execution-id", execution, "--json").json["items"]
-        assert shared("approvals", "approve", waiting[0]["id"]).code == exits.COMPLETED
+        assert shared("approvals", "approve", waiting[0]["id"]).code == exit_codes.COMPLETED
         os.write(screen, b"deny\n\n")
-        assert process.wait(60) == exits.COMPLETED
+        assert process.wait(60) == exit_codes.COMPLETED

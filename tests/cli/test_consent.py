@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.surfaces.cli import exits
+from executor.surfaces.cli import exit_codes
 from tests.cli.conftest import Cli
 from tests.cli.test_call import read_until, terminal
 from tests.sources.mcp.conftest import HOSTILE
@@ -43,12 +43,12 @@ def test_a_clear_yes_starts_the_command_that_was_shown(shared: Cli, tmp_path: Pa
         assert shlex.quote("; touch pwned") in asked and "\x1b[2K" not in asked
         assert HOSTILE in asked and not mark.exists()
         os.write(screen, answer.encode())
-        assert process.wait(60) == exits.COMPLETED
+        assert process.wait(60) == exit_codes.COMPLETED
     assert mark.exists()
     assert (
         shared("call", "return (await tools.discover({query: 'work', namespace: 'agreed'})).total > 0").out == "true\n"
     )
-    assert shared("sources", "remove", "agreed").code == exits.COMPLETED
+    assert shared("sources", "remove", "agreed").code == exit_codes.COMPLETED
 
 
 @pytest.mark.parametrize("answer", ["n\n", "\n", "no\n", "\x04", ""], ids=["n", "enter", "no", "end", "interrupt"])
@@ -60,8 +60,8 @@ def test_anything_else_starts_nothing(shared: Cli, tmp_path: Path, answer: str) 
             os.write(screen, answer.encode())
         else:
             interrupt(process)
-        assert process.wait(60) not in (exits.COMPLETED, exits.PAUSED)
-    assert not mark.exists() and shared("sources", "show", "refused").code == exits.FAILED
+        assert process.wait(60) not in (exit_codes.COMPLETED, exit_codes.PAUSED)
+    assert not mark.exists() and shared("sources", "show", "refused").code == exit_codes.FAILED
 
 
 def test_what_is_no_answer_is_asked_again(shared: Cli, tmp_path: Path) -> None:
@@ -71,5 +71,5 @@ def test_what_is_no_answer_is_asked_again(shared: Cli, tmp_path: Path) -> None:
         os.write(screen, b"maybe\n")
         read_until(screen, QUESTION)
         os.write(screen, b"n\n")
-        assert process.wait(60) == exits.FAILED
+        assert process.wait(60) == exit_codes.FAILED
     assert not mark.exists()

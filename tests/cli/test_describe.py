@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from executor.demo.server import DemoServer
-from executor.surfaces.cli import exits
+from executor.surfaces.cli import exit_codes
 from tests.cli.conftest import Cli, connected
 
 TOOL = "described.refunds.createRefund"
@@ -22,7 +22,7 @@ def described(shared: Cli) -> Iterator[DemoServer]:
 
 def test_a_tool_is_shown_with_a_call_as_an_example(shared: Cli, described: DemoServer) -> None:
     shown = shared("tools", "describe", TOOL)
-    assert shown.code == exits.COMPLETED
+    assert shown.code == exit_codes.COMPLETED
     assert f"tools.{TOOL}(args: " in shown.out and f"example\nawait tools.{TOOL}({{ " in shown.out
     python = shared("tools", "describe", TOOL, "--language", "python", "--budget", "500")
     assert "async def createRefund(" in python.out and f"await tools.{TOOL}(" in python.out
@@ -37,5 +37,5 @@ def test_parts_schemas_and_json_are_there_on_request(shared: Cli, described: Dem
 
 def test_wrong_wishes_are_told(shared: Cli, described: DemoServer) -> None:
     missing = shared("tools", "describe", TOOL, "--type", "Nope", "--type", "Neither", "--json")
-    assert missing.code == exits.FAILED and "Nope, Neither" in missing.json["error"]["message"]
-    assert shared("tools", "describe", TOOL, "--language", "cobol").code == exits.USAGE
+    assert missing.code == exit_codes.FAILED and "Nope, Neither" in missing.json["error"]["message"]
+    assert shared("tools", "describe", TOOL, "--language", "cobol").code == exit_codes.USAGE

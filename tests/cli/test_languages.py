@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.surfaces.cli import exits
+from executor.surfaces.cli import exit_codes
 from tests.cli.conftest import Cli
 
 
@@ -30,14 +30,14 @@ def test_other_files_are_typescript(shared: Cli, tmp_path: Path, suffix: str) ->
 
 def test_what_python_lacks_is_told_with_line_and_hint(shared: Cli) -> None:
     done = shared("call", "--language", "python", "x = {'a': 1}\ndel x['a']")
-    assert done.code == exits.FAILED
+    assert done.code == exit_codes.FAILED
     assert "line 2" in done.err
     assert "pop" in done.err
 
 
 def test_a_runtime_that_is_not_there_is_a_usage_error(shared: Cli) -> None:
     done = shared("call", "--json", "--runtime", "basement", "1")
-    assert done.code == exits.USAGE
+    assert done.code == exit_codes.USAGE
     assert done.json["error"]["code"] == "unknown_runtime"
 
 
@@ -47,6 +47,6 @@ def test_a_runtime_that_is_not_there_is_a_usage_error(shared: Cli) -> None:
 def test_a_type_error_is_shown_with_the_signature(shared: Cli, language: str, signature: str) -> None:
     code = "await tools.discover({query: 5})" if language == "typescript" else "await tools.discover(query=5)"
     done = shared("call", "--language", language, code)
-    assert done.code == exits.FAILED
+    assert done.code == exit_codes.FAILED
     assert "type_error" in done.err
     assert signature in done.err

@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from executor.daemon import lock
-from executor.surfaces.cli import exits
+from executor.surfaces.cli import exit_codes
 from tests.cli.conftest import Cli
 from tests.daemon.test_lock import holding_process
 
@@ -45,9 +45,9 @@ def daemons_of(cli: Cli) -> list[int]:
 
 def test_status_never_starts_it_and_tells_that_it_does_not_run(cli: Cli) -> None:
     done = cli("status", "--json")
-    assert done.code == exits.UNREACHABLE
+    assert done.code == exit_codes.UNREACHABLE
     assert done.json["running"] is False
-    assert cli("status").code == exits.UNREACHABLE
+    assert cli("status").code == exit_codes.UNREACHABLE
     assert not cli.data_dir.exists()
 
 
@@ -61,7 +61,7 @@ def test_up_starts_it_status_shows_it_and_down_stops_it(own: Cli) -> None:
     assert (again["started"], again["pid"]) == (False, started["pid"])
     assert own("down", "--json").json == {"stopped": True, "pid": started["pid"]}
     assert not psutil.pid_exists(started["pid"]) or psutil.Process(started["pid"]).status() == psutil.STATUS_ZOMBIE
-    assert own("status").code == exits.UNREACHABLE
+    assert own("status").code == exit_codes.UNREACHABLE
     assert own("down", "--json").json == {"stopped": False, "pid": None}
 
 
@@ -86,10 +86,10 @@ def test_a_daemon_killed_while_starting_blocks_nothing(own: Cli) -> None:
         assert pid
         os.kill(pid, signal.SIGKILL)
         _, said = first.communicate(timeout=60)
-    assert first.returncode in (exits.COMPLETED, exits.UNREACHABLE)
+    assert first.returncode in (exit_codes.COMPLETED, exit_codes.UNREACHABLE)
     if first.returncode:
         assert "died while starting" in said
-    assert own("up").code == exits.COMPLETED
+    assert own("up").code == exit_codes.COMPLETED
 
 
 def test_after_kill_9_the_next_command_starts_a_new_one(own: Cli) -> None:
@@ -97,8 +97,8 @@ def test_after_kill_9_the_next_command_starts_a_new_one(own: Cli) -> None:
     pid = own.daemon["pid"]
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: lock.holder(own.data_dir / "daemon.lock") is None)
-    assert own("status").code == exits.UNREACHABLE
-    assert own("executions", "list", "--json").code == exits.COMPLETED
+    assert own("status").code == exit_codes.UNREACHABLE
+    assert own("executions", "list", "--json").code == exit_codes.COMPLETED
     assert own.daemon["pid"] != pid
 
 
@@ -106,7 +106,7 @@ def test_a_taken_port_is_told_with_its_number(cli: Cli) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         done = cli("up", "--json", EXECUTOR_PORT=port)
-    assert done.code == exits.UNREACHABLE
+    assert done.code == exit_codes.UNREACHABLE
     assert done.json["error"]["code"] == "port_taken"
     assert port in done.json["error"]["message"]
     assert "EXECUTOR_PORT" in done.json["error"]["hint"]
@@ -121,7 +121,7 @@ def test_a_database_of_a_newer_version_is_told(own: Cli) -> None:
         database.execute("UPDATE alembic_version SET version_num = '9999'")
     database.close()
     done = own("call", "--json", "return 1")
-    assert done.code == exits.UNREACHABLE
+    assert done.code == exit_codes.UNREACHABLE
     assert done.json["error"]["code"] == "newer_database"
     assert done.json["executionId"] is None
     checks = {check["name"]: check for check in own("doctor", "--json").json["checks"]}
@@ -132,9 +132,9 @@ def test_a_damaged_database_is_told(cli: Cli) -> None:
     cli.data_dir.mkdir(mode=0o700)
     (cli.data_dir / "executor.db").write_bytes(b"not a database at all" * 1000)
     done = cli("up", "--json")
-    assert done.code == exits.UNREACHABLE
+    assert done.code == exit_codes.UNREACHABLE
     assert done.json["error"]["code"] == "storage_damaged"
-    assert cli("doctor").code == exits.FAILED
+    assert cli("doctor").code == exit_codes.FAILED
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or not Path("/bin/mount").exists(), reason="needs to mount a read-only directory")
@@ -146,7 +146,7 @@ def test_a_read_only_data_directory_is_told(cli: Cli) -> None:
         done = cli("up", "--json")
     finally:
         subprocess.run(["/bin/umount", cli.data_dir], check=True)
-    assert done.code == exits.UNREACHABLE
+    assert done.code == exit_codes.UNREACHABLE
     assert done.json["error"]["code"] == "data_directory_unusable"
     assert "EXECUTOR_DATA_DIR" in done.json["error"]["hint"]
 
@@ -165,7 +165,7 @@ def test_a_full_data_directory_is_told(cli: Cli) -> None:
         done = cli("up", "--json")
     finally:
         subprocess.run(["/bin/umount", cli.data_dir], check=True)
-    assert done.code == exits.UNREACHABLE
+    assert done.code == exit_codes.UNREACHABLE
     assert done.json["error"]["code"] == "storage_full"
 
 
@@ -173,7 +173,7 @@ def test_a_data_directory_locked_by_something_else_is_told(cli: Cli) -> None:
     cli.data_dir.mkdir(mode=0o700)
     with holding_process(cli.data_dir / "daemon.lock") as other:
         done = cli("up", "--foreground")
-        assert done.code == exits.UNREACHABLE
+        assert done.code == exit_codes.UNREACHABLE
         assert str(other.pid) in done.err
         assert cli("status", "--json").json["state"] == "starting"
 
@@ -210,8 +210,8 @@ def test_a_stranger_on_the_port_never_sees_a_token(own: Cli, stranger: tuple[int
     assert own("down").code == 0
     for pid in (record["pid"], os.getpid()):
         (own.state_dir / "daemon.json").write_text(json.dumps({**record, "port": port, "pid": pid}))
-        assert own("status").code == exits.UNREACHABLE
-        assert own("call", "return 1", EXECUTOR_PORT=str(port)).code == exits.UNREACHABLE
+        assert own("status").code == exit_codes.UNREACHABLE
+        assert own("call", "return 1", EXECUTOR_PORT=str(port)).code == exit_codes.UNREACHABLE
     assert seen == []
 
 
@@ -231,9 +231,9 @@ def test_two_data_directories_can_not_share_a_state_directory(own: Cli, tmp_path
     assert own("up").code == 0
     other = {"EXECUTOR_DATA_DIR": str(tmp_path / "other"), "EXECUTOR_STATE_DIR": str(own.state_dir)}
     done = own("up", **other)
-    assert done.code == exits.UNREACHABLE
+    assert done.code == exit_codes.UNREACHABLE
     assert "EXECUTOR_STATE_DIR" in done.err
-    assert own("status").code == exits.COMPLETED
+    assert own("status").code == exit_codes.COMPLETED
 
 
 def test_in_the_foreground_it_runs_until_it_is_told_to_stop(own: Cli) -> None:
@@ -242,7 +242,7 @@ def test_in_the_foreground_it_runs_until_it_is_told_to_stop(own: Cli) -> None:
         assert own.daemon["pid"] == process.pid
         process.send_signal(signal.SIGTERM)
         _, said = process.communicate(timeout=30)
-    assert process.returncode == exits.COMPLETED
+    assert process.returncode == exit_codes.COMPLETED
     assert "listening on http://127.0.0.1:" in said
     assert not (own.state_dir / "daemon.json").exists()
     assert not (own.state_dir / "daemon.pid").exists()
@@ -252,7 +252,7 @@ def test_the_log_is_json_lines(own: Cli) -> None:
     assert own("up").code == 0
     assert own("down").code == 0
     lines = [json.loads(line) for line in (own.state_dir / "daemon.log").read_text().splitlines()]
-    assert [line["event"] for line in lines if line["logger"] == "executor.daemon.server"] == [
+    assert [line["event"] for line in lines if line["logger"] == "executor.daemon.main"] == [
         "daemon.starting",
         "daemon.ready",
         "daemon.stopping",
@@ -262,7 +262,7 @@ def test_the_log_is_json_lines(own: Cli) -> None:
 
 def test_doctor_works_without_and_with_a_daemon(cli: Cli) -> None:
     before = cli("doctor", "--json")
-    assert before.code == exits.COMPLETED
+    assert before.code == exit_codes.COMPLETED
     assert not cli.data_dir.exists()
     assert cli("up").code == 0
     after = cli("doctor", "--json").json
@@ -276,7 +276,7 @@ def test_doctor_points_out_what_is_wrong(own: Cli) -> None:
     (own.data_dir / "operator.token").chmod(0o644)
     done = own("doctor", "--json", EXECUTOR_PROT="1")
     checks = {check["name"]: check for check in done.json["checks"]}
-    assert done.code == exits.FAILED
+    assert done.code == exit_codes.FAILED
     assert (checks["operator.token"]["status"], checks["environment"]["status"]) == ("failure", "warning")
     assert "chmod 600" in checks["operator.token"]["hint"]
     assert "EXECUTOR_PROT" in checks["environment"]["message"]
@@ -287,5 +287,5 @@ def test_a_command_given_while_the_daemon_stops_gets_the_next_one(own: Cli) -> N
     pid = own.daemon["pid"]
     os.kill(pid, signal.SIGTERM)
     done = own("call", "return 1")
-    assert (done.code, done.out) == (exits.COMPLETED, "1\n"), done.err
+    assert (done.code, done.out) == (exit_codes.COMPLETED, "1\n"), done.err
     assert own.daemon["pid"] != pid

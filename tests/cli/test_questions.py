@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from executor.demo.server import DemoServer
-from executor.surfaces.cli import exits
+from executor.surfaces.cli import exit_codes
 from tests.cli.conftest import Cli
 from tests.cli.test_call import REFUND, read_until, terminal
 from tests.support.guarded import Guarded, running
@@ -49,7 +49,7 @@ def test_what_is_no_answer_decides_nothing_and_is_asked_again(shared: Cli, shop:
         os.write(screen, odd)
         assert "please answer approve, deny or leave" in read_until(screen, APPROVE)
         os.write(screen, b"l\n")
-        assert process.wait(60) == exits.PAUSED
+        assert process.wait(60) == exit_codes.PAUSED
 
 
 def test_lines_that_were_pasted_after_a_wrong_one_are_no_answers(shared: Cli, shop: DemoServer) -> None:
@@ -58,7 +58,7 @@ def test_lines_that_were_pasted_after_a_wrong_one_are_no_answers(shared: Cli, sh
         os.write(screen, b"some text\na\n")
         assert "please answer" in read_until(screen, APPROVE)
         os.write(screen, b"l\n")
-        assert process.wait(60) == exits.PAUSED
+        assert process.wait(60) == exit_codes.PAUSED
 
 
 @pytest.mark.parametrize("typed", ["too much", ""])
@@ -69,7 +69,7 @@ def test_a_denial_carries_the_reason_that_was_typed(shared: Cli, shop: DemoServe
         read_until(screen, "reason")
         os.write(screen, f"{typed}\n".encode())
         said = read_until(screen, "execution exec_")
-        assert process.wait(60) == exits.DENIED
+        assert process.wait(60) == exit_codes.DENIED
     assert "denied" in said and typed in said
 
 
@@ -78,7 +78,7 @@ def test_a_question_that_was_left_is_not_printed_again(shared: Cli, shop: DemoSe
         asked = read_until(screen, APPROVE)
         os.write(screen, b"\n")
         rest = read_until(screen, "resume --execution-id")
-        assert process.wait(60) == exits.PAUSED
+        assert process.wait(60) == exit_codes.PAUSED
     assert "Arguments:" in asked and "Arguments:" not in rest
     assert "shop.refunds.createRefund" in rest and "approvals approve int_" in rest
 
@@ -88,7 +88,7 @@ def test_a_credential_is_asked_for_at_once_and_never_shown(shared: Cli, guarded:
     with terminal(shared, "call", CALLS[call]) as (process, screen):
         asked = read_until(screen, "Enter for other choices): ")
         os.write(screen, b"k-right\n")
-        assert process.wait(60) == exits.COMPLETED
+        assert process.wait(60) == exit_codes.COMPLETED
         assert process.stdout is not None
         assert f"/{call}" in process.stdout.read()
         rest = os.read(screen, 65536).decode()
@@ -110,7 +110,7 @@ def test_a_secret_pasted_where_a_choice_is_asked_is_not_shown_and_decides_nothin
         seen += read_until(screen, "reason")
         os.write(screen, b"not with mine\n")
         seen += read_until(screen, "execution exec_")
-        assert process.wait(60) == exits.FAILED
+        assert process.wait(60) == exit_codes.FAILED
     assert SECRET not in seen + again and "not with mine" in seen
 
 
@@ -121,7 +121,7 @@ def test_leaving_a_credential_for_later_names_the_commands_and_the_page(shared: 
         read_until(screen, APPROVE)
         os.write(screen, b"\x04")
         said = read_until(screen, "resume --execution-id")
-        assert process.wait(60) == exits.PAUSED
+        assert process.wait(60) == exit_codes.PAUSED
     assert "executor approvals give int_" in said and "/connect/int_" in said
 
 
@@ -131,5 +131,5 @@ def test_nobody_is_asked_for_a_credential_that_they_may_not_give(shared: Cli, gu
     agent = WithToken(shared.home, made[kind].strip())
     with terminal(agent, "call", CALLS["bearer"]) as (process, screen):
         said = read_until(screen, "resume --execution-id")
-        assert process.wait(60) == exits.PAUSED
+        assert process.wait(60) == exit_codes.PAUSED
     assert "may not give credentials" in said and "hidden" not in said

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from executor.surfaces.cli import exits
+from executor.surfaces.cli import exit_codes
 from executor.surfaces.cli.main import COMMANDS, cli
 from tests.cli.conftest import Cli
 
@@ -94,7 +94,7 @@ def test_the_list_of_commands_says_what_each_command_says_of_itself() -> None:
 
 def test_every_exit_code_is_documented() -> None:
     rows = dict(re.findall(r"^\| (\d+) \| (.+) \|$", PAGE, re.MULTILINE))
-    assert rows == {str(code): meaning for code, meaning in exits.MEANINGS.items()}
+    assert rows == {str(code): meaning for code, meaning in exit_codes.MEANINGS.items()}
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_what_can_not_be_understood_is_a_usage_error_with_a_suggestion(
     cli: Cli, arguments: list[str], said: str
 ) -> None:
     done = cli(*arguments)
-    assert done.code == exits.USAGE
+    assert done.code == exit_codes.USAGE
     assert done.out == ""
     assert said in done.err
 
@@ -130,5 +130,5 @@ def test_version_is_printed(cli: Cli) -> None:
 
 def test_a_bad_setting_is_a_usage_error(cli: Cli) -> None:
     done = cli("status", EXECUTOR_PORT="many")
-    assert done.code == exits.USAGE
+    assert done.code == exit_codes.USAGE
     assert "EXECUTOR_PORT" in done.err

@@ -14,7 +14,8 @@ import pytest
 
 from executor.errors import InvalidRequest
 from executor.sources.placeholders import is_placeholder
-from executor.surfaces.cli import connecting, exits
+from executor.surfaces.cli import exit_codes
+from executor.surfaces.cli.prompts import source_location
 from executor.surfaces.cli.source_options import options_of
 from tests.cli.conftest import Cli
 from tests.sources.openapi.documents import document
@@ -34,7 +35,7 @@ def upstream() -> Iterator[Upstream]:
 
 def test_a_url_is_looked_at_shown_and_connected(shared: Cli, upstream: Upstream) -> None:
     added = shared("sources", "add", f"{upstream.url}/openapi.json", "--namespace", "looked")
-    assert added.code == exits.COMPLETED, added.err
+    assert added.code == exit_codes.COMPLETED, added.err
     assert added.out == "added looked: 1 tool\n"
     assert "openapi" in added.err and "storing 1 tools" in added.err and "/odd" in added.err
     upstream.routes["/openapi.json"] = as_json(document({"/new": {"get": {"operationId": "a", "tags": ["n"]}}, **LIST}))
@@ -44,7 +45,7 @@ def test_a_url_is_looked_at_shown_and_connected(shared: Cli, upstream: Upstream)
     everything = shared("sources", "refresh", "--json").json
     looked = next(one for one in everything["items"] if one["namespace"] == "looked")
     assert looked.get("error") is None, looked
-    assert shared("sources", "remove", "looked").code == exits.COMPLETED
+    assert shared("sources", "remove", "looked").code == exit_codes.COMPLETED
 
 
 def test_tools_are_chosen_when_a_source_is_added_and_later(shared: Cli, upstream: Upstream) -> None:
@@ -54,43 +55,43 @@ def test_tools_are_chosen_when_a_source_is_added_and_later(shared: Cli, upstream
     preview = shared("sources", "add", *location, "--include", "tag:admin", "--preview")
     assert "2 of 3 tools" in preview.out and "tag:admin (2)" in preview.err
     wrong = shared("sources", "add", *location, "--include", "tag:admn")
-    assert wrong.code == exits.USAGE and "near: admin" in wrong.err
+    assert wrong.code == exit_codes.USAGE and "near: admin" in wrong.err
     added = shared("sources", "add", *location, "--include", "tag:admin", "--exclude", "method:DELETE")
     assert added.out == "added some: 1 of 3 tools\n"
     assert "tag:admin" in shared("sources", "show", "some").out
     rule = shared("policies", "add", "some.admin.listUsers", "deny", "--json").json
     refused = shared("sources", "choose", "some", "--include", "things.*")
-    assert refused.code == exits.FAILED and rule["id"] in refused.err
+    assert refused.code == exit_codes.FAILED and rule["id"] in refused.err
     chosen = shared("sources", "choose", "some", "--include", "things.*", "--yes")
     assert chosen.out.splitlines() == [
         "chose 1 of 3 tools of some",
         "+ some.things.listThings",
         "- some.admin.listUsers",
     ]
-    assert shared("sources", "choose", "some").code != exits.COMPLETED
-    assert shared("policies", "remove", rule["id"]).code == exits.COMPLETED
-    assert shared("sources", "remove", "some").code == exits.COMPLETED
+    assert shared("sources", "choose", "some").code != exit_codes.COMPLETED
+    assert shared("policies", "remove", rule["id"]).code == exit_codes.COMPLETED
+    assert shared("sources", "remove", "some").code == exit_codes.COMPLETED
 
 
 def test_a_header_can_come_from_standard_input_and_is_never_printed(shared: Cli, upstream: Upstream) -> None:
     location = f"{upstream.url}/openapi.json"
     added = shared("sources", "add", location, "--namespace", "kept", "--header", "X-Key", stdin="s3cret\n")
-    assert added.code == exits.COMPLETED, added.err
+    assert added.code == exit_codes.COMPLETED, added.err
     assert upstream.requests[-1].headers["x-key"] == "s3cret"
     shown = shared("sources", "show", "kept")
     assert "X-Key" in shown.out and "s3cret" not in shown.out + added.out + added.err
-    assert shared("sources", "remove", "kept").code == exits.COMPLETED
+    assert shared("sources", "remove", "kept").code == exit_codes.COMPLETED
 
 
 def test_a_command_needs_a_yes_and_then_its_tools_can_be_called(shared: Cli) -> None:
     command = (sys.executable, str(SERVER), "stdio")
     refused = shared("sources", "add", "--namespace", "local", "--", *command)
-    assert refused.code == exits.FAILED
+    assert refused.code == exit_codes.FAILED
     assert str(SERVER) in refused.err and "--yes" in refused.err
     added = shared("sources", "add", "--namespace", "local", "--yes", "--json", "--", *command)
-    assert added.code == exits.COMPLETED, added.err
+    assert added.code == exit_codes.COMPLETED, added.err
     assert added.json["toolCount"] > 0 and added.json["command"] == list(command)
-    assert shared("sources", "remove", "local").code == exits.COMPLETED
+    assert shared("sources", "remove", "local").code == exit_codes.COMPLETED
 
 
 def test_functions_of_a_module_can_be_connected_and_called(own: Cli, tmp_path: Path) -> None:
@@ -105,9 +106,9 @@ def test_functions_of_a_module_can_be_connected_and_called(own: Cli, tmp_path: P
     (info / "entry_points.txt").write_text("[executor.kinds]\npython = executor.sources.python.kind:PythonFunctions\n")
     path = os.pathsep.join(filter(None, [str(home), os.environ.get("PYTHONPATH", "")]))
     refused = own("sources", "add", "python:mathematics", PYTHONPATH=path)
-    assert refused.code == exits.FAILED and "imported into the daemon" in refused.err
+    assert refused.code == exit_codes.FAILED and "imported into the daemon" in refused.err
     added = own("sources", "add", "python:mathematics", "--yes", PYTHONPATH=path)
-    assert added.code == exits.COMPLETED, added.err
+    assert added.code == exit_codes.COMPLETED, added.err
     called = own("call", "return await tools.mathematics.double({number: 21})", PYTHONPATH=path)
     assert called.out == "42\n"
 
@@ -120,16 +121,16 @@ def test_a_list_of_tools_has_one_short_line_for_each(shared: Cli, upstream: Upst
     long = {"get": {"operationId": "a", "tags": ["t"], "description": f"First words.\n\n{'more ' * 100}"}}
     wide = {"get": {"operationId": "b", "tags": ["t"], "description": "wide " * 100}}
     upstream.routes["/openapi.json"] = as_json(document({"/long": long, "/wide": wide}))
-    assert shared("sources", "add", f"{upstream.url}/openapi.json", "--namespace", "wordy").code == exits.COMPLETED
+    assert shared("sources", "add", f"{upstream.url}/openapi.json", "--namespace", "wordy").code == exit_codes.COMPLETED
     lines = shared("tools", "list", "--source", "wordy").out.splitlines()
     assert lines[1].endswith("First words.") and lines[2].endswith("wide …")
     assert max(map(len, lines)) < 160
-    assert shared("sources", "remove", "wordy").code == exits.COMPLETED
+    assert shared("sources", "remove", "wordy").code == exit_codes.COMPLETED
 
 
 def test_a_query_of_any_length_is_searched_for(shared: Cli) -> None:
     done = shared("tools", "search", "refund " * 15_000)
-    assert done.code == exits.COMPLETED, done.err
+    assert done.code == exit_codes.COMPLETED, done.err
     assert "1000 characters" in done.err
 
 
@@ -140,7 +141,7 @@ def test_templates_are_listed(shared: Cli) -> None:
 
 def test_what_is_nothing_at_all_is_a_usage_error(shared: Cli) -> None:
     refused = shared("sources", "add", "no-such-thing")
-    assert refused.code == exits.USAGE and "templates" in refused.err
+    assert refused.code == exit_codes.USAGE and "templates" in refused.err
 
 
 @pytest.mark.parametrize(
@@ -156,61 +157,61 @@ def test_what_is_nothing_at_all_is_a_usage_error(shared: Cli) -> None:
     ],
 )
 def test_one_word_can_be_an_address_a_template_or_a_module(word: str, location: str) -> None:
-    assert connecting.located([word], TEMPLATES) == {"location": location}
+    assert source_location.read_location([word], TEMPLATES) == {"location": location}
 
 
 def test_a_file_of_that_name_comes_before_a_template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("github").write_text("{}")
-    assert connecting.located(["github"], TEMPLATES)["document"] == "{}"
+    assert source_location.read_location(["github"], TEMPLATES)["document"] == "{}"
 
 
 def test_several_words_or_a_quoted_line_are_a_command_run_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for words in (["sh", "-c", "a b"], ["sh -c 'a b'"]):
-        found = connecting.located(words, TEMPLATES)
+        found = source_location.read_location(words, TEMPLATES)
         assert found == {"command": ["sh", "-c", "a b"], "options": {"cwd": str(tmp_path)}}
-    assert connecting.located(["sh"], TEMPLATES)["command"] == ["sh"]
+    assert source_location.read_location(["sh"], TEMPLATES)["command"] == ["sh"]
     for words in (["no-such-program", "x"], ["none.json"], ["sh 'unclosed"]):
         with pytest.raises(InvalidRequest):
-            connecting.located(words, TEMPLATES)
+            source_location.read_location(words, TEMPLATES)
 
 
 def test_headers_and_variables_are_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("Bearer a:b\nhidden\n"))
     given = ["Authorization", "Accept: text/plain", "X-Api-Version:3"]
-    assert connecting.headers(given) == {
+    assert source_location.headers(given) == {
         "Authorization": "Bearer a:b",
         "Accept": "text/plain",
         "X-Api-Version": "3",
     }
-    found = connecting.variables(["A=b=c", "API_KEY", "EMPTY="], ["HANDED_ON"])
+    found = source_location.variables(["A=b=c", "API_KEY", "EMPTY="], ["HANDED_ON"])
     assert found == {"A": "b=c", "API_KEY": "hidden", "EMPTY": "", "HANDED_ON": None}
 
 
 def test_the_document_its_changes_and_its_dependents_are_shown(shared: Cli, upstream: Upstream, tmp_path: Path) -> None:
-    assert shared("sources", "add", f"{upstream.url}/openapi.json", "--namespace", "seen").code == exits.COMPLETED
+    assert shared("sources", "add", f"{upstream.url}/openapi.json", "--namespace", "seen").code == exit_codes.COMPLETED
     printed = shared("sources", "document", "seen")
     assert json.loads(printed.out)["openapi"] == "3.1.0"
     facts = shared("sources", "document", "seen", "--json").json
     assert facts["mediaType"] == "application/json" and facts["size"] == len(printed.out.encode())
     out = tmp_path / "seen.json"
-    assert shared("sources", "document", "seen", "--out", str(out)).code == exits.COMPLETED
+    assert shared("sources", "document", "seen", "--out", str(out)).code == exit_codes.COMPLETED
     assert out.read_text() == printed.out
     assert "nothing has changed" in shared("sources", "changes", "seen").err
     upstream.routes["/openapi.json"] = as_json(document({"/new": {"get": {"operationId": "a", "tags": ["n"]}}, **LIST}))
-    assert shared("sources", "refresh", "seen").code == exits.COMPLETED
+    assert shared("sources", "refresh", "seen").code == exit_codes.COMPLETED
     assert "+ seen.n.a" in shared("sources", "changes", "seen").out
     assert shared("sources", "changes", "seen", "--json").json["revision"]["added"] == 1
     assert shared("sources", "dependents", "seen", "--json").json["tools"] == 2
     assert "tools        2" in shared("sources", "dependents", "seen").out
     assert "called Ours now" in shared("sources", "rename", "seen", "Ours").out
-    assert shared("sources", "remove", "seen").code == exits.COMPLETED
+    assert shared("sources", "remove", "seen").code == exit_codes.COMPLETED
 
 
 def test_a_preview_shows_tools_and_connects_nothing(shared: Cli, upstream: Upstream) -> None:
     seen = shared("sources", "preview", f"{upstream.url}/openapi.json")
-    assert seen.code == exits.COMPLETED, seen.err
+    assert seen.code == exit_codes.COMPLETED, seen.err
     assert "1 tool," in seen.out and "listThings" in seen.out
     assert shared("sources", "preview", f"{upstream.url}/openapi.json", "--json").json["toolCount"] == 1
     assert "things" not in [one["namespace"] for one in shared("sources", "list", "--json").json["items"]]
@@ -224,9 +225,11 @@ def test_a_location_or_the_demo_is_needed_and_not_both(shared: Cli) -> None:
 @pytest.mark.parametrize("text", ["not a url", "my api", "http//x y"])
 def test_text_with_spaces_that_starts_no_command_is_called_nothing(text: str) -> None:
     with pytest.raises(InvalidRequest, match="is no address, file, template or command"):
-        connecting.located([text], TEMPLATES)
+        source_location.read_location([text], TEMPLATES)
     with pytest.raises(InvalidRequest, match="was not found") as raised:
-        connecting.located(["npx missing server"] if shutil.which("npx") is None else ["./none here"], TEMPLATES)
+        source_location.read_location(
+            ["npx missing server"] if shutil.which("npx") is None else ["./none here"], TEMPLATES
+        )
     assert "one word" in raised.value.hint
 
 
@@ -237,7 +240,7 @@ def test_descriptions_are_one_clean_line(shared: Cli, upstream: Upstream) -> Non
     added = shared("sources", "add", f"{upstream.url}/d.json", "--namespace", "described")
     assert "asks for login (http-bearer): OAuth Authentication." in added.err, added.err
     assert "\\u{a}" not in added.err + shared("sources", "show", "described").out
-    assert shared("sources", "remove", "described").code == exits.COMPLETED
+    assert shared("sources", "remove", "described").code == exit_codes.COMPLETED
 
 
 def test_options_of_a_kind_have_the_names_of_the_api(shared: Cli, upstream: Upstream) -> None:
@@ -246,14 +249,14 @@ def test_options_of_a_kind_have_the_names_of_the_api(shared: Cli, upstream: Upst
     upstream.routes["/s.json"] = as_json(document(LIST, servers=servers))
     add = ("sources", "add", f"{upstream.url}/s.json", "--namespace", "optional", "--json")
     missing = shared(*add, "--kind", "openapi", "--server", "1")
-    assert missing.code == exits.FAILED and "--variable tenant=VALUE" in missing.err
+    assert missing.code == exit_codes.FAILED and "--variable tenant=VALUE" in missing.err
     wrong = shared(*add, "--kind", "openapi", "--server", "1", "--variable", "region=mars", "--variable", "tenant=t")
-    assert wrong.code == exits.FAILED and "choose one of: us, eu" in wrong.err
+    assert wrong.code == exit_codes.FAILED and "choose one of: us, eu" in wrong.err
     added = shared(
         *add, "--server", "1", "--variable", "region=eu", "--variable", "tenant=acme", "--remote-refs", "any"
     )
     assert added.json["baseUrl"] == f"{upstream.url}/eu/acme", added.err
-    assert shared("sources", "remove", "optional").code == exits.COMPLETED
+    assert shared("sources", "remove", "optional").code == exit_codes.COMPLETED
 
 
 def test_options_that_say_nothing_are_refused() -> None:
@@ -271,7 +274,7 @@ def test_a_placeholder_for_the_server_is_called_one(shared: Cli, upstream: Upstr
     added = shared("sources", "add", f"{upstream.url}/p.json", "--namespace", "placed")
     assert "https://subdomain.okta.com is a placeholder" in added.err, added.err
     assert "--variable subdomain=…" in added.err and "--base-url" in added.err
-    assert shared("sources", "remove", "placed").code == exits.COMPLETED
+    assert shared("sources", "remove", "placed").code == exit_codes.COMPLETED
 
 
 @pytest.mark.parametrize(
@@ -297,21 +300,21 @@ def test_real_addresses_are_not_called_placeholders(url: str) -> None:
 
 
 def test_a_tool_is_renamed_and_reworded(shared: Cli, upstream: Upstream) -> None:
-    assert shared("sources", "add", f"{upstream.url}/openapi.json", "--namespace", "named").code == exits.COMPLETED
+    assert shared("sources", "add", f"{upstream.url}/openapi.json", "--namespace", "named").code == exit_codes.COMPLETED
     renamed = shared("tools", "rename", "named.things.listThings", "named.things.all_of_them")
     assert renamed.out == "named.things.listThings is named.things.all_of_them now\n", renamed.err
-    assert shared("tools", "reword", "named.things.all_of_them", "Everything we own.").code == exits.COMPLETED
+    assert shared("tools", "reword", "named.things.all_of_them", "Everything we own.").code == exit_codes.COMPLETED
     shown = shared("tools", "describe", "named.things.all_of_them").out
     assert "Everything we own." in shown and "people of this workspace" in shown and "named.things.listThings" in shown
-    assert shared("tools", "rename", "named.things.all_of_them", "--reset").code == exits.COMPLETED
-    assert shared("tools", "rename", "named.things.listThings").code == exits.USAGE
-    assert shared("sources", "remove", "named").code == exits.COMPLETED
+    assert shared("tools", "rename", "named.things.all_of_them", "--reset").code == exit_codes.COMPLETED
+    assert shared("tools", "rename", "named.things.listThings").code == exit_codes.USAGE
+    assert shared("sources", "remove", "named").code == exit_codes.COMPLETED
 
 
 def test_the_hints_of_a_server_are_trusted_when_that_is_said(shared: Cli) -> None:
     command = ("--yes", "--namespace", "hinted", "--", sys.executable, str(SERVER), "stdio")
     added = shared("sources", "add", "--hints", "ask", *command)
-    assert added.code == exits.COMPLETED, added.err
+    assert added.code == exit_codes.COMPLETED, added.err
     assert "only read; 0 are trusted" in added.err and "sources hints hinted trust" in added.err
     trusted = shared("sources", "hints", "hinted", "trust")
     assert "trusted  hinted.peek" in trusted.out and "policies remove" in trusted.err
@@ -320,5 +323,5 @@ def test_the_hints_of_a_server_are_trusted_when_that_is_said(shared: Cli) -> Non
     rule = shared("tools", "treat-as-read", "hinted.peek")
     assert "treated as a read" in rule.out
     listed = shared("policies", "list", "--json").json["items"]
-    assert shared("policies", "remove", listed[-1]["id"]).code == exits.COMPLETED
-    assert shared("sources", "remove", "hinted").code == exits.COMPLETED
+    assert shared("policies", "remove", listed[-1]["id"]).code == exit_codes.COMPLETED
+    assert shared("sources", "remove", "hinted").code == exit_codes.COMPLETED

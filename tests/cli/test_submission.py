@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from executor.surfaces.cli import exits
+from executor.surfaces.cli import exit_codes
 from tests.cli.conftest import Cli, Outcome
 
 SHAPE = {"executionId", "status", "result", "error", "interactions", "logs"}
 
 
 def refused(cli: Cli, done: Outcome, code: str) -> None:
-    assert done.code == exits.USAGE
+    assert done.code == exit_codes.USAGE
     assert set(done.json) == SHAPE
     assert done.json["executionId"] is None
     assert done.json["error"]["code"] == code

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from executor.errors import InvalidRequest
-from executor.surfaces.cli.rules import condition
+from executor.surfaces.cli.policy_options import condition
 from tests.api.serving import running_upstream
 from tests.cli.conftest import Cli
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from executor.surfaces.cli.wire import Answer, Connection, WireError, encoded
+from executor.surfaces.http.client import Answer, Connection, WireError, encode_request
 
 
 @contextmanager
@@ -98,7 +98,7 @@ def test_an_answer_that_our_daemon_would_not_give_is_refused(answer: bytes) -> N
 )
 def test_nothing_that_could_end_a_line_early_is_sent(path: str, headers: dict[str, str]) -> None:
     with pytest.raises(WireError):
-        encoded("GET", path, headers, None)
+        encode_request("GET", path, headers, None)
 
 
 STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.daemon.executor import Executor
+from executor.daemon.wiring.executor import Executor
 from executor.settings import Settings
 from tests.execution.conftest import shared_state
 from tests.support.connected import Home

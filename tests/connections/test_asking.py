@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from executor.connections.offers import Offer
-from executor.daemon.executor import Executor
+from executor.connections.new_connection import Offer
+from executor.daemon.wiring.executor import Executor
 from executor.errors import AlreadySettled, Forbidden, InvalidRequest
-from executor.execution.providing import provide
+from executor.execution.approvals.credentials import provide
 from executor.model.ids import now_ms
 from executor.settings import Settings
-from executor.storage import calls, events, interactions
+from executor.storage.executions import calls, events, interactions
 from tests.support.connected import Home, value
 from tests.support.guarded import Guarded
 
@@ -58,7 +58,7 @@ async def test_denying_or_letting_it_expire_is_a_typed_error_that_the_code_can_c
 async def test_it_can_not_be_approved_only_given_and_only_once(home: Home) -> None:
     paused = await home.run(BEARER)
     [asked] = paused.interactions
-    with pytest.raises(InvalidRequest, match="given, not approved"):
+    with pytest.raises(InvalidRequest, match="asks for a credential"):
         await home.executor.engine.settle(home.executor.tenancy.operator, asked.id, "approve")
     await home.give(asked, {"token": "k-1"})
     with pytest.raises(AlreadySettled):

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from executor.connections.offers import Offer
+from executor.connections.new_connection import Offer
 from executor.errors import Conflict, InvalidRequest
-from executor.sources.credentials import command_origin
+from executor.network.credentials import command_origin
 from tests.support.connected import Home, value
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from executor.connections.offers import Offer
+from executor.connections.new_connection import Offer
 from tests.support.connected import Home, value
 
 TOKEN = {"name": "token", "in": "query", "required": True, "schema": {"type": "string"}, "description": "Access token"}

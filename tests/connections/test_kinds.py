@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from executor.connections.offers import Offer
+from executor.connections.new_connection import Offer
 from executor.model.source import Source
 from executor.policy.drafts import draft
 from executor.secrets.redaction import MARK
 from executor.sources.kind import SourceRequest
-from executor.storage import policies
+from executor.storage.catalog import policies
 from tests.sources.graphql.service import Service
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json
 from tests.sources.upstream import serving as upstream_serving
@@ -56,7 +56,7 @@ async def test_another_command_under_the_same_source_gets_nothing(home: Home) ->
     await connect(home, source, {"in": "environment", "name": "API_KEY", "template": "{value}"})
     [made] = await home.executor.connections.of_source(source.id)
     credential = await home.executor.connections.credential(made)
-    from executor.sources.mcp.endpoint import of_command, with_credential
+    from executor.sources.mcp.transports.endpoint import of_command, with_credential
 
     assert dict(with_credential(of_command(COMMAND, {}), credential).environment) == {"API_KEY": CANARY}
     assert dict(with_credential(of_command((*COMMAND, "--evil"), {}), credential).environment) == {}

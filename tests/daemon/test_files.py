@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from executor.daemon import files, port
+from executor import errors
+from executor.daemon import data_files, port
 from executor.errors import DataDirectoryUnusable, InvalidRequest, StorageFull
 from executor.settings import Settings
 
@@ -17,16 +18,16 @@ def settings(folder: Path) -> Settings:
 
 
 def test_both_directories_are_made_for_the_owner_alone(tmp_path: Path) -> None:
-    files.prepare(settings(tmp_path / "data"))
+    data_files.prepare(settings(tmp_path / "data"))
     assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
     assert (tmp_path / "data" / "state").stat().st_mode & 0o777 == 0o700
 
 
 def test_a_directory_of_ours_that_was_opened_up_is_closed_again(tmp_path: Path) -> None:
-    files.prepare(settings(tmp_path / "data"))
+    data_files.prepare(settings(tmp_path / "data"))
     (tmp_path / "data" / "executor.db").touch()
     (tmp_path / "data").chmod(0o755)
-    files.prepare(settings(tmp_path / "data"))
+    data_files.prepare(settings(tmp_path / "data"))
     assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
 
 
@@ -36,26 +37,26 @@ def test_a_directory_with_other_files_keeps_its_mode_and_is_refused(tmp_path: Pa
     shared.chmod(0o755)
     (shared / "thesis.odt").touch()
     with pytest.raises(DataDirectoryUnusable, match="other files"):
-        files.prepare(settings(shared))
+        data_files.prepare(settings(shared))
     assert shared.stat().st_mode & 0o777 == 0o755
 
 
 def test_a_file_where_the_directory_should_be_is_told(tmp_path: Path) -> None:
     (tmp_path / "data").touch()
     with pytest.raises(DataDirectoryUnusable) as raised:
-        files.prepare(settings(tmp_path / "data"))
+        data_files.prepare(settings(tmp_path / "data"))
     assert "EXECUTOR_DATA_DIR" in raised.value.hint
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
 def test_a_full_disk_is_told_as_such(tmp_path: Path, number: int) -> None:
-    error = files.unusable(tmp_path, "EXECUTOR_DATA_DIR", OSError(number, os.strerror(number)))
+    error = data_files.unusable(tmp_path, "EXECUTOR_DATA_DIR", OSError(number, os.strerror(number)))
     assert isinstance(error, StorageFull)
 
 
 def test_a_private_file_replaces_the_old_one_whole(tmp_path: Path) -> None:
-    files.write_private(tmp_path / "daemon.json", "old")
-    files.write_private(tmp_path / "daemon.json", "new")
+    data_files.write_private(tmp_path / "daemon.json", "old")
+    data_files.write_private(tmp_path / "daemon.json", "new")
     assert (tmp_path / "daemon.json").read_text() == "new"
     assert (tmp_path / "daemon.json").stat().st_mode & 0o777 == 0o600
     assert [path.name for path in tmp_path.iterdir()] == ["daemon.json"]
@@ -64,7 +65,7 @@ def test_a_private_file_replaces_the_old_one_whole(tmp_path: Path) -> None:
 def test_a_taken_port_is_told_with_its_number_and_owner() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         number = taken.getsockname()[1]
-        with pytest.raises(port.PortTaken) as raised:
+        with pytest.raises(errors.PortTaken) as raised:
             port.bind("127.0.0.1", number)
     assert str(number) in raised.value.message
     assert "EXECUTOR_PORT" in raised.value.hint

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from executor.daemon.listening import Listening
-from executor.daemon.patience import Patience
+from executor.daemon.http_server import Listening, Patience
 
 WHOLE = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 BEGUN = {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.daemon.webui import check_web
+from executor.daemon.doctor.web_ui import check_web
 
 
 @pytest.fixture

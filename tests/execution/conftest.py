@@ -12,14 +12,14 @@ from typing import Any
 import orjson
 import pytest
 
-from executor.daemon.executor import Executor
+from executor.daemon.wiring.executor import Executor
 from executor.execution.outcome import Outcome
 from executor.model.interaction import Interaction
 from executor.model.policy import Policy
 from executor.policy.drafts import draft
 from executor.settings import Settings
 from executor.sources.kind import SourceRequest
-from executor.storage import policies
+from executor.storage.catalog import policies
 from tests.support.ledger import Ledger, effects
 
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from executor.errors import AlreadySettled, Forbidden, InteractionExpired, InvalidRequest, NotFound
-from executor.execution.questions import Questions
+from executor.execution.approvals.requests import ApprovalRequests
 from executor.model.ids import now_ms
 from executor.model.interaction import Interaction
 from executor.model.tool import Tool
 from executor.sources.kind import SourceRequest
-from executor.storage import calls, events, interactions
+from executor.storage.executions import calls, events, interactions
 from tests.execution.conftest import House, until, value
 
 WRITE = 'return await tools.ledger.entries.addEntry({key: "a", amount: 5})'
@@ -130,7 +130,7 @@ async def test_a_question_that_nobody_answers_expires_and_the_code_is_told(house
 async def test_an_approval_that_is_used_too_late_is_asked_again(house: House) -> None:
     outcome = await house.run(WRITE)
     asked = outcome.interactions[0]
-    questions = Questions(outcome.execution, house.executor.door, 1000)
+    questions = ApprovalRequests(outcome.execution, house.executor.pipeline, 1000)
     late = replace(asked, status="approved", expires_at=now_ms() - 1)
     workspace_id = house.executor.tenancy.workspace.id
     [call] = await house.executor.database.read(lambda c: calls.of_execution(c, workspace_id, outcome.execution.id))

@@ -12,14 +12,15 @@ import pytest
 import sqlalchemy as sa
 
 from executor.errors import Conflict, StorageFull
-from executor.execution import dispatch, journal
-from executor.execution.artifact_tools import TOOLS
+from executor.execution import dispatch
+from executor.execution.artifacts.tools import TOOLS
+from executor.execution.journal import journal
 from executor.model.artifact import Artifact
-from executor.storage import artifacts, calls, executions
-from executor.storage.tables import artifacts as artifacts_table
-from executor.storage.tables import calls as calls_table
-from executor.storage.tables import chunks
-from executor.storage.tables import executions as executions_table
+from executor.storage.executions import artifacts, calls, executions
+from executor.storage.tables.core import artifacts as artifacts_table
+from executor.storage.tables.core import calls as calls_table
+from executor.storage.tables.core import chunks
+from executor.storage.tables.core import executions as executions_table
 from tests.execution.conftest import House, value
 
 Reopen = Callable[[], Awaitable[House]]

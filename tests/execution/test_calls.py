@@ -8,7 +8,7 @@ import pytest
 
 from executor.errors import CodeTooLarge, Conflict, EmptyCode, NotFound, UnknownRuntime
 from executor.model.execution import Limits
-from executor.storage import calls, events
+from executor.storage.executions import calls, events
 from tests.execution.conftest import House, until, value
 
 

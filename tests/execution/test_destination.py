@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import pytest
 
-from executor.execution.door import DECIDING, destination
 from executor.model.source import Source
-from executor.sources.kind import SourceRequest
-from executor.storage import sources
+from executor.sources.kind import DECIDING, Kind, SourceRequest, configured_destination, destination_of
+from executor.storage.catalog import sources
 from tests.execution.conftest import House, value
 from tests.sources.mcp.conftest import HOSTILE
 
@@ -32,6 +31,14 @@ CONFIG: dict[str, Any] = {
 }
 WRITE = 'return await tools.ledger.entries.addEntry({key: "a"})'
 ADDED = "tools.executor.sources.add"
+
+
+class BuiltIn:
+    destination = staticmethod(configured_destination)
+
+
+def where_sent(source: Source) -> str:
+    return destination_of(cast("Kind", BuiltIn()), source)
 
 
 def source(**changes: Any) -> Source:
@@ -59,22 +66,29 @@ def source(**changes: Any) -> Source:
     ],
 )
 def test_all_that_says_where_and_how_calls_go_is_part_of_it(name: str, other: Any) -> None:
-    assert destination(source(**{name: other})) != destination(source())
+    assert where_sent(source(**{name: other})) != where_sent(source())
 
 
 def test_every_part_that_counts_has_a_case_above() -> None:
     assert set(CONFIG) == set(DECIDING)
 
 
+def test_all_config_of_a_kind_that_does_not_say_decides() -> None:
+    """A package's kind may keep its address under any key."""
+    other = cast("Kind", object())
+    first, second = (Source("src_1", "ws_1", "theirs", "a", "A", {"endpoint": at}) for at in ("https://a", "https://b"))
+    assert destination_of(other, first) != destination_of(other, second)
+
+
 def test_another_source_or_kind_at_the_same_place_is_not_the_same() -> None:
-    assert destination(replace(source(), id="src_2")) != destination(source())
-    assert destination(replace(source(), kind="graphql")) != destination(source())
+    assert where_sent(replace(source(), id="src_2")) != where_sent(source())
+    assert where_sent(replace(source(), kind="graphql")) != where_sent(source())
 
 
 def test_what_reading_again_may_change_is_not_part_of_it() -> None:
     later = source(validators={"etag": "2"}, server={"version": "9"}, auth=[{"name": "key"}])
     renamed = replace(later, name="B", status="failing", document_digest="x", refreshed_at=9, tool_count=5)
-    assert destination(renamed) == destination(source())
+    assert where_sent(renamed) == where_sent(source())
 
 
 async def moved(house: House, namespace: str, **changes: Any) -> None:

@@ -9,10 +9,10 @@ import sqlalchemy as sa
 
 from executor.errors import Busy
 from executor.model.execution import Execution
-from executor.storage import calls, executions
-from executor.storage.tables import calls as calls_table
-from executor.storage.tables import executions as executions_table
-from executor.storage.tables import tools as tools_table
+from executor.storage.executions import calls, executions
+from executor.storage.tables.core import calls as calls_table
+from executor.storage.tables.core import executions as executions_table
+from executor.storage.tables.core import tools as tools_table
 from tests.execution.conftest import House, until, value
 
 Reopen = Callable[[], Awaitable[House]]

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from executor.daemon.executor import Executor
+from executor.daemon.wiring.executor import Executor
 from executor.errors import ToolError
-from executor.execution.files import CallFiles, FileStore, remove_left_over
+from executor.execution.artifacts.files import CallFiles, FileStore, remove_left_over
 from executor.model.ids import now_ms
 from executor.settings import Settings
 from executor.sources.kind import SourceRequest
-from executor.storage import artifacts, files
+from executor.storage.executions import artifacts, files
 from tests.execution.conftest import House, shared_state, value
 from tests.sources.openapi.documents import document
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving
@@ -136,7 +136,7 @@ async def test_a_compressed_file_is_kept_as_what_it_is(
     assert value(await house.run(f"{DOWNLOAD} return f"))["size"] == len(CONTENT)
     bomb = Reply(200, gzip.compress(b"\0" * 30_000_000), {**ZIP, "Content-Encoding": "gzip"})
     upstream.routes["/files/1"] = bomb
-    monkeypatch.setattr(house.executor.door, "files", FileStore(house.executor.database, None, 8_000_000))
+    monkeypatch.setattr(house.executor.pipeline.sender, "files", FileStore(house.executor.database, None, 8_000_000))
     outcome = await house.run(f"{DOWNLOAD} return f")
     assert outcome.execution.failure is not None
     assert outcome.execution.failure.code == "result_too_large"
@@ -155,7 +155,9 @@ async def test_nothing_is_left_of_a_file_that_does_not_come_whole(
     before = await rows(house)
     for reply, code in [(breaks, "upstream_unreachable"), (Reply(200, b"x" * 20_000_000, ZIP), "result_too_large")]:
         upstream.routes["/files/1"] = reply
-        monkeypatch.setattr(house.executor.door, "files", FileStore(house.executor.database, None, 10_000_000))
+        monkeypatch.setattr(
+            house.executor.pipeline.sender, "files", FileStore(house.executor.database, None, 10_000_000)
+        )
         outcome = await house.run(f"{DOWNLOAD} return f")
         assert outcome.execution.failure is not None
         assert outcome.execution.failure.code == code
@@ -186,7 +188,7 @@ async def test_a_file_that_may_not_be_read_is_refused_before_anybody_is_asked(ho
     )
     assert stranger is not None
     execution = (await house.wait(stranger.execution_id)).execution
-    store = house.executor.door.files
+    store = house.executor.pipeline.files
     for other in (replace(execution, actor_id="act_other"), replace(execution, workspace_id="ws_other")):
         with pytest.raises(ToolError, match="there is no artifact"):
             await CallFiles(store, other).find(mine["artifact"])
@@ -198,7 +200,7 @@ async def test_what_was_damaged_is_not_sent_whole(house: House, monkeypatch: pyt
     kept = await house.executor.database.read(lambda c: artifacts.get(c, workspace_id, mine["artifact"]))
     assert kept is not None
     execution = (await house.wait(kept.execution_id)).execution
-    reading = CallFiles(house.executor.door.files, execution)
+    reading = CallFiles(house.executor.pipeline.files, execution)
     file = await reading.find(kept.id)
     whole = artifacts.content
     monkeypatch.setattr(
@@ -213,7 +215,7 @@ async def test_what_was_damaged_is_not_sent_whole(house: House, monkeypatch: pyt
 
 async def test_a_file_with_the_credential_in_it_is_not_kept(house: House) -> None:
     execution = (await house.run("return 1")).execution
-    writer = CallFiles(house.executor.door.files, execution, 1, "p", ("s3cret-token",)).begin(
+    writer = CallFiles(house.executor.pipeline.files, execution, 1, "p", ("s3cret-token",)).begin(
         "application/zip", "", None
     )
     await writer.write(b"x" * 100 + b"s3cret")

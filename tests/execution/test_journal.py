@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from executor.errors import Fenced
-from executor.execution.journal import Journal
+from executor.execution.journal.journal import Journal
 from tests.execution.conftest import House
 
 

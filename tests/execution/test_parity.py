@@ -14,7 +14,7 @@ import pytest
 
 from executor.execution.outcome import Outcome
 from executor.model.execution import Failure
-from executor.storage import calls
+from executor.storage.executions import calls
 from tests.execution.conftest import House, until, value
 from tests.execution.scenarios import PROGRAMS, RUNTIMES
 from tests.support.daemon import Daemon

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from executor.errors import ToolError
-from executor.execution.keeping import FILE_CHARACTERS, files_in, is_large
-from executor.execution.paging import at_pointer, occurrences, page_of
-from executor.execution.previewing import preview
+from executor.execution.artifacts.pages import at_pointer, occurrences, page_of
+from executor.execution.artifacts.preview import preview
+from executor.execution.artifacts.storage import FILE_CHARACTERS, files_in, is_large
 from executor.model.artifact import media_type_of, name_of
 
 ROOM = 2_000

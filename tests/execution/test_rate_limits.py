@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from executor.daemon.executor import Executor
+from executor.daemon.wiring.executor import Executor
 from executor.settings import Settings
 from executor.sources.kind import SourceRequest
-from executor.storage import events
+from executor.storage.executions import events
 from tests.execution.conftest import House, shared_state, until, value
 from tests.sources.graphql.service import Service
 from tests.sources.openapi.documents import document
@@ -142,7 +142,7 @@ async def test_a_read_does_not_wait_longer_than_it_may(
     found = value(await limited.run(CAUGHT.replace("CALL", "tools.shop.things.listThings({})")))
     assert (found["details"]["retryAfter"], found["retryable"]) == (3600, True)
     assert len(service.got) == 1
-    monkeypatch.setattr(limited.executor.door, "retry_seconds", 0)
+    monkeypatch.setattr(limited.executor.pipeline, "retry_seconds", 0)
     service = upstream.routes["/things"] = Limited(9, 429, **{"Retry-After": "1"})
     found = value(await limited.run(CAUGHT.replace("CALL", "tools.shop.things.listThings({})")))
     assert found["details"]["retryAfter"] == 1

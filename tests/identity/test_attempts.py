@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from executor.errors import RateLimited
-from executor.identity.attempts import Attempts, neighbourhood
+from executor.identity.rate_limit import RateLimit, neighbourhood
 
 
 class Clock:
@@ -16,7 +16,7 @@ class Clock:
 
 def test_tries_run_out_and_come_back_with_time() -> None:
     clock = Clock()
-    attempts = Attempts(3, 0.5, clock=clock)
+    attempts = RateLimit(3, 0.5, clock=clock)
     for _ in range(3):
         attempts.take("192.0.2.1")
     with pytest.raises(RateLimited) as refused:
@@ -34,7 +34,7 @@ def test_tries_run_out_and_come_back_with_time() -> None:
 
 
 def test_one_address_does_not_spend_the_tries_of_another() -> None:
-    attempts = Attempts(1, 0.001)
+    attempts = RateLimit(1, 0.001)
     attempts.take("192.0.2.1")
     attempts.take("192.0.2.2")
     with pytest.raises(RateLimited):
@@ -42,7 +42,7 @@ def test_one_address_does_not_spend_the_tries_of_another() -> None:
 
 
 def test_any_number_of_addresses_takes_bounded_memory() -> None:
-    attempts = Attempts(1, 0.001, most=100)
+    attempts = RateLimit(1, 0.001, most=100)
     for number in range(10_000):
         attempts.spend(f"2001:db8:0:{number:x}::1")
     assert len(attempts) == 100

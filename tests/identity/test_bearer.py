@@ -39,7 +39,7 @@ def daemon(authority: Issuing, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 @pytest.fixture(autouse=True)
 def forgiven(daemon: Daemon) -> None:
-    daemon.executor.callers.attempts.clear()
+    daemon.executor.authenticator.attempts.clear()
 
 
 def ask(daemon: Daemon, token: str | None, name: str = "execute", **arguments: Any) -> Answer:

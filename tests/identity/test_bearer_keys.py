@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from executor.errors import IssuerUnavailable, OAuthFailed, Unauthorized
-from executor.identity import jwks, signed
-from executor.identity.issuer import RETRY_SECONDS, Issuer, places
-from executor.identity.jwks import FRESH_SECONDS, INTERVAL_SECONDS, STALE_SECONDS, KeySet
-from executor.sources.egress import Egress
+from executor.identity.oidc import jwks, jwt
+from executor.identity.oidc.issuer import RETRY_SECONDS, Issuer, places
+from executor.identity.oidc.jwks import FRESH_SECONDS, INTERVAL_SECONDS, STALE_SECONDS, KeySet
+from executor.network.client import Egress
 from tests.support.issuing import Issuing, a_key, issuing, new_key
 
 
@@ -67,19 +67,19 @@ def keys(authority: Issuing, wire: Direct, clock: Clock) -> KeySet:
     return KeySet(Issuer(authority.issuer, wire, clock=clock), wire, clock=clock)
 
 
-@pytest.mark.parametrize("algorithm", [*signed.ALGORITHMS])
+@pytest.mark.parametrize("algorithm", [*jwt.ALGORITHMS])
 async def test_every_asymmetric_algorithm_is_verified(algorithm: str, authority: Issuing, keys: KeySet) -> None:
     authority.algorithm, authority.key = algorithm, a_key(algorithm)
     token = authority.token()
-    await keys.verify(signed.read(token))
+    await keys.verify(jwt.read(token))
     head, _, signature = token.rpartition(".")
     with pytest.raises(Unauthorized):
-        await keys.verify(signed.read(f"{head}.{signature[:-8]}{signature[:8]}"))
+        await keys.verify(jwt.read(f"{head}.{signature[:-8]}{signature[:8]}"))
 
 
 async def test_keys_are_fetched_once(authority: Issuing, keys: KeySet, wire: Direct) -> None:
     for _ in range(5):
-        await keys.verify(signed.read(authority.token()))
+        await keys.verify(jwt.read(authority.token()))
     assert wire.fetches == 1
 
 
@@ -87,39 +87,39 @@ async def test_a_new_key_is_found_and_an_old_one_forgotten(
     authority: Issuing, keys: KeySet, wire: Direct, clock: Clock
 ) -> None:
     old = authority.token()
-    await keys.verify(signed.read(old))
+    await keys.verify(jwt.read(old))
     authority.key = a_key("RS256", "second")
     clock.now += INTERVAL_SECONDS
-    await keys.verify(signed.read(authority.token()))
+    await keys.verify(jwt.read(authority.token()))
     assert wire.fetches == 2
     with pytest.raises(Unauthorized):
-        await keys.verify(signed.read(old))
+        await keys.verify(jwt.read(old))
 
 
 async def test_an_unknown_key_is_looked_for_at_most_once_in_an_interval(
     authority: Issuing, keys: KeySet, wire: Direct, clock: Clock
 ) -> None:
-    await keys.verify(signed.read(authority.token()))
+    await keys.verify(jwt.read(authority.token()))
     for _ in range(10):
         clock.now += INTERVAL_SECONDS / 5
         with pytest.raises(Unauthorized):
-            await keys.verify(signed.read(authority.token(header={"kid": "unknown"})))
+            await keys.verify(jwt.read(authority.token(header={"kid": "unknown"})))
     assert wire.fetches == 3
 
 
 async def test_keys_are_believed_for_a_while_when_the_issuer_is_away_and_then_no_more(
     authority: Issuing, keys: KeySet, wire: Direct, clock: Clock
 ) -> None:
-    await keys.verify(signed.read(authority.token()))
+    await keys.verify(jwt.read(authority.token()))
     wire.is_down = True
     clock.now += FRESH_SECONDS + 1
-    await keys.verify(signed.read(authority.token()))
+    await keys.verify(jwt.read(authority.token()))
     clock.now += STALE_SECONDS
     with pytest.raises(IssuerUnavailable):
-        await keys.verify(signed.read(authority.token()))
+        await keys.verify(jwt.read(authority.token()))
     wire.is_down = False
     clock.now += RETRY_SECONDS
-    await keys.verify(signed.read(authority.token()))
+    await keys.verify(jwt.read(authority.token()))
 
 
 async def test_an_issuer_that_is_away_is_not_asked_again_at_once(
@@ -128,18 +128,18 @@ async def test_an_issuer_that_is_away_is_not_asked_again_at_once(
     wire.is_down = True
     for _ in range(5):
         with pytest.raises(IssuerUnavailable):
-            await keys.verify(signed.read(authority.token()))
+            await keys.verify(jwt.read(authority.token()))
     assert len(wire.asked) == len(places(authority.issuer))
 
 
 async def test_a_token_that_names_no_key_is_taken_only_if_one_alone_could_be_meant(
     authority: Issuing, wire: Direct, clock: Clock
 ) -> None:
-    token = signed.read(authority.signed('{"alg": "RS256"}', json.dumps(authority.claims())))
+    token = jwt.read(authority.signed('{"alg": "RS256"}', json.dumps(authority.claims())))
     public = [authority.key.as_dict(private=False), a_key("ES256").as_dict(private=False)]
-    assert len(jwks.chosen(jwks.parsed(public), token)) == 1
+    assert len(jwks.choose_keys(jwks.parse_keys(public), token)) == 1
     public.append(a_key("RS256", "second").as_dict(private=False))
-    assert jwks.chosen(jwks.parsed(public), token) == []
+    assert jwks.choose_keys(jwks.parse_keys(public), token) == []
 
 
 def test_keys_that_must_not_verify_are_left_out() -> None:
@@ -161,8 +161,8 @@ def test_keys_that_must_not_verify_are_left_out() -> None:
         None,
         "key",
     ]
-    assert jwks.parsed(bad) == ()
-    assert len(jwks.parsed([*bad, good])) == 1
+    assert jwks.parse_keys(bad) == ()
+    assert len(jwks.parse_keys([*bad, good])) == 1
 
 
 @pytest.mark.parametrize("said", ["https://login.example/", "https://evil.example", None, 5])
@@ -187,7 +187,7 @@ def served() -> Iterator[Issuing]:
 
 async def test_what_the_issuer_names_on_a_private_network_is_not_reached(served: Issuing) -> None:
     """Only what an operator wrote is open: a hostile issuer can't point us at another port of this machine."""
-    from executor.daemon.issuers import IssuerWire
+    from executor.daemon.wiring.issuers import IssuerWire
 
     egress = Egress()
     try:

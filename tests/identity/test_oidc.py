@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from executor.daemon.issuers import secret_of
+from executor.daemon.wiring.issuers import secret_of
 from executor.errors import InvalidRequest, SecretUnavailable
 from executor.settings import Settings
-from executor.storage.tables import accounts
+from executor.storage.tables.core import accounts
 from tests.api.identities import made, operator
 from tests.api.serving import Daemon, running_daemon
 from tests.support.issuing import Issuing, a_key, issuing
@@ -36,7 +36,7 @@ def daemon(authority: Issuing, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 @pytest.fixture(autouse=True)
 def anew(daemon: Daemon, authority: Issuing) -> None:
-    daemon.executor.callers.attempts.clear()
+    daemon.executor.authenticator.attempts.clear()
     assert daemon.executor.issuers.sign_ins is not None
     daemon.executor.issuers.sign_ins.starts.clear()
     authority.changes, authority.tells_in_token = {}, True

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import executor
-from executor.storage import access
+from executor.storage.tables import access
 
 ROOT = Path(executor.__path__[0])
 SCOPED = {table.name for table in access.metadata.sorted_tables if "workspace_id" in table.c}
-MODULES = ("executor.storage.tables", "executor.storage.access")
+MODULES = ("executor.storage.tables.core", "executor.storage.tables.access")
 VERBS = {"select", "update", "delete", "join", "join_from", "select_from", "exists", "stream_of"}
 NAMES = (ast.Attribute, ast.Name)
 NAMED = re.compile(r"workspace_id\b\)?(?: ==|\.in_)|stream_of\(.*workspace_id\b")
@@ -24,11 +24,15 @@ PAGED = "of keys that a stream of the workspace gave"
 UPKEEP = "the daemon's own upkeep, never an answer to somebody"
 REASONS = {
     SHOWN: """
-        anonymous:by_digest browsers:by_digest browsers:use_link browsers:link_state keys:by_digest
-        oauth:flow oauth:known_flow oauth:spend_flow oauth:by_browser oauth:bind_flow oauth:replace_flow
+        anonymous:by_digest browser_sessions:by_digest browser_sessions:use_link browser_sessions:link_state
+        api_keys:by_digest
+        oauth_flows:flow oauth_flows:known_flow oauth_flows:spend_flow oauth_flows:by_browser oauth_flows:bind_flow
+        oauth_flows:replace_flow
     """,
-    "of one account: a human's browsers are theirs in whichever workspace": "browsers:close_session browsers:listing",
-    "of one account: whether it was ever a member of anything": "subjects:was_member",
+    "of one account: a human's browsers are theirs in whichever workspace": """
+        browser_sessions:close_session browser_sessions:listing
+    """,
+    "of one account: whether it was ever a member of anything": "external_subjects:was_member",
     JOURNAL: """
         calls:_start calls:_answer calls:close
         executions:_owner executions:_finish executions:_locked executions:_requeue executions:_claim executions:_park
@@ -38,23 +42,25 @@ REASONS = {
         interactions:was_given
     """,
     FOUND: """
-        chains:_read chains:_write
-        connections:update connections:set_status connections:raise_revision connections:named connections:of_source
+        event_chain:_read event_chain:_write
+        connections:update connections:set_status connections:raise_revision connections:find_named
+        connections:of_source
         connections:touch connections:grant connections:store_grant connections:claim_refresh
         connections:finish_refresh connections:release_refresh connections:reseal_grant
-        oauth:put_client oauth:reseal_client secrets:replace_value secrets:reseal secrets:touch
+        oauth_flows:put_client oauth_flows:reseal_client secrets:replace_value secrets:reseal secrets:touch
         sources:rewrite sources:delete sources:by_id tools:show tools:bindings tools:digests tools:_own tools:_delete
-        tools:simple_reads entries:effects files:complete files:remove_some
+        tools:simple_reads search_entries:effects files:complete files:remove_some
     """,
     "of an organization: whether another of its workspaces has such a source": "policies:is_made_for",
     PAGED: """
         artifacts:page events:search events:_fitting interactions:page interactions:_fitting interactions:_conditions
-        reach:_calls_of
+        policy_scope:_calls_of
     """,
     UPKEEP: """
-        anonymous:count anonymous:listing browsers:forget_links connections:every_grant interactions:expired
+        anonymous:count anonymous:listing browser_sessions:forget_links connections:every_grant
+        interactions:list_expired
         executions:newest_ids
-        oauth:insert_flow oauth:every_client oauth:every_flow sources:everywhere sources:hosted
+        oauth_flows:insert_flow oauth_flows:every_client oauth_flows:every_flow sources:everywhere sources:list_hosted
         secrets:every_sealed tools:unseen files:left_over
         secrets/rotation:keys_in_use
     """,
@@ -75,8 +81,10 @@ def functions() -> Iterator[tuple[str, str, set[str]]]:
         tables_here = _tables(module)
         for name, node in _pieces(module):
             if queried := _queried(node, tables_here):
+                inside = path.relative_to(ROOT)
+                own = f"storage/{path.stem}" if inside.parts[0] == "storage" else inside.as_posix().removesuffix(".py")
                 yield (
-                    f"{path.relative_to(ROOT).as_posix().removesuffix('.py')}:{name}",
+                    f"{own}:{name}",
                     ast.get_source_segment(text, node) or "",
                     queried,
                 )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from executor.errors import DataDirectoryUnusable, Unauthorized
-from executor.identity.tokens import AGENT_FILE, OPERATOR_FILE, Tokens, read_token
+from executor.identity.local_tokens import AGENT_FILE, OPERATOR_FILE, Tokens, read_token
 
 
 def test_tokens_are_created_once_and_then_read(tmp_path: Path) -> None:

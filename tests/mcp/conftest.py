@@ -13,7 +13,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from executor.daemon import process
+from executor.daemon import control
 from executor.settings import Settings
 from tests.api.serving import Daemon
 from tests.support.shop import daemon, shop
@@ -41,7 +41,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, 
     names = {"PATH": os.environ["PATH"], "HOME": str(folder), "EXECUTOR_PORT": "0", "EXECUTOR_CONFIG": str(config)}
     found = {**names, "EXECUTOR_DATA_DIR": str(folder / "data"), "EXECUTOR_STATE_DIR": str(folder / "state")}
     yield found
-    process.stop(Settings.load(found))
+    control.stop(Settings.load(found))
 
 
 def operator(environment: dict[str, str], *arguments: str) -> Any:

@@ -19,8 +19,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from executor.daemon import process
-from executor.identity.tokens import save_agent_token
+from executor.daemon import control as process
+from executor.identity.local_tokens import save_agent_token
 from executor.settings import Settings
 from executor.surfaces.mcp import stdio
 from executor.surfaces.mcp.handshake import HANDSHAKE_VERSIONS, MODERN_VERSION, opening_result

@@ -15,7 +15,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from executor.daemon import process
+from executor.daemon import control
 from executor.surfaces.mcp import gateway, stdio
 from executor.surfaces.mcp.elicitation import MOST_SHOWN, Links
 from tests.api import identities
@@ -285,9 +285,9 @@ async def test_the_official_client_shows_the_page(daemon: Daemon, shop: list[Any
 def test_the_stdio_bridge_carries_the_question_and_the_answer(
     daemon: Daemon, shop: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    running = process.Running(pid=1, host="127.0.0.1", port=daemon.port, start_id="", version="")
-    monkeypatch.setattr(process, "find", lambda settings: None)
-    monkeypatch.setattr(process, "ensure", lambda *given: running)
+    running = control.Running(pid=1, host="127.0.0.1", port=daemon.port, start_id="", version="")
+    monkeypatch.setattr(control, "find", lambda settings: None)
+    monkeypatch.setattr(control, "ensure", lambda *given: running)
     reading, writing = os.pipe()
     hello = initialize()
     hello["params"]["capabilities"] = CAPABLE

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from executor.daemon import process
+from executor.daemon import control
 from executor.surfaces.mcp import stdio
-from executor.surfaces.mcp.offer import EXECUTE, INSTRUCTIONS, MAX_NAMES, TOOLS, instructions
+from executor.surfaces.mcp.tool_definitions import EXECUTE, INSTRUCTIONS, MAX_NAMES, TOOLS, instructions
 from tests.api import identities
 from tests.api.serving import Daemon
 from tests.mcp.conftest import text_of, value_of
@@ -112,10 +112,10 @@ def test_another_workspace_is_told_of_its_own_sources(daemon: Daemon, shop: list
 
 
 def test_names_are_read_once_for_many_clients(daemon: Daemon, shop: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    from executor.storage import entries
+    from executor.storage.catalog import search_entries
 
     read: list[object] = []
-    monkeypatch.setattr(entries, "listed", lambda *given: read.append(given) or [])
+    monkeypatch.setattr(search_entries, "list_sources", lambda *given: read.append(given) or [])
     greeting(daemon)
     first = len(read)
     for _ in range(3):
@@ -164,8 +164,8 @@ def test_as_many_are_asked_for_as_can_be_named() -> None:
 def test_over_stdio_a_running_daemon_names_what_is_connected(
     daemon: Daemon, shop: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    running = process.Running(pid=1, host="127.0.0.1", port=daemon.port, start_id="", version="")
-    monkeypatch.setattr(process, "find", lambda settings: running)
+    running = control.Running(pid=1, host="127.0.0.1", port=daemon.port, start_id="", version="")
+    monkeypatch.setattr(control, "find", lambda settings: running)
     monkeypatch.setattr(stdio, "OPENING_SECONDS", 60.0)  # however busy this machine is
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as answered, os.fdopen(writing, "wb") as output:

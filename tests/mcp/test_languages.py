@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from executor.surfaces.mcp import exchange
+from executor.surfaces.mcp import fast_path
 from tests.api.serving import Daemon
 from tests.mcp.test_wire import ACCEPT
 from tests.support.tool_results import value_of
@@ -25,7 +25,7 @@ def test_python_runs_on_both_roads_alike(daemon: Daemon, is_plain: bool) -> None
     extra = {} if is_plain else {"_meta": {"io.modelcontextprotocol/made-up": 1}}
     sent = message(PYTHON, **extra)
     lower = {name.lower(): value for name, value in headers.items()}
-    assert exchange.is_plain(sent, lower) is is_plain
+    assert fast_path.is_plain(sent, lower) is is_plain
     outcome = daemon.post("/mcp", sent, role="agent", headers=headers).json["result"]
     assert value_of(outcome) == [0, 2, 4]
     assert outcome["isError"] is False

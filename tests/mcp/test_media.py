@@ -14,10 +14,9 @@ from typing import Any
 
 import pytest
 
-from executor.daemon import process
+from executor.daemon import control
 from executor.surfaces.mcp import media, stdio
-from executor.surfaces.mcp.media import ALL_BYTES, BLOCK_BYTES, MOST_BLOCKS, KeptFile, Media
-from executor.surfaces.mcp.pictures import LONGEST_SIDE
+from executor.surfaces.mcp.media import ALL_BYTES, BLOCK_BYTES, LONGEST_SIDE, MOST_BLOCKS, KeptFile, Media
 from tests.api import identities
 from tests.api.serving import Daemon
 from tests.mcp.conftest import about
@@ -309,8 +308,8 @@ def test_what_sources_answer_is_shown(daemon: Daemon, camera: None, language: st
 
 
 def test_the_stdio_bridge_carries_them(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
-    running = process.Running(pid=1, host="127.0.0.1", port=daemon.port, start_id="", version="")
-    monkeypatch.setattr(process, "ensure", lambda *given: running)
+    running = control.Running(pid=1, host="127.0.0.1", port=daemon.port, start_id="", version="")
+    monkeypatch.setattr(control, "ensure", lambda *given: running)
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as answered, os.fdopen(writing, "wb") as output:
         credential = {"Authorization": f"Bearer {daemon.tokens.agent}"}

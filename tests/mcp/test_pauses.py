@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from executor.surfaces.mcp.answer import result_of
+from executor.surfaces.mcp.tool_results import result_of
 from tests.api.serving import Daemon
 from tests.mcp.conftest import about, text_of
 from tests.mcp.test_budget import tokens

@@ -13,7 +13,7 @@ from subprocess import DEVNULL, PIPE
 
 from mcp import Client, StdioServerParameters
 
-from executor.daemon import process
+from executor.daemon import control as process
 from executor.settings import Settings
 from tests.api.serving import running_upstream
 from tests.mcp.conftest import about, operator, text_of, value_of

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from executor.surfaces.mcp import exchange, handshake
-from executor.surfaces.mcp.answer import ABOUT
+from executor.surfaces.mcp import fast_path, handshake
+from executor.surfaces.mcp.tool_results import ABOUT
 from tests.api.serving import Daemon, running_daemon
 from tests.mcp.conftest import connected, text_of, value_of
 
@@ -142,7 +142,7 @@ def test_a_sdk_that_can_not_be_loaded_leaves_the_api_alone(tmp_path: Any, monkey
 
 
 def test_what_is_shown_in_text_cannot_hide_or_reorder_anything(daemon: Daemon) -> None:
-    from executor.surfaces.mcp.answer import result_of
+    from executor.surfaces.mcp.tool_results import result_of
 
     asked = {
         "id": "int_a",
@@ -235,7 +235,7 @@ def modern_request(method: str, parameters: dict[str, Any]) -> tuple[dict[str, A
 
 
 def is_plain(message: Any, headers: dict[str, str]) -> bool:
-    return exchange.is_plain(message, {name.lower(): value for name, value in headers.items()})
+    return fast_path.is_plain(message, {name.lower(): value for name, value in headers.items()})
 
 
 def assert_both_roads_answer_alike(daemon: Daemon, message: dict[str, Any], headers: dict[str, str]) -> None:

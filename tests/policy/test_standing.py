@@ -8,11 +8,10 @@ from dataclasses import replace
 import pytest
 
 from executor.model.policy import Policy
-from executor.policy.counting import counts
 from executor.policy.decide import Subject, applies
-from executor.policy.drafts import draft
+from executor.policy.drafts import counts, draft
 from executor.policy.pattern import matches, parse_pattern
-from executor.policy.standing import contains, shadowed, standings, takes_all, why_not
+from executor.policy.status import contains, find_shadowed, standings, takes_all, why_not
 
 SMALL = {"path": "/amount", "test": "at_most", "value": 100}
 OWNER = {"path": "/owner", "test": "equals", "value": "acme"}
@@ -90,7 +89,7 @@ def test_a_rule_below_one_that_takes_all_its_calls_can_never_decide() -> None:
         rule("shop.pay", "allow", "alive"),
         rule("shop.**", "deny", "other level", effect="write", level="organization"),
     ]
-    assert shadowed(rules) == {"dead": "wide"}
+    assert find_shadowed(rules) == {"dead": "wide"}
 
 
 def test_an_allow_in_doubt_leaves_room_for_a_stricter_rule_below_it() -> None:

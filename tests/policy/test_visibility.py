@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from executor.model.policy import Action, Condition, Level, Policy
 from executor.policy.decide import Subject, decide
-from executor.policy.visibility import visibility
+from executor.policy.visibility import visibility_of
 
 NEVER = Condition("/a", "equals", "nobody sends this")
 ACTIONS: list[Action] = ["allow", "require_approval", "deny"]
@@ -28,10 +28,10 @@ CALLS += [Subject("", "read", actor_id=one.actor_id, arguments={"a": NEVER.value
 
 @given(st.lists(RULES, max_size=5), st.sampled_from(["a.b", "a.b.all", "a.b.c", "b.b", "x.y"]))
 def test_a_tool_is_hidden_exactly_when_every_call_of_it_is_denied(rules: list[Policy], path: str) -> None:
-    veil = visibility(rules)
+    visibility = visibility_of(rules)
     calls = [Subject(path, one.effect, "", one.actor_id, one.arguments) for one in CALLS]
     always = all(decide(one, rules).action == "deny" for one in calls)
-    hidden = veil is not None and veil.hides(path)
+    hidden = visibility is not None and visibility.hides(path)
     assert not hidden or always  # whatever some call may reach is found
     if all(not rule.conditions and not rule.actor_id for rule in rules):
         assert hidden == always
@@ -53,11 +53,11 @@ NARROW = st.builds(
 
 @given(st.lists(NARROW, max_size=5), st.sampled_from(["a.b", "a.b.all", "b.b"]), st.sampled_from(["read", "write"]))
 def test_what_is_hidden_from_an_actor_is_what_is_denied_to_it(rules: list[Policy], path: str, effect: Any) -> None:
-    veil = visibility(rules, "act_1", {"src_a": "a", "src_b": "b"})
+    visibility = visibility_of(rules, "act_1", {"src_a": "a", "src_b": "b"})
     values: list[dict[str, Any]] = [{}, {"a": 1}, {"a": NEVER.value}]
     calls = [Subject(path, effect, f"src_{path[0]}", "act_1", one) for one in values]
     always = all(decide(one, rules).action == "deny" for one in calls)
-    hidden = veil is not None and veil.hides(path, effect)
+    hidden = visibility is not None and visibility.hides(path, effect)
     assert not hidden or always
     if all(not rule.conditions for rule in rules):
         assert hidden == always

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from executor.model.execution import Failure, Limits
-from executor.runtime.sandbox import Answer, Program, Step
+from executor.runtime.protocol import Answer, Program, Step
 from executor.runtime.typescript.runtime import TypeScriptRuntime
 
 SEED = bytes(range(16))

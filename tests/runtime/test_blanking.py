@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor.runtime.typescript.blank import Blanked
+from executor.runtime.javascript.blank import Blanked
 from executor.runtime.typescript.runtime import TypeScriptRuntime
 from tests.runtime.driving import failure_of, value_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor.runtime.typescript.hints import HINTS, Hint
+from executor.runtime.javascript.hints import HINTS, Hint
 from executor.runtime.typescript.runtime import TypeScriptRuntime
 from tests.runtime.driving import failure_of
 

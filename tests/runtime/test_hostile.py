@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from executor.runtime.sandbox import Answer
+from executor.runtime.protocol import Answer
 from executor.runtime.typescript.runtime import TypeScriptRuntime
 from tests.runtime.driving import CLOCK, Failed, drive, failure_of, first_step, outcome, program, value_of
 

@@ -12,8 +12,8 @@ import psutil
 import pytest
 import pytest_asyncio
 
-from executor.runtime.typescript import lane
-from executor.runtime.typescript.plain import plain
+from executor.runtime.javascript import blank_queue
+from executor.runtime.javascript.plain_source import plain
 from executor.runtime.typescript.runtime import TypeScriptRuntime
 from tests.runtime.driving import failure_of, value_of
 
@@ -64,7 +64,7 @@ async def test_a_parser_that_was_killed_is_started_again(own: TypeScriptRuntime)
 async def test_the_parser_for_large_code_ends_when_nobody_needs_it(
     own: TypeScriptRuntime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lane, "_IDLE_SECONDS", 0.01)
+    monkeypatch.setattr(blank_queue, "_IDLE_SECONDS", 0.01)
     large = TYPED + " " * 40_000
     assert await value_of(own, large) == 2
     async with asyncio.timeout(120):

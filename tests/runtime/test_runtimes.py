@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from executor.errors import InvalidRequest, UnknownRuntime
-from executor.runtime.runtimes import Lazy, Runtimes
-from executor.runtime.sandbox import Sandbox
+from executor.runtime.protocol import Sandbox
+from executor.runtime.registry import Lazy, Runtimes
 
 
 class Fake:

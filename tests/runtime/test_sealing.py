@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from executor.runtime.seal import _ARCHITECTURES, _DENIED, _filter
 from executor.runtime.typescript.runtime import TypeScriptRuntime
+from executor.runtime.worker.seal import _ARCHITECTURES, _DENIED, _filter
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="the layers are Linux's")
 
@@ -44,7 +44,7 @@ PROBES = {
 }
 SCRIPT = """
 import ctypes, json, os, socket, sys, threading
-from executor.runtime import seal
+from executor.runtime.worker import seal
 probes, target = json.loads(sys.argv[1]), sys.argv[2]
 def trace(pid):
     libc = ctypes.CDLL(None, use_errno=True)

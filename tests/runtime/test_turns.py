@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 from executor.errors import SandboxLost
-from executor.runtime.sandbox import Answer, Program
+from executor.runtime.protocol import Answer, Program
 from executor.runtime.typescript.runtime import TypeScriptRuntime
 from tests.runtime.driving import CLOCK, failure_of, program, value_of
 

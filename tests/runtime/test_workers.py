@@ -18,12 +18,12 @@ import pytest_asyncio
 
 from executor.errors import Busy, SandboxLost
 from executor.model.execution import Limits
-from executor.runtime import pool
-from executor.runtime.sandbox import Answer
-from executor.runtime.typescript import frames, image, process, wasm
-from executor.runtime.typescript.frames import Fault, Reply
+from executor.runtime.protocol import Answer
+from executor.runtime.typescript import image, wasmtime_ffi
 from executor.runtime.typescript.runtime import TypeScriptRuntime
-from executor.runtime.typescript.steps import Reader, Violation
+from executor.runtime.worker import frames, pool, process
+from executor.runtime.worker.frames import Fault, Reply
+from executor.runtime.worker.steps import Reader, Violation
 from tests.runtime.driving import CLOCK, failure_of, program, value_of
 
 
@@ -401,9 +401,9 @@ async def test_unicode_passes_whole(own: TypeScriptRuntime) -> None:
 def test_the_layouts_used_are_those_of_the_installed_library() -> None:
     from wasmtime import _bindings as bindings
 
-    assert ctypes.sizeof(wasm.Extern) == ctypes.sizeof(bindings.wasmtime_extern_t)
-    assert wasm.Extern.item.offset == bindings.wasmtime_extern_t.of.offset
-    assert ctypes.sizeof(wasm.Instance) == ctypes.sizeof(bindings.wasmtime_instance_t)
-    assert ctypes.sizeof(wasm.Raw) == ctypes.sizeof(bindings.wasmtime_val_raw_t)
-    assert ctypes.sizeof(wasm.Value) == ctypes.sizeof(bindings.wasmtime_val_t)
-    assert ctypes.sizeof(wasm.Bytes) == ctypes.sizeof(bindings.wasm_byte_vec_t)
+    assert ctypes.sizeof(wasmtime_ffi.Extern) == ctypes.sizeof(bindings.wasmtime_extern_t)
+    assert wasmtime_ffi.Extern.item.offset == bindings.wasmtime_extern_t.of.offset
+    assert ctypes.sizeof(wasmtime_ffi.Instance) == ctypes.sizeof(bindings.wasmtime_instance_t)
+    assert ctypes.sizeof(wasmtime_ffi.Raw) == ctypes.sizeof(bindings.wasmtime_val_raw_t)
+    assert ctypes.sizeof(wasmtime_ffi.Value) == ctypes.sizeof(bindings.wasmtime_val_t)
+    assert ctypes.sizeof(wasmtime_ffi.Bytes) == ctypes.sizeof(bindings.wasm_byte_vec_t)

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from executor.model.tenancy import Actor
-from executor.secrets.environment import Environment
 from executor.secrets.master import FileKeeper
+from executor.secrets.providers.environment import Environment
 from executor.secrets.sealing import Sealing
 from executor.secrets.secrets import Secrets
-from executor.storage import migrate, tenancy
+from executor.storage import migrate
 from executor.storage.database import Database, open_engine
+from executor.storage.identity import tenancy
 
 
 @dataclass

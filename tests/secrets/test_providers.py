@@ -13,13 +13,13 @@ import keyring
 import pytest
 from keyring.backend import KeyringBackend
 
-from executor.daemon.keeping import asking, token_of
+from executor.daemon.wiring.secrets import asking, token_of
 from executor.errors import InvalidRequest, SecretUnavailable
 from executor.secrets.master import CURRENT, KeyringKeeper, Master
-from executor.secrets.onepassword import OnePassword
-from executor.secrets.ring import Keyring
+from executor.secrets.providers.keyring import Keyring
+from executor.secrets.providers.onepassword import OnePassword
+from executor.secrets.providers.vault import Vault
 from executor.secrets.secrets import Secrets
-from executor.secrets.vault import Vault
 from tests.secrets.conftest import Place
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from executor.secrets.encodings import percent_lowered
 from executor.secrets.redaction import MARK, redact, redact_json, redact_value
-from executor.secrets.writings import percent_lowered
 
 SECRET = 'sk-"live"/7f+Q ü=='
 

@@ -15,7 +15,7 @@ from sqlalchemy.engine import Connection
 from executor.errors import DataDirectoryUnusable, ExecutorError, SecretUnavailable
 from executor.secrets.master import NEXT, FileKeeper, Master
 from executor.secrets.sealing import Sealed, Sealing
-from executor.storage.access import data_keys, secrets
+from executor.storage.tables.access import data_keys, secrets
 from tests.secrets.conftest import Place, opened
 
 

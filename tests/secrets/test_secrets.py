@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from executor.errors import Conflict, InvalidRequest, NotFound, SecretUnavailable
-from executor.storage import events
+from executor.storage.executions import events
 from tests.secrets.conftest import Place
 
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from executor.sources.egress import Egress
+from executor.network.client import Egress
 from tests.sources.upstream import Upstream, serving
 
 

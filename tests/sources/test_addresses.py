@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from executor.errors import EgressRefused
-from executor.sources.addresses import is_metadata, is_private, is_private_host, parse, shown
+from executor.network.addresses import display_url, is_metadata, is_private, is_private_host, parse
 
 PRIVATE = [
     "127.0.0.1", "127.9.9.9", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1",
@@ -82,6 +82,6 @@ def test_digits_of_another_alphabet_do_not_hide_an_address() -> None:
 
 
 def test_shown_addresses_hold_no_secrets() -> None:
-    text = shown("https://me:hunter2@api.example.com/a?token=abc&b=c#frag\x1b[31m")
+    text = display_url("https://me:hunter2@api.example.com/a?token=abc&b=c#frag\x1b[31m")
     assert "hunter2" not in text and "abc" not in text and "\x1b" not in text
     assert text == "https://api.example.com/a?token=…&b=…"

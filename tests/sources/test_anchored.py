@@ -5,13 +5,13 @@ import sys
 
 import pytest
 
-from executor.sources.anchored import anchored
+from executor.sources.documents.pinned_import import import_pinned
 
 # The document that is read first comes in a thread that ends, and so does every other.
 READING = """
 import threading
 from executor.errors import DocumentInvalid
-from executor.sources.openapi.parsing import parse
+from executor.sources.openapi.documents.parser import parse
 
 def read(text):
     try:
@@ -33,4 +33,4 @@ def test_yaml_can_be_read_by_one_thread_after_the_other() -> None:
 
 def test_a_library_that_is_missing_is_an_import_error() -> None:
     with pytest.raises(ImportError):
-        anchored("no_such_library")
+        import_pinned("no_such_library")

@@ -18,10 +18,11 @@ import pytest
 
 from executor.errors import DocumentInvalid, SourceError
 from executor.model.source import Loaded
-from executor.sources import apart, deaths
+from executor.sources.documents import subprocess as apart
+from executor.sources.documents import subprocess as subprocess_failures
+from executor.sources.documents.rows import definition_rows_of, pack, tool_rows
 from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import build_catalog
-from executor.sources.packing import definition_rows_of, pack, tool_rows
 from tests.sources.openapi.documents import LOCATION, answers, document
 
 PET = {"$ref": "#/components/schemas/Pet"}
@@ -76,7 +77,7 @@ async def test_a_document_that_needs_too_much_memory_is_refused_and_nothing_else
     with pytest.raises(DocumentInvalid, match="more than the 4 GB of memory") as caught:
         await apart.build(hungry, SourceRequest(progress=told.append), b"x", large=0)
     assert told == ["eating"]
-    assert (caught.value.details["reason"], caught.value.hint) == ("memory", deaths.SMALLER)
+    assert (caught.value.details["reason"], caught.value.hint) == ("memory", subprocess_failures.SMALLER)
 
 
 def broken(request: SourceRequest, data: bytes) -> Loaded:
@@ -97,7 +98,7 @@ def endless(request: SourceRequest, data: bytes) -> Loaded:
 async def test_a_document_that_takes_too_much_cpu_is_refused_for_that(importable: None) -> None:
     with pytest.raises(DocumentInvalid, match="seconds of CPU time") as caught:
         await apart.build(endless, SourceRequest(), b"x", large=0)
-    assert (caught.value.details["reason"], caught.value.hint) == ("cpu", deaths.SMALLER)
+    assert (caught.value.details["reason"], caught.value.hint) == ("cpu", subprocess_failures.SMALLER)
 
 
 def signalled(request: SourceRequest, data: bytes) -> Loaded:
@@ -165,7 +166,8 @@ async def test_whoever_stops_waiting_ends_the_process_too(importable: None) -> N
 
 
 def test_the_process_loads_neither_an_event_loop_nor_an_http_client() -> None:
-    loaded = "import sys, executor.sources.worker, executor.sources.openapi.catalog, executor.sources.packing"
+    modules = ("documents.subprocess_main", "openapi.tools.builder", "documents.rows")
+    loaded = "import sys, " + ", ".join(f"executor.sources.{name}" for name in modules)
     heavy = "print(*sorted({'asyncio', 'ssl', 'aiohttp', 'pydantic', 'sqlalchemy', 'yaml_rs'} & sys.modules.keys()))"
     code = f"{loaded}; {heavy}"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -13,9 +13,9 @@ import pytest
 from backports import zstd
 
 from executor.errors import EgressRefused, SourceUnreachable
-from executor.sources.addresses import parse
-from executor.sources.egress import MAX_REDIRECTS, Bounds, Egress, Outgoing
-from executor.sources.inflate import Inflater
+from executor.network.addresses import parse
+from executor.network.client import MAX_REDIRECTS, Bounds, Egress, Outgoing
+from executor.network.decompression import Inflater
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json
 
 

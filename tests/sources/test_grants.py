@@ -13,7 +13,7 @@ import pytest
 
 from executor.errors import EgressRefused, SourceUnreachable, ToolError
 from executor.model.source import Loaded, Source
-from executor.sources.egress import Egress, Outgoing
+from executor.network.client import Egress, Outgoing
 from executor.sources.graphql.kind import GraphQL
 from executor.sources.kind import SourceRequest
 from executor.sources.mcp.kind import Mcp

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from executor.sources import names
+from executor.sources import tool_names
 from executor.sources.kind import RESERVED
 
 SAFE = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
@@ -18,18 +18,18 @@ SAFE = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
      "..", "a.b", "a/b", "*", "**", "1", "\u202eevil", "a\x00b", "🙂", "x" * 1000, "%2e", "prototype", "call"],
 )  # fmt: skip
 def test_hostile_names_become_harmless(hostile: str) -> None:
-    name = names.identifier(hostile, "operation")
-    assert SAFE.match(name) and len(name) <= names.MAX_LENGTH + 1
-    assert name not in names.TAKEN
+    name = tool_names.identifier(hostile, "operation")
+    assert SAFE.match(name) and len(name) <= tool_names.MAX_LENGTH + 1
+    assert name not in tool_names.TAKEN
 
 
 @pytest.mark.parametrize("lookalike", ["раypal", "ｐaypal", "pay𝐩al", "ρaypal"])  # noqa: RUF001 - lookalikes on purpose
 def test_lookalikes_never_share_a_name(lookalike: str) -> None:
-    assert names.identifier(lookalike, "group") != names.identifier("paypal", "group")
+    assert tool_names.identifier(lookalike, "group") != tool_names.identifier("paypal", "group")
 
 
 def test_accents_are_dropped() -> None:
-    assert names.identifier("Événements créés", "group") == "evenementsCrees"
+    assert tool_names.identifier("Événements créés", "group") == "evenementsCrees"
 
 
 @given(
@@ -38,14 +38,14 @@ def test_accents_are_dropped() -> None:
     )
 )
 def test_paths_are_unique_even_without_regard_to_case(wanted: list[tuple[str, str]]) -> None:
-    given_names = names.unique(wanted)
+    given_names = tool_names.unique(wanted)
     assert len({name.lower() for name in given_names}) == len(wanted)
 
 
 def test_none_of_two_clashing_operations_takes_the_plain_name() -> None:
-    first, second = names.unique([("a.list", "GET /x"), ("a.list", "GET /y")])
+    first, second = tool_names.unique([("a.list", "GET /x"), ("a.list", "GET /y")])
     assert "a.list" not in (first, second)
-    assert names.unique([("a.list", "GET /y"), ("a.list", "GET /x")]) == [second, first]
+    assert tool_names.unique([("a.list", "GET /y"), ("a.list", "GET /x")]) == [second, first]
 
 
 @pytest.mark.parametrize(
@@ -72,10 +72,10 @@ def test_none_of_two_clashing_operations_takes_the_plain_name() -> None:
     ],
 )
 def test_namespaces_are_what_someone_would_choose(title: str, host: str, namespace: str) -> None:
-    assert names.namespace_from(title, host) == namespace
+    assert tool_names.namespace_from(title, host) == namespace
 
 
 @given(st.text(), st.text())
 def test_a_derived_namespace_is_always_valid(title: str, host: str) -> None:
-    namespace = names.namespace_from(title, host)
+    namespace = tool_names.namespace_from(title, host)
     assert re.fullmatch(r"[a-z][a-z0-9_]{0,62}", namespace) and namespace not in RESERVED

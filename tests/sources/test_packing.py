@@ -9,12 +9,12 @@ import orjson
 import pytest
 
 from executor.model.digest import digest
-from executor.model.references import deep_digests, links_of, named_in, names_in
 from executor.model.source import Loaded
 from executor.model.tool import Tool
-from executor.sources.digests import digested, with_digests
-from executor.sources.openapi import linked
-from executor.sources.packing import pack, tool_rows
+from executor.schemas.digests import add_digests, with_digests
+from executor.schemas.references import deep_digests, links_of, named_in, names_in
+from executor.sources.documents.rows import pack, tool_rows
+from executor.sources.openapi.documents import external_documents
 
 AWKWARD = ("Pet", "", 'a"b', "back\\slash", "slash/properties/x", "ünï", "$ref", '"$ref":"#/$defs/Pet', "\\", "tab\t")
 
@@ -52,8 +52,8 @@ def test_a_digest_is_still_the_one_of_the_whole_value() -> None:
 def test_rows_have_digests_whether_the_tools_had_them_or_not() -> None:
     tools = tuple(Tool(f"a.b.c{n}", "", "", "read", {"properties": {"n": {"const": n}}}) for n in range(3))
     bare = Loaded("a", "a", tools, {}, (), "")
-    full = digested(bare)
-    assert digested(full) is full
+    full = add_digests(bare)
+    assert add_digests(full) is full
     rows = [row for piece in pack(bare).tools for row in tool_rows(piece)]
     assert [row.schema_digest for row in rows] == [tool.schema_digest for tool in full.tools]
     assert len({row.schema_digest for row in rows}) == 3
@@ -67,12 +67,12 @@ def test_rows_have_digests_whether_the_tools_had_them_or_not() -> None:
         "a:\n  $ref: other.yaml",
         "a: {$ref: 'other.yaml#/x'}",
         "- $ref: ./other.yaml",
-        '{"a":' + " " * (linked.WINDOW - 9) + '{"$ref":"other.json"}}',
-        '{"a":' + " " * (3 * linked.WINDOW) + '{"$ref" :\n "other.json"}}',
+        '{"a":' + " " * (external_documents.WINDOW - 9) + '{"$ref":"other.json"}}',
+        '{"a":' + " " * (3 * external_documents.WINDOW) + '{"$ref" :\n "other.json"}}',
     ],
 )
 def test_a_reference_that_leaves_the_document_is_seen_in_its_text(text: str) -> None:
-    assert linked.may_leave(text.encode())
+    assert external_documents.may_leave(text.encode())
 
 
 @pytest.mark.parametrize(
@@ -87,4 +87,4 @@ def test_a_reference_that_leaves_the_document_is_seen_in_its_text(text: str) -> 
     ],
 )
 def test_what_only_looks_like_one_is_not(text: str) -> None:
-    assert not linked.may_leave(text.encode())
+    assert not external_documents.may_leave(text.encode())

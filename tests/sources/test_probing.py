@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from executor.errors import ConsentRequired, DocumentInvalid, EgressRefused, InvalidRequest, SourceUnreachable
-from executor.sources import grants, probing
-from executor.sources.consent import check_consent
-from executor.sources.egress import Egress
+from executor.network.client import Egress
+from executor.sources import detection
 from executor.sources.kind import Probe, SourceRequest
+from executor.sources.lifecycle import address_grants
+from executor.sources.lifecycle.consent import check_consent
 from executor.sources.registry import Kinds
 from tests.sources.openapi.documents import document
 from tests.sources.upstream import Upstream, as_json
@@ -44,25 +45,25 @@ def kinds(*fakes: Fake) -> Kinds:
 
 async def test_the_first_in_order_that_knows_it_wins_and_the_others_are_let_go() -> None:
     slow = Fake("c", "never")
-    found = await probing.probe(kinds(Fake("a", False), Fake("b", True), slow), HERE)
+    found = await detection.probe(kinds(Fake("a", False), Fake("b", True), slow), HERE)
     assert found.kind == "b"
     assert slow.cancelled
 
 
 async def test_a_kind_that_breaks_does_not_keep_another_from_knowing_it() -> None:
-    found = await probing.probe(kinds(Fake("a", RuntimeError("bug")), Fake("b", True)), HERE)
+    found = await detection.probe(kinds(Fake("a", RuntimeError("bug")), Fake("b", True)), HERE)
     assert found.kind == "b"
 
 
 async def test_a_kind_that_never_answers_is_given_up() -> None:
     with pytest.raises(SourceUnreachable, match="did not tell"):
-        await probing.probe(kinds(Fake("a", "never")), HERE, seconds=0.05)
+        await detection.probe(kinds(Fake("a", "never")), HERE, seconds=0.05)
 
 
 async def test_what_nobody_knows_is_refused_with_what_each_said() -> None:
     said = DocumentInvalid("it is a page about cats", hint="")
     with pytest.raises(DocumentInvalid, match="nothing that can be connected") as caught:
-        await probing.probe(kinds(Fake("a", said), Fake("b", False)), HERE)
+        await detection.probe(kinds(Fake("a", said), Fake("b", False)), HERE)
     assert caught.value.details["tried"] == {"a": "it is a page about cats", "b": "not of this kind"}
 
 
@@ -71,14 +72,14 @@ async def test_what_nobody_knows_is_refused_with_what_each_said() -> None:
 )
 async def test_what_can_not_be_reached_is_said_to_be_so(error: Exception) -> None:
     with pytest.raises(type(error), match="it is"):
-        await probing.probe(kinds(Fake("a", False), Fake("b", error)), HERE)
+        await detection.probe(kinds(Fake("a", False), Fake("b", error)), HERE)
 
 
 async def test_a_prefix_or_a_command_names_the_kind() -> None:
     both = kinds(Fake("a", True), Fake("mcp", True))
-    assert (await probing.with_kind(both, SourceRequest(location="a:b.c"))).kind == "a"
-    assert (await probing.with_kind(both, SourceRequest(location="a://b"))).kind == ""
-    assert (await probing.with_kind(both, SourceRequest(command=("x",)))).kind == "mcp"
+    assert (await detection.with_kind(both, SourceRequest(location="a:b.c"))).kind == "a"
+    assert (await detection.with_kind(both, SourceRequest(location="a://b"))).kind == ""
+    assert (await detection.with_kind(both, SourceRequest(command=("x",)))).kind == "mcp"
 
 
 async def test_a_command_is_not_accepted_without_consent() -> None:
@@ -95,7 +96,7 @@ async def test_an_openapi_document_behind_a_url_is_recognised_by_the_real_kinds(
     all_kinds = Kinds(Egress(), tmp_path)
     try:
         request = SourceRequest(location=f"{upstream.url}/api.json", allow_private=True)
-        resolved = await probing.resolve(all_kinds, request)
+        resolved = await detection.resolve(all_kinds, request)
         assert resolved.kind == "openapi"
     finally:
         await all_kinds.close()
@@ -134,8 +135,8 @@ async def test_a_package_registers_a_kind_by_entry_point(tmp_path: Path, monkeyp
     kind = await found.get("pigeon")
     assert kind.surroundings.state_dir == tmp_path  # type: ignore[attr-defined]
     assert (await found.get("openapi")).__class__.__name__ == "OpenApi"  # a built-in one can't be replaced
-    assert (await probing.probe(found, SourceRequest(location="nothing"))).kind == "any"  # whatever else is broken
-    assert (await probing.resolve(found, SourceRequest(location="pigeon:home"))).kind == "pigeon"
+    assert (await detection.probe(found, SourceRequest(location="nothing"))).kind == "any"  # whatever else is broken
+    assert (await detection.resolve(found, SourceRequest(location="pigeon:home"))).kind == "pigeon"
     with pytest.raises(InvalidRequest, match="owl"):
         await found.get("owl")
     await found.close()
@@ -150,12 +151,12 @@ class Elsewhere(Fake):
 
 async def test_what_probing_finds_opens_nothing_that_nobody_asked_for() -> None:
     asked = SourceRequest(location="https://93.184.216.34/docs", allow_private=True)
-    found = await probing.resolve(kinds(Elsewhere("a", True)), asked)
+    found = await detection.resolve(kinds(Elsewhere("a", True)), asked)
     assert (found.location, found.base_url) == ("http://127.0.0.1:9/o.json", "")
-    assert (await grants.opened(found)).origins == ()
+    assert (await address_grants.grant_addresses(found)).origins == ()
 
 
 async def test_what_was_asked_for_is_opened_before_anything_is_asked() -> None:
     asked = SourceRequest(location="http://127.0.0.1:8/docs", allow_private=True)
-    found = await probing.resolve(kinds(Elsewhere("a", True)), asked)
+    found = await detection.resolve(kinds(Elsewhere("a", True)), asked)
     assert found.origins == ("http://127.0.0.1:8",)

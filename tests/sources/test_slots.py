@@ -12,8 +12,8 @@ import pytest
 
 from executor.errors import SourceUnreachable
 from executor.model.fairness import CURRENT, FairQueue, Party
-from executor.sources.egress import Bounds, Egress, Outgoing
-from executor.sources.slots import HostSlots, Shares, Slots
+from executor.network.client import Bounds, Egress, Outgoing
+from executor.network.slots import HostSlots, Shares, Slots
 from tests.sources.upstream import Got, Handler, Upstream, as_json
 
 

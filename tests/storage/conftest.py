@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from executor.storage import migrate, tenancy
+from executor.storage import migrate
 from executor.storage.database import Database
-from executor.storage.tenancy import Tenancy
+from executor.storage.identity import tenancy
+from executor.storage.identity.tenancy import Tenancy
 
 ENGINES = ["sqlite"]
 

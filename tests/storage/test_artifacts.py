@@ -12,10 +12,10 @@ from sqlalchemy.engine import Connection
 from executor.errors import NotFound
 from executor.model.artifact import Artifact
 from executor.model.ids import new_id, now_ms
-from executor.storage import artifacts, executions
 from executor.storage.database import Database
-from executor.storage.tables import chunks
-from executor.storage.tenancy import Tenancy
+from executor.storage.executions import artifacts, executions
+from executor.storage.identity.tenancy import Tenancy
+from executor.storage.tables.core import chunks
 from tests.storage.test_contract import an_execution
 
 CONTENT = bytes(range(256)) * 4 * 1024  # 1 MB: four pieces

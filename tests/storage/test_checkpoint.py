@@ -5,9 +5,8 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from executor.storage import tenancy
-from executor.storage.checkpoint import checkpoint
-from executor.storage.database import Database
+from executor.storage.database import Database, checkpoint
+from executor.storage.identity import tenancy
 from executor.storage.migrate import ready
 
 

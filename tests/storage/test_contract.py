@@ -14,12 +14,14 @@ from executor.model.execution import Call, Execution, Failure, Limits
 from executor.model.ids import new_id, now_ms
 from executor.model.interaction import Binding, Interaction
 from executor.model.policy import Condition, Policy
-from executor.storage import calls, events, executions, history, interactions, policies, tenancy
+from executor.storage.catalog import policies
 from executor.storage.database import Database
-from executor.storage.history import Wanted
-from executor.storage.notify import Feed
-from executor.storage.tables import metadata, workspaces
-from executor.storage.tenancy import Tenancy
+from executor.storage.executions import calls, events, execution_search, executions, interactions
+from executor.storage.executions.execution_search import Wanted
+from executor.storage.feed import Feed
+from executor.storage.identity import tenancy
+from executor.storage.identity.tenancy import Tenancy
+from executor.storage.tables.core import metadata, workspaces
 
 
 def an_execution(local: Tenancy, **changes: object) -> Execution:
@@ -106,9 +108,9 @@ async def test_executions_are_listed_newest_first_by_pages(database: Database, l
     made = [replace(an_execution(local), id=f"exec_{n:04d}") for n in range(5)]
     for execution in made:
         await database.write(lambda c, e=execution: executions.insert(c, e))  # type: ignore[misc]
-    first = await database.read(lambda c: history.page(c, local.workspace.id, Wanted(), limit=2))
+    first = await database.read(lambda c: execution_search.page(c, local.workspace.id, Wanted(), limit=2))
     assert [e.id for e in first] == ["exec_0004", "exec_0003"]
-    rest = await database.read(lambda c: history.page(c, local.workspace.id, Wanted(), before="exec_0003"))
+    rest = await database.read(lambda c: execution_search.page(c, local.workspace.id, Wanted(), before="exec_0003"))
     assert [e.id for e in rest] == ["exec_0002", "exec_0001", "exec_0000"]
     assert await database.read(lambda c: executions.counts(c, local.workspace.id)) == {"running": 5}
 
@@ -183,7 +185,7 @@ async def test_pending_interactions_past_their_time_are_found(database: Database
     await database.write(lambda c: executions.insert(c, execution))
     for question in (late, early):
         await database.write(lambda c, q=question: interactions.insert(c, q))  # type: ignore[misc]
-    due = await database.read(lambda c: interactions.expired(c, now_ms()))
+    due = await database.read(lambda c: interactions.list_expired(c, now_ms()))
     assert [found.id for found in due] == [late.id]
     assert await database.write(lambda c: sorted(interactions.cancel_pending(c, execution.id))) == sorted(
         [late.id, early.id]

@@ -15,11 +15,12 @@ from alembic.script import ScriptDirectory
 from sqlalchemy.engine import Connection
 
 from executor.errors import Busy, DataDirectoryUnusable, InvalidRequest, NewerDatabase, StorageDamaged, StorageError
-from executor.storage import events, migrate
+from executor.storage import migrate
 from executor.storage.database import Database, open_engine
+from executor.storage.executions import events
+from executor.storage.identity.tenancy import Tenancy
 from executor.storage.location import sqlite_path
-from executor.storage.tables import metadata
-from executor.storage.tenancy import Tenancy
+from executor.storage.tables.core import metadata
 
 
 async def test_a_failing_job_is_undone_alone(database: Database, local: Tenancy) -> None:

@@ -8,10 +8,10 @@ import pytest
 from sqlalchemy.engine import Connection
 
 from executor.model.execution import Execution
-from executor.storage import calls, executions, history
 from executor.storage.database import Database
-from executor.storage.history import Wanted
-from executor.storage.tenancy import Tenancy
+from executor.storage.executions import calls, execution_search, executions
+from executor.storage.executions.execution_search import Wanted
+from executor.storage.identity.tenancy import Tenancy
 from tests.storage.test_contract import a_call, an_execution
 
 HOUR = 3_600_000
@@ -63,26 +63,26 @@ async def kept(database: Database, local: Tenancy) -> list[Execution]:
 async def test_each_filter_finds_what_it_says_and_nothing_else(
     database: Database, local: Tenancy, kept: list[Execution], wanted: dict[str, Any], hours: list[int]
 ) -> None:
-    found = await database.read(lambda c: history.page(c, local.workspace.id, Wanted(**wanted)))
+    found = await database.read(lambda c: execution_search.page(c, local.workspace.id, Wanted(**wanted)))
     assert [one.id for one in found] == [at(hour) for hour in hours]
-    assert await database.read(lambda c: history.page(c, "ws_other", Wanted(**wanted))) == []
+    assert await database.read(lambda c: execution_search.page(c, "ws_other", Wanted(**wanted))) == []
 
 
 async def test_one_actors_executions_are_found_page_by_page(
     database: Database, local: Tenancy, kept: list[Execution]
 ) -> None:
     mine = Wanted(actor_id=local.agent.id)
-    first = await database.read(lambda c: history.page(c, local.workspace.id, mine, limit=2))
+    first = await database.read(lambda c: execution_search.page(c, local.workspace.id, mine, limit=2))
     assert [one.id for one in first] == [at(3), at(2)]
-    rest = await database.read(lambda c: history.page(c, local.workspace.id, mine, before=first[-1].id))
+    rest = await database.read(lambda c: execution_search.page(c, local.workspace.id, mine, before=first[-1].id))
     assert [one.id for one in rest] == [kept[0].id]
 
 
 async def test_calls_are_counted_without_timers(database: Database, local: Tenancy, kept: list[Execution]) -> None:
     ids = [one.id for one in kept]
-    counts = await database.read(lambda c: history.call_counts(c, local.workspace.id, ids))
+    counts = await database.read(lambda c: execution_search.call_counts(c, local.workspace.id, ids))
     assert counts == {at(1): 2, at(2): 1, at(3): 1, at(4): 1}
-    assert await database.read(lambda c: history.call_counts(c, "ws_other", ids)) == {}
+    assert await database.read(lambda c: execution_search.call_counts(c, "ws_other", ids)) == {}
 
 
 async def test_heads_have_no_arguments_and_results_but_their_beginning_and_size(

@@ -9,7 +9,8 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 
-from executor.storage import migrate, tools, versions
+from executor.storage import migrate
+from executor.storage.catalog import tool_versions, tools
 from executor.storage.database import open_engine
 
 SOURCE = (
@@ -41,7 +42,7 @@ def test_the_tools_of_an_older_database_are_still_there_after_the_upgrade(tmp_pa
     with engine.connect() as c:
         tool = tools.get(c, "ws_1", "pets.list")
         assert tool is not None and (tool.effect, tool.tags, tool.schema_digest) == ("read", ("t",), "digest")
-        [pet_version] = versions.definitions(c, "ws_1", versions.links(c, "ws_1", "digest").values())
+        [pet_version] = tool_versions.definitions(c, "ws_1", tool_versions.links(c, "ws_1", "digest").values())
         assert pet_version.name == "Pet" and pet_version.links.keys() == {"Pet"}
         assert tools.count(c, "ws_1") == 1
     engine.dispose()

@@ -7,8 +7,9 @@ from pathlib import Path
 from alembic import command
 from alembic.config import Config
 
-from executor.storage import calls, executions, migrate
+from executor.storage import migrate
 from executor.storage.database import open_engine
+from executor.storage.executions import calls, executions
 
 ROWS = (
     "INSERT INTO organizations VALUES ('org_1', 'o', 1)",

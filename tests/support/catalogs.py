@@ -9,8 +9,8 @@ from pathlib import Path
 
 from executor.catalog.catalog import Catalog
 from executor.sources.kind import Kind
-from executor.storage import tenancy
 from executor.storage.database import Database
+from executor.storage.identity import tenancy
 from executor.storage.migrate import ready
 
 

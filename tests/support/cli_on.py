@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from executor.daemon.process import Running
+from executor.daemon.control import Running
 from executor.settings import Settings
 from executor.surfaces.cli import client, main
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import orjson
 
-from executor.connections.offers import Offer
-from executor.daemon.executor import Executor
+from executor.connections.new_connection import Offer
+from executor.daemon.wiring.executor import Executor
+from executor.execution.approvals.credentials import provide
 from executor.execution.outcome import Outcome
-from executor.execution.providing import provide
 from executor.model.connection import Connection
 from executor.model.interaction import Interaction
 from executor.model.source import Source

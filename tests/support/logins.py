@@ -11,21 +11,24 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from executor.connections.connections import Connections
-from executor.connections.oauth.flow import Begun, Callback
+from executor.connections.oauth.code_flow import Begun, Callback
 from executor.connections.oauth.logins import Logins, Wish
-from executor.connections.oauth.saving import Connected
-from executor.daemon.logins import reseal
+from executor.connections.oauth.new_connection import Connected
+from executor.daemon.wiring.oauth import reseal
 from executor.model.connection import Connection
 from executor.model.source import Source
 from executor.model.tenancy import Actor
+from executor.network.client import Egress
 from executor.secrets.master import FileKeeper
 from executor.secrets.sealing import Sealing
 from executor.secrets.secrets import Secrets
-from executor.sources.egress import Egress
-from executor.sources.openapi.security import described
-from executor.storage import connections, migrate, sources, tenancy
+from executor.sources.openapi.tools.security import describe_scheme
+from executor.storage import migrate
+from executor.storage.catalog import sources
+from executor.storage.credentials import connections
 from executor.storage.database import Database
-from executor.storage.notify import Feed
+from executor.storage.feed import Feed
+from executor.storage.identity import tenancy
 from tests.support.loopback import Authority, Service, listening
 
 BASE = "http://127.0.0.1:8788"
@@ -118,7 +121,7 @@ async def opened(path: Path) -> AsyncIterator[World]:
 
 
 def source_of(workspace_id: str, service: Service) -> Source:
-    auth = [described("login", service.document()["components"]["securitySchemes"]["login"])]
+    auth = [describe_scheme("login", service.document()["components"]["securitySchemes"]["login"])]
     config = {"location": f"{service.origin}/openapi.json", "base_url": service.resource, "auth": auth}
     config |= {"origins": [service.origin]}
     return Source("src_shop", workspace_id, "openapi", "shop", "Shop", config)

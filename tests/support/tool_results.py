@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from executor.surfaces.mcp.answer import ABOUT
+from executor.surfaces.mcp.tool_results import ABOUT
 
 
 def text_of(result: Any) -> str:

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 from playwright.sync_api import expect
 
-from executor.storage.tables import interactions
+from executor.storage.tables.core import interactions
 from tests.api.serving import Daemon, wait_for
 from tests.web.conftest import Open
 

@@ -249,13 +249,13 @@ def test_a_replay_shows_that_nothing_differs_or_what_does(visit: Open, daemon: D
     view = daemon.execute("return {sum: 1 + 1, list: [1, 2]}")
     page = visit(f"/executions/{view['executionId']}")
     page.get_by_role("button", name="Check by replay").click()
-    outcome = page.get_by_role("status").filter(has_text="from its journal")
-    expect(outcome).to_contain_text("it does the same")
+    outcome = page.get_by_role("status").filter(has_text="the recorded run")
+    expect(outcome).to_contain_text("Replay matches the recorded run")
     with sqlite3.connect(daemon.executor.settings.database_file) as database:
         changed = '{"sum":3,"list":[1,2]}'
         database.execute("update executions set result = ? where id = ?", (changed, view["executionId"]))
     page.get_by_role("button", name="Check by replay").click()
-    expect(outcome).to_contain_text("it differs: the result differs")
+    expect(outcome).to_contain_text("Replay differs from the recorded run: the result differs")
     expect(outcome.get_by_role("list", name="What differs")).to_have_text("≠ /sum")
     expect(outcome).to_contain_text("Recorded")
 

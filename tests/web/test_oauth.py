@@ -81,7 +81,7 @@ def test_a_paused_call_gets_its_login_at_the_provider_and_the_execution_goes_on(
     expect(page.get_by_role("heading", name="Connected")).to_be_visible()
     page.get_by_role("link", name="Back to Executor").click()
     page.wait_for_url(f"**/connect/{question['id']}")
-    expect(page.get_by_text("It is given; the execution goes on")).to_be_visible()
+    expect(page.get_by_text("Credential saved. The execution is resuming")).to_be_visible()
     ended = daemon.get(f"/v1/executions/{view['executionId']}?wait=20").json
     assert (ended["status"], ended["result"]["name"]) == ("completed", "Ann")
     page.get_by_role("link", name="See the execution").click()

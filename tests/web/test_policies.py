@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from executor.surfaces.cli.rules import condition
+from executor.surfaces.cli.policy_options import condition
 from tests.api.serving import Daemon
 from tests.web.conftest import Open
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from starlette.responses import Response
 
+from executor.surfaces.http.page_paths import is_page
 from executor.surfaces.web.files import STATIC, Files
-from executor.surfaces.web.packing import Packing
+from executor.surfaces.web.gzip import Packing
 from executor.surfaces.web.pages import POLICY, Pages
-from executor.surfaces.web.paths import is_page
 from tests.api.serving import Daemon
 
 WANTED = (

@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from playwright.sync_api import expect
 
-from executor.storage.access import sign_in_links
+from executor.storage.tables.access import sign_in_links
 from tests.api.serving import Daemon
 from tests.web.conftest import Open
 from tests.web.people import guest, invitation

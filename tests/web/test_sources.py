@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from executor.identity.tokens import read_agent_token
+from executor.identity.local_tokens import read_agent_token
 from executor.surfaces.snippets import bridge_command, snippets
 from tests.api.serving import Daemon, running_daemon, wait_for
 from tests.sources.openapi.documents import answers, document, json_body

@@ -1,0 +1,1 @@
+"""The catalog: every tool of a workspace, found, described and checked."""

@@ -11,33 +11,29 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from executor.catalog import changes, describing, revisions
-from executor.catalog.brevity import flatten, without_result
-from executor.catalog.changes import Refreshed
-from executor.catalog.declarations import Declared
-from executor.catalog.declaring import declare
-from executor.catalog.describing import BUDGET, Part, Wish, schemas
-from executor.catalog.discovery import Discovery, Wanted
-from executor.catalog.examples import Accepts
-from executor.catalog.indexes import Indexes, Veil
-from executor.catalog.language import LANGUAGES, Language
-from executor.catalog.nearest import nearest
-from executor.catalog.operations import Operations, read_operations
+from executor.catalog import description
+from executor.catalog.cache import Recent, WorkspaceCache
+from executor.catalog.declarations.loader import Declared, declare
+from executor.catalog.description import BUDGET, Part, Wish
 from executor.catalog.page_hints import page_hint
-from executor.catalog.references import reached, with_definitions
-from executor.catalog.shelf import Recent, Shelf
-from executor.catalog.signatures import COMPACT, FULL, signature
-from executor.catalog.upkeep import Upkeep
-from executor.catalog.validation import Validator, compile_schema, invalid_arguments, problems
+from executor.catalog.request_matches import Operations, read_operations
+from executor.catalog.search.discovery import Discovery, Wanted
+from executor.catalog.search.hints import nearest
+from executor.catalog.search.index.workspace_index import Indexes
+from executor.catalog.signatures.compact import flatten, without_result
+from executor.catalog.signatures.signature import COMPACT, FULL, signature
 from executor.connections.connections import Connections
 from executor.errors import NotFound, ToolError
-from executor.model.choice import choice_of
 from executor.model.credential import Credential
-from executor.model.overlay import is_described, own_path
-from executor.model.source import Source
+from executor.model.language import LANGUAGES, Language
+from executor.model.source import Source, choice_of, is_described, own_path
 from executor.model.tenancy import Actor
 from executor.model.tool import ALL, Effect, Tool
-from executor.sources.egress import MayFollow
+from executor.network.client import MayFollow
+from executor.policy.visibility import Visibility
+from executor.schemas.examples import Accepts
+from executor.schemas.references import names_in
+from executor.schemas.validation import Validator, compile_schema, invalid_arguments, problems
 from executor.sources.kind import (
     Checks,
     Kind,
@@ -47,16 +43,20 @@ from executor.sources.kind import (
     Probe,
     Progress,
     SourceRequest,
+    destination_of,
     silent,
 )
-from executor.sources.references import names_in
+from executor.sources.lifecycle import persistence, revisions
+from executor.sources.lifecycle.lifecycle import Lifecycle
+from executor.sources.lifecycle.persistence import Refreshed
 from executor.sources.registry import Kinds
-from executor.storage import entries, versions
-from executor.storage import sources as source_rows
-from executor.storage import tools as tool_rows
+from executor.storage.catalog import search_entries, tool_versions
+from executor.storage.catalog import sources as source_rows
+from executor.storage.catalog import tools as tool_rows
+from executor.storage.catalog.definitions import read_reached, schemas_of, with_definitions
+from executor.storage.catalog.tools import Head
 from executor.storage.database import Database
-from executor.storage.events import By
-from executor.storage.tools import Head
+from executor.storage.executions.events import By
 
 SIGNATURE_STEPS = 9
 HEADS = 200
@@ -77,45 +77,47 @@ class Catalog:
     ) -> None:
         self._database = database
         self._kinds = kinds if isinstance(kinds, Kinds) else Kinds.of(kinds)
-        self.upkeep = Upkeep(database, self._kinds, self._forget, connections)
+        self.lifecycle = Lifecycle(database, self._kinds, self._forget, connections)
         self._indexes = Indexes(database, search_folder)
         self._discovery = {
-            language: Discovery(database, self._indexes, partial(self._deepened, language)) for language in LANGUAGES
+            language: Discovery(database, self._indexes, partial(self._deepen, language)) for language in LANGUAGES
         }
-        self._shelves: dict[str, Shelf] = {}
+        self._caches: dict[str, WorkspaceCache] = {}
         self._sources: dict[str, Source] = {}
         self._changes = 0
         self._validators: Recent[tuple[str, str], Validator] = Recent(2_000)
         self._signatures: Recent[tuple[str, str, int, Language], str] = Recent(5_000)
 
     async def tool(self, workspace_id: str, path: str) -> Tool | None:
-        shelf = self._shelf(workspace_id)
-        tool = shelf.tools.get(path)
+        cache = self._cache_of(workspace_id)
+        tool = cache.tools.get(path)
         if tool is None and path.isascii():  # every path is; other text may not even be storable
             tool = await self._database.read(lambda c: tool_rows.get(c, workspace_id, path))
             if tool is not None:
-                shelf.tools.put(path, tool)
+                cache.tools.put(path, tool)
         return tool
 
     async def source(self, workspace_id: str, id_or_namespace: str) -> Source | None:
-        shelf = self._shelf(workspace_id)
-        source = shelf.sources.get(id_or_namespace)
+        cache = self._cache_of(workspace_id)
+        source = cache.sources.get(id_or_namespace)
         if source is None:
             source = await self._database.read(lambda c: source_rows.get(c, workspace_id, id_or_namespace))
             if source is not None:
-                shelf.sources |= {source.id: source, source.namespace: source}
+                cache.sources |= {source.id: source, source.namespace: source}
         return source
 
     async def sources(self, workspace_id: str) -> list[Source]:
         return await self._database.read(lambda c: source_rows.listing(c, workspace_id))
 
-    async def namespaces(self, workspace_id: str, most: int, *, veil: Veil | None = None) -> tuple[str, ...]:
-        """The first ones, in their order, that have a tool `veil` does not hide."""
-        shelf, key = self._shelf(workspace_id), (most, veil and veil.key)
-        found = shelf.namespaces.get(key)
+    async def namespaces(
+        self, workspace_id: str, most: int, *, visibility: Visibility | None = None
+    ) -> tuple[str, ...]:
+        """The first ones, in their order, that have a tool `visibility` does not hide."""
+        cache, key = self._cache_of(workspace_id), (most, visibility and visibility.key)
+        found = cache.namespaces.get(key)
         if found is None:
-            found = await self._database.read(lambda c: seen_namespaces(c, workspace_id, most, veil))
-            shelf.namespaces.put(key, found)
+            found = await self._database.read(lambda c: seen_namespaces(c, workspace_id, most, visibility))
+            cache.namespaces.put(key, found)
         return found
 
     async def check(self, tool: Tool, arguments: dict[str, Any], *, language: Language = "typescript") -> None:
@@ -184,12 +186,17 @@ class Catalog:
 
     async def operations(self, source: Source) -> Operations:
         """What its tools are calls of, for requests that lead elsewhere and for documents that hold several."""
-        shelf = self._shelf(source.workspace_id)
-        found = shelf.operations.get(source.id)
+        cache = self._cache_of(source.workspace_id)
+        found = cache.operations.get(source.id)
         if found is None:
             found = await self._database.read(lambda c: read_operations(tool_rows.bindings(c, source.id)))
-            shelf.operations.put(source.id, found)
+            cache.operations.put(source.id, found)
         return found
+
+    async def destination(self, source: Source) -> str:
+        """A digest of all that decides where and how the calls of a source are sent."""
+        kind = self._kinds.ready(source.kind) or await self._kinds.get(source.kind)
+        return destination_of(kind, source)
 
     async def outline(self, tool: Tool, arguments: dict[str, Any], *, idempotency_key: str) -> str:
         """The request that `invoke` would send with the same arguments, on one line; empty if the kind can't say."""
@@ -198,16 +205,18 @@ class Catalog:
             return ""
         return await kind.outline(source, tool, arguments, idempotency_key)
 
-    async def single_page(self, workspace_id: str, path: str, *, veil: Veil | None = None) -> Tool | None:
+    async def single_page(self, workspace_id: str, path: str, *, visibility: Visibility | None = None) -> Tool | None:
         """The tool that `path`, which ends in `.all`, would fetch every page of, if only that had one."""
         base, is_all = path.removesuffix(ALL), path.endswith(ALL)
         tool = await self.tool(workspace_id, base) if is_all else None
-        return None if tool is None or (veil is not None and veil.hides(base, tool.effect)) else tool
+        return None if tool is None or (visibility is not None and visibility.hides(base, tool.effect)) else tool
 
-    async def nearest(self, workspace_id: str, path: str, limit: int = 3, *, veil: Veil | None = None) -> list[str]:
-        """Nothing that `veil` hides is named."""
+    async def nearest(
+        self, workspace_id: str, path: str, limit: int = 3, *, visibility: Visibility | None = None
+    ) -> list[str]:
+        """Nothing that `visibility` hides is named."""
         shown = await self._indexes.of(workspace_id)
-        return await asyncio.to_thread(lambda: nearest(shown.index, path, limit, shown.visible(veil)))
+        return await asyncio.to_thread(lambda: nearest(shown.index, path, limit, shown.visible(visibility)))
 
     async def search(
         self,
@@ -220,16 +229,16 @@ class Catalog:
         effect: Effect | None = None,
         depth: int | None = 1,
         language: Language = "typescript",
-        veil: Veil | None = None,
+        visibility: Visibility | None = None,
         brief: bool = False,
         explain: bool = True,
     ) -> dict[str, Any]:
-        """`depth` 0: names, 1: with signatures in `language`, 2: with schemas. What `veil` hides is not found.
+        """`depth` 0: names, 1: with signatures in `language`, 2: with schemas. What `visibility` hides is not found.
 
         See Wanted for `brief` and `explain`.
         """
         wanted = Wanted(query, limit, namespace or None, source or None, effect, depth, brief, explain)
-        return await self._discovery[language].answer(workspace_id, wanted, veil)
+        return await self._discovery[language].answer(workspace_id, wanted, visibility)
 
     async def describe(
         self,
@@ -241,19 +250,19 @@ class Catalog:
         budget: int = BUDGET,
         part: Part = "",
         types: Sequence[str] = (),
-        veil: Veil | None = None,
+        visibility: Visibility | None = None,
     ) -> dict[str, Any]:
         """Within `budget` tokens; what had no room is said, and can be asked for by `part` or `types`."""
         wish = Wish(language, budget, part, tuple(types), include_schemas)
-        shelf, tool = self._shelf(workspace_id), await self.tool(workspace_id, path)
-        hidden = tool is not None and veil is not None and veil.hides(path, tool.effect)
-        told = None if hidden else shelf.described.get((path, wish))
+        cache, tool = self._cache_of(workspace_id), await self.tool(workspace_id, path)
+        hidden = tool is not None and visibility is not None and visibility.hides(path, tool.effect)
+        told = None if hidden else cache.described.get((path, wish))
         if told is None:
             if tool is None or hidden:
-                if single := await self.single_page(workspace_id, path, veil=veil):
+                if single := await self.single_page(workspace_id, path, visibility=visibility):
                     hint = page_hint(single)
                     raise NotFound(f"there is no tool {path[:200]!r}", hint=hint, nearest=[single.path])
-                close = await self.nearest(workspace_id, path, veil=veil)
+                close = await self.nearest(workspace_id, path, visibility=visibility)
                 hint = f"nearest: {', '.join(close)}" if close else "find tools with tools.discover({query})"
                 raise NotFound(f"there is no tool {path[:200]!r}", hint=hint, nearest=close)
             kind, source = await self._kind_of(tool)
@@ -261,11 +270,11 @@ class Catalog:
 
             def read(c: Connection) -> dict[str, Any]:
                 accepts = acceptance(kind, tool, validator)
-                read = describing.read(c, workspace_id, tool, source.namespace, strict, accepts, wish)
-                return {**read, **labelled(source, tool)}
+                read = description.read(c, workspace_id, tool, source.namespace, strict, accepts, wish)
+                return {**read, **label_source(source, tool)}
 
             told = await self._database.read(read)
-            shelf.described.put((path, wish), told)
+            cache.described.put((path, wish), told)
         return told
 
     async def signature(self, tool: Tool, language: Language = "typescript") -> str:
@@ -279,12 +288,12 @@ class Catalog:
 
         Unknown names contribute nothing; `others` (the built-in tools) are always there.
         """
-        shelf, wanted = self._shelf(workspace_id), tuple(sorted(set(names)))
+        cache, wanted = self._cache_of(workspace_id), tuple(sorted(set(names)))
         key = (language, wanted, tuple(tool.schema_digest for tool in others))
-        declared = shelf.declared.get(key)
+        declared = cache.declared.get(key)
         if declared is None:
             declared = await self._database.read(lambda c: declare(c, workspace_id, language, wanted, others))
-            shelf.declared.put(key, declared)
+            cache.declared.put(key, declared)
         return declared
 
     async def page(
@@ -301,7 +310,7 @@ class Catalog:
         if source is not None:
             found = await self.source(workspace_id, source)
             if found is None:
-                raise changes.no_source(source)
+                raise persistence.no_source(source)
             source_id = found.id
 
         def read(c: Connection) -> list[Head]:
@@ -311,14 +320,14 @@ class Catalog:
 
     async def probe(self, request: SourceRequest) -> Probe:
         """What a source would be, without connecting it."""
-        return await self.upkeep.probe(request)
+        return await self.lifecycle.probe(request)
 
     async def changes(self, source: Source, at: int | None, *, after: str, limit: int) -> dict[str, Any]:
         """What a reading of the source changed, the last one that changed anything if none is named."""
         return await self._database.read(lambda c: revisions.read(c, source, at, after, limit))
 
     async def add_source(self, workspace_id: str, request: SourceRequest, *, by: By = None) -> Source:
-        source = await self.upkeep.add(workspace_id, request, by=by)
+        source = await self.lifecycle.add(workspace_id, request, by=by)
         if source.tool_count >= MANY_TOOLS:  # else the first search would wait for seconds
             self._indexes.prepare(workspace_id)
         return source
@@ -327,18 +336,20 @@ class Catalog:
         self, workspace_id: str, id_or_namespace: str, progress: Progress = silent, *, by: Actor | None = None
     ) -> Refreshed:
         """A source that can't be read keeps its tools and is marked `failing`; the error says why."""
-        return await self.upkeep.refresh(workspace_id, id_or_namespace, progress, by=by)
+        return await self.lifecycle.refresh(workspace_id, id_or_namespace, progress, by=by)
 
     async def refresh_source(self, workspace_id: str, id_or_namespace: str) -> Source:
         return (await self.refresh(workspace_id, id_or_namespace)).source
 
     async def remove_source(self, workspace_id: str, id_or_namespace: str, *, by: By = None) -> Source:
-        return await self.upkeep.remove(workspace_id, id_or_namespace, by=by)
+        return await self.lifecycle.remove(workspace_id, id_or_namespace, by=by)
 
-    async def version(self, workspace_id: str, schema_digest: str, *, veil: Veil | None = None) -> dict[str, Any]:
+    async def version(
+        self, workspace_id: str, schema_digest: str, *, visibility: Visibility | None = None
+    ) -> dict[str, Any]:
         """A tool as it was when a call was made to it, whatever has become of it since."""
         found = await self._database.read(lambda c: past(c, workspace_id, schema_digest))
-        if found is None or (veil is not None and veil.hides(found["path"], found["effect"])):
+        if found is None or (visibility is not None and visibility.hides(found["path"], found["effect"])):
             raise NotFound(
                 f"there is no version {schema_digest[:80]!r} of a tool", hint="a call's schemaDigest names one"
             )
@@ -350,18 +361,18 @@ class Catalog:
             await self._kinds.get(name)
 
     async def close(self) -> None:
-        await self.upkeep.close()
+        await self.lifecycle.close()
         await self._indexes.close()
         await self._kinds.close()
 
-    def _shelf(self, workspace_id: str) -> Shelf:
-        shelf = self._shelves.get(workspace_id)
-        if shelf is None:
-            shelf = self._shelves[workspace_id] = Shelf()
-        return shelf
+    def _cache_of(self, workspace_id: str) -> WorkspaceCache:
+        cache = self._caches.get(workspace_id)
+        if cache is None:
+            cache = self._caches[workspace_id] = WorkspaceCache()
+        return cache
 
     def _forget(self, source: Source) -> None:
-        self._shelves.pop(source.workspace_id, None)
+        self._caches.pop(source.workspace_id, None)
         self._indexes.forget(source.workspace_id)
         self._sources.pop(source.id, None)
         self._changes += 1
@@ -386,7 +397,7 @@ class Catalog:
             strict = kind.strict_schema(tool)
 
             def build(c: Connection) -> Validator:
-                known = reached(c, workspace_id, tool.schema_digest, names_in(strict))
+                known = read_reached(c, workspace_id, tool.schema_digest, names_in(strict))
                 return compile_schema(with_definitions(strict, known))
 
             validator = await self._database.read(build)
@@ -403,9 +414,9 @@ class Catalog:
         return text
 
     async def _schemas(self, workspace_id: str, tool: Tool) -> dict[str, Any]:
-        return await self._database.read(lambda c: schemas(c, workspace_id, tool))
+        return await self._database.read(lambda c: schemas_of(c, workspace_id, tool))
 
-    async def _deepened(self, language: Language, workspace_id: str, path: str, depth: int) -> dict[str, Any]:
+    async def _deepen(self, language: Language, workspace_id: str, path: str, depth: int) -> dict[str, Any]:
         tool = await self.tool(workspace_id, path)
         if tool is None:
             return {}
@@ -413,7 +424,7 @@ class Catalog:
         return signature if depth < 2 else {**signature, **await self._schemas(workspace_id, tool)}
 
 
-def labelled(source: Source, tool: Tool) -> dict[str, Any]:
+def label_source(source: Source, tool: Tool) -> dict[str, Any]:
     """What of a description is the word of people here, and not of the source."""
     own = own_path(tool.path, tool.binding)
     name = {"ownPath": own} if own != tool.path else {}
@@ -433,27 +444,27 @@ def acceptance(kind: Kind, tool: Tool, validator: Validator) -> Accepts:
 
 def render(c: Connection, workspace_id: str, tool: Tool, budget: int, language: Language = "typescript") -> str:
     names = names_in(tool.input_schema, tool.output_schema)
-    known = reached(c, workspace_id, tool.schema_digest, names, steps=SIGNATURE_STEPS)
+    known = read_reached(c, workspace_id, tool.schema_digest, names, steps=SIGNATURE_STEPS)
     return signature(tool, known, budget=budget, language=language)
 
 
-def seen_namespaces(c: Connection, workspace_id: str, most: int, veil: Veil | None) -> tuple[str, ...]:
-    seen = (one.namespace for one in entries.listed(c, workspace_id) if shows_tool(c, one, veil))
+def seen_namespaces(c: Connection, workspace_id: str, most: int, visibility: Visibility | None) -> tuple[str, ...]:
+    seen = (one.namespace for one in search_entries.list_sources(c, workspace_id) if shows_tool(c, one, visibility))
     return tuple(islice(seen, most))
 
 
-def shows_tool(c: Connection, one: entries.Listed, veil: Veil | None) -> bool:
+def shows_tool(c: Connection, one: search_entries.Listed, visibility: Visibility | None) -> bool:
     after = ""
-    while rows := entries.effects(c, one, after, HEADS if veil else 1):
-        if veil is None or not all(veil.hides(path, effect) for path, effect in rows):
+    while rows := search_entries.effects(c, one, after, HEADS if visibility else 1):
+        if visibility is None or not all(visibility.hides(path, effect) for path, effect in rows):
             return True
         after = rows[-1][0]
     return False
 
 
 def past(c: Connection, workspace_id: str, schema_digest: str) -> dict[str, Any] | None:
-    found = versions.get(c, workspace_id, schema_digest)
+    found = tool_versions.get(c, workspace_id, schema_digest)
     if found is None:
         return None
     told = {"path": found.path, "description": found.description, "effect": found.effect, "schemaDigest": schema_digest}
-    return {**told, "signature": render(c, workspace_id, found, FULL), **schemas(c, workspace_id, found)}
+    return {**told, "signature": render(c, workspace_id, found, FULL), **schemas_of(c, workspace_id, found)}

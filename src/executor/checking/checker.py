@@ -14,26 +14,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from executor.catalog.cache import Recent
 from executor.catalog.catalog import Catalog
-from executor.catalog.declarations import Declared
-from executor.catalog.indexes import Veil
-from executor.catalog.shelf import Recent
+from executor.catalog.declarations.loader import Declared
 from executor.checking import completion
-from executor.checking.calls import Outline
+from executor.checking.checkers.python import PythonChecker
+from executor.checking.checkers.typescript import TypeScriptChecker
 from executor.checking.completion import Item
-from executor.checking.cursor import Cursor, cursor
-from executor.checking.diagnostics import PASSED, Diagnostic, Finding, Lines, Verdict, ordered, shortened
-from executor.checking.judging import Case, Library
-from executor.checking.lexing import Language, TooLong, words
-from executor.checking.names import Names
-from executor.checking.python import PythonChecker
-from executor.checking.turns import Unavailable
-from executor.checking.typescript import TypeScriptChecker
-from executor.checking.wrapping import unfenced
+from executor.checking.diagnostics import PASSED, Diagnostic, Finding, Lines, Verdict, order_diagnostics, shorten
+from executor.checking.path_index import Names
+from executor.checking.queue import Unavailable
+from executor.checking.source.cursor import Cursor, cursor
+from executor.checking.source.lexer import Language, TooLong, words
+from executor.checking.source.tool_calls import Outline
+from executor.checking.source.typescript_wrapper import remove_fence
+from executor.checking.verdict import Case, Library
 from executor.errors import InvalidRequest
 from executor.model.digest import digest_text
 from executor.model.event import Announcement
 from executor.model.tool import Tool
+from executor.policy.visibility import Visibility
 
 ROOT = "tools"
 LARGE = 20_000  # characters; more is looked through beside the event loop
@@ -105,7 +105,7 @@ class Checker:
         key = (workspace_id, actor_id, language, digest_text(code))
         task = self._under_way.get(key)
         if task is None:
-            check = self._check(workspace_id, actor_id, named(language), code)
+            check = self._check(workspace_id, actor_id, name_language(language), code)
             task = self._under_way[key] = asyncio.create_task(check)
             task.add_done_callback(lambda _: self._under_way.pop(key, None))
         return await asyncio.shield(task)
@@ -114,33 +114,37 @@ class Checker:
         self, workspace_id: str, language: str, code: str, offset: int, actor_id: str = ""
     ) -> list[dict[str, Any]]:
         """What could stand at a place: from the catalog where it knows, else from the language server."""
-        spoken, lines = named(language), Lines(code)
+        spoken, lines = name_language(language), Lines(code)
         offset = max(0, min(offset, len(code)))
         try:
             at = await aside(offset, lambda: cursor(code, offset, spoken))
         except TooLong:
             return []
-        veil = await self._library.veil(workspace_id, actor_id)
-        return [item.to_dict(lines) for item in await self._items(workspace_id, veil, spoken, code, offset, at)]
+        visibility = await self._library.visibility(workspace_id, actor_id)
+        return [item.to_dict(lines) for item in await self._items(workspace_id, visibility, spoken, code, offset, at)]
 
     async def _items(
-        self, workspace_id: str, veil: Veil | None, language: Language, code: str, offset: int, at: Cursor
+        self, workspace_id: str, visibility: Visibility | None, language: Language, code: str, offset: int, at: Cursor
     ) -> list[Item]:
         if at.kind == "path":
-            names = await self._offered(workspace_id, veil)
+            names = await self._visible_names(workspace_id, visibility)
             return await completion.paths(at, offset, names, self._library, workspace_id)
         if at.kind == "other":
-            return await self._properties(workspace_id, veil, code, offset, at) if language == "typescript" else []
+            return (
+                await self._properties(workspace_id, visibility, code, offset, at) if language == "typescript" else []
+            )
         tool = await self._library.find(workspace_id, at.prefix)
-        if tool is None or (veil is not None and veil.hides(tool.path, tool.effect)):
+        if tool is None or (visibility is not None and visibility.hides(tool.path, tool.effect)):
             return []
         schema = await self._library.input_schema(workspace_id, tool)
         offer = completion.fields if at.kind == "field" else completion.values
         return offer(at, offset, schema, language)
 
-    async def _properties(self, workspace_id: str, veil: Veil | None, code: str, offset: int, at: Cursor) -> list[Item]:
+    async def _properties(
+        self, workspace_id: str, visibility: Visibility | None, code: str, offset: int, at: Cursor
+    ) -> list[Item]:
         """Of results and of the program's own values, which only the checker knows."""
-        declared = await self._declared(workspace_id, veil, "typescript", code)
+        declared = await self._declare(workspace_id, visibility, "typescript", code)
         try:
             return await self.typescript.complete(code, declared.text, offset, at.typed)
         except Unavailable as error:
@@ -159,23 +163,25 @@ class Checker:
             known = self._names[workspace_id] = (revision, task)
         return await asyncio.shield(known[1])
 
-    async def _offered(self, workspace_id: str, veil: Veil | None) -> Names:
+    async def _visible_names(self, workspace_id: str, visibility: Visibility | None) -> Names:
         """Without what the policies deny: that is not offered to whoever writes code."""
         names = await self.names(workspace_id)
-        if veil is None:
+        if visibility is None:
             return names
-        known = self._visible.get((workspace_id, veil.key))
+        known = self._visible.get((workspace_id, visibility.key))
         if known is None or known[0] is not names:
-            left = await asyncio.to_thread(lambda: Names(shown_by(veil, names.effects)))
+            left = await asyncio.to_thread(lambda: Names(shown_by(visibility, names.effects)))
             known = (names, left)
-            self._visible.put((workspace_id, veil.key), known)
+            self._visible.put((workspace_id, visibility.key), known)
         return known[1]
 
-    async def _declared(self, workspace_id: str, veil: Veil | None, language: Language, code: str) -> Declared:
+    async def _declare(
+        self, workspace_id: str, visibility: Visibility | None, language: Language, code: str
+    ) -> Declared:
         """Of the tools that the code names, those that may be described."""
-        names = await self._offered(workspace_id, veil)
+        names = await self._visible_names(workspace_id, visibility)
         meant = names.named(await aside(len(code), lambda: words(code)))
-        own = [one for one in self._builtins if veil is None or not veil.hides(one.path, one.effect)]
+        own = [one for one in self._builtins if visibility is None or not visibility.hides(one.path, one.effect)]
         return await self._catalog.declarations(workspace_id, language, meant, others=own)
 
     async def close(self) -> None:
@@ -204,21 +210,21 @@ class Checker:
         return verdict
 
     async def _checked(self, workspace_id: str, actor_id: str, language: Language, code: str) -> Verdict:
-        code, veil = unfenced(code), await self._library.veil(workspace_id, actor_id)
+        code, visibility = remove_fence(code), await self._library.visibility(workspace_id, actor_id)
         names = await self.names(workspace_id)
-        declared = await self._declared(workspace_id, veil, language, code)
+        declared = await self._declare(workspace_id, visibility, language, code)
         findings = await self._findings(language, code, declared, loose=False)
         if not findings:
             return PASSED
         outline = await self._outline(language, code)
         if outline is None:
-            return Verdict(ordered([plain_warning(one, Lines(code)) for one in findings]))
+            return Verdict(order_diagnostics([plain_warning(one, Lines(code)) for one in findings]))
 
         async def recheck() -> list[Finding]:
             return await self._findings(language, code, declared, loose=True)
 
-        case = Case(workspace_id, outline, names, self._library, recheck, Lines(code), veil)
-        return Verdict(ordered(await case.judge(findings)))
+        case = Case(workspace_id, outline, names, self._library, recheck, Lines(code), visibility)
+        return Verdict(order_diagnostics(await case.judge(findings)))
 
     async def _findings(self, language: Language, code: str, declared: Declared, *, loose: bool) -> list[Finding]:
         key = (f"{language}{'-loose' if loose else ''}", digest_text(code), declared.digest)
@@ -232,22 +238,22 @@ class Checker:
         if len(code) > OUTLINED:
             return None
         try:
-            return await aside(len(code), lambda: outlined(code, language))
+            return await aside(len(code), lambda: outline_code(code, language))
         except TooLong:
             return None
 
 
-def shown_by(veil: Veil, effects: Mapping[str, str]) -> dict[str, str]:
-    return {path: effect for path, effect in effects.items() if not veil.hides(path, effect)}
+def shown_by(visibility: Visibility, effects: Mapping[str, str]) -> dict[str, str]:
+    return {path: effect for path, effect in effects.items() if not visibility.hides(path, effect)}
 
 
-def outlined(code: str, language: Language) -> Outline:
+def outline_code(code: str, language: Language) -> Outline:
     outline = Outline(code, language)
     _ = outline.chains  # here, where it takes nobody's time
     return outline
 
 
-def named(language: str) -> Language:
+def name_language(language: str) -> Language:
     if language == "typescript":
         return "typescript"
     if language == "python":
@@ -258,7 +264,7 @@ def named(language: str) -> Language:
 def plain_warning(finding: Finding, lines: Lines) -> Diagnostic:
     line, column = lines.place(finding.start)
     end_line, end_column = lines.place(finding.end)
-    return Diagnostic("warning", line, column, end_line, end_column, shortened(finding.message), finding.code)
+    return Diagnostic("warning", line, column, end_line, end_column, shorten(finding.message), finding.code)
 
 
 async def aside(size: int, work: Callable[[], T]) -> T:

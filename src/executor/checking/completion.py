@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from executor.catalog.text import first_sentence
-from executor.checking.cursor import Cursor
+from executor.catalog.signatures.escape import first_sentence
 from executor.checking.diagnostics import Lines
-from executor.checking.lexing import Language
-from executor.checking.names import Names
+from executor.checking.path_index import Names
+from executor.checking.source.cursor import Cursor
+from executor.checking.source.lexer import Language
 from executor.model.tool import Tool
-from executor.sources.references import PREFIX
+from executor.schemas.references import PREFIX
 
 MAX_ITEMS = 100
 MAX_DESCRIBED = 30
@@ -55,7 +55,7 @@ class Describing(Protocol):
 async def paths(at: Cursor, end: int, names: Names, tools: Describing, workspace_id: str) -> list[Item]:
     if at.keyword:
         return [Item("tools", "variable", "tools", at.start, end, "everything that is connected")]
-    found = list(ranked(names.below(at.prefix), at.typed))[:MAX_ITEMS]
+    found = list(rank_names(names.below(at.prefix), at.typed))[:MAX_ITEMS]
     items = []
     for number, segment in enumerate(found):
         path = f"{at.prefix}.{segment}" if at.prefix else segment
@@ -77,23 +77,23 @@ def fields(at: Cursor, end: int, schema: dict[str, Any], language: Language) -> 
         known = one.get("properties")
         properties = {**(known if isinstance(known, dict) else {}), **properties}
     open_names = [name for name in properties if name not in at.given]
-    wanted = sorted(ranked(open_names, at.typed), key=lambda name: name not in required)
+    wanted = sorted(rank_names(open_names, at.typed), key=lambda name: name not in required)
     return [
         Item(
             name,
             "property",
-            inserted(name, at, language),
+            insertion_of(name, at, language),
             at.start,
             end,
             f"{type_text(schema, properties[name])}{'' if name in required else ' (optional)'}",
-            first_sentence(str(described(properties[name])), MAX_TEXT),
+            first_sentence(str(describe_part(properties[name])), MAX_TEXT),
         )
         for name in wanted[:MAX_ITEMS]
         if at.kind != "field" or not at.keyword or name.isidentifier()
     ]
 
 
-def inserted(name: str, at: Cursor, language: Language) -> str:
+def insertion_of(name: str, at: Cursor, language: Language) -> str:
     if at.quoted:
         return name
     if language == "python":
@@ -109,13 +109,15 @@ def values(at: Cursor, end: int, schema: dict[str, Any], language: Language) -> 
         found += listed if listed else [True, False] if one.get("type") == "boolean" else []
     unique = list({json.dumps(value): value for value in found if not isinstance(value, dict | list)}.values())
     texts = {
-        written(value, language, quoted=at.quoted): value for value in unique if not at.quoted or isinstance(value, str)
+        write_literal(value, language, quoted=at.quoted): value
+        for value in unique
+        if not at.quoted or isinstance(value, str)
     }
-    wanted = list(ranked(texts, at.typed))[:MAX_VALUES]
+    wanted = list(rank_names(texts, at.typed))[:MAX_VALUES]
     return [Item(text, "value", text, at.start, end) for text in wanted]
 
 
-def written(value: Any, language: Language, *, quoted: bool) -> str:
+def write_literal(value: Any, language: Language, *, quoted: bool) -> str:
     if quoted and isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)[1:-1]
     if language == "python" and (value is None or isinstance(value, bool)):
@@ -123,7 +125,7 @@ def written(value: Any, language: Language, *, quoted: bool) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def ranked(names: Iterable[str], typed: str) -> Iterator[str]:
+def rank_names(names: Iterable[str], typed: str) -> Iterator[str]:
     """Those that begin with what is typed, then those that contain it."""
     wanted = typed.lower()
     later = []
@@ -184,5 +186,5 @@ def type_text(root: dict[str, Any], part: Any) -> str:
     return "any"
 
 
-def described(part: Any) -> Any:
+def describe_part(part: Any) -> Any:
     return part.get("description") or "" if isinstance(part, dict) else ""

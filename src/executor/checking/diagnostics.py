@@ -67,7 +67,7 @@ class Verdict:
 PASSED = Verdict()
 
 
-def shortened(text: str, most: int = MAX_MESSAGE) -> str:
+def shorten(text: str, most: int = MAX_MESSAGE) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
@@ -106,7 +106,7 @@ class Lines:
         return start + len(text.encode("utf-16-le", "surrogatepass")[: units * 2].decode("utf-16-le", "ignore"))
 
 
-def ordered(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+def order_diagnostics(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Errors first, each once, as many as anyone reads."""
     unique = list(dict.fromkeys(diagnostics))
     unique.sort(key=lambda one: (one.severity != "error", one.line, one.column))

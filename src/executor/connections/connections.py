@@ -7,13 +7,13 @@ from typing import Protocol
 
 from sqlalchemy.engine import Connection as Database_
 
-from executor.connections import offers, resolving
-from executor.connections.offers import Offer
-from executor.connections.origins import origin_of
-from executor.connections.placing import place
-from executor.connections.resolving import Missing, Use
+from executor.connections import new_connection, resolution
+from executor.connections.new_connection import Offer
+from executor.connections.origin import origin_of
+from executor.connections.placement import place
+from executor.connections.resolution import Missing, Use
 from executor.connections.schemes import Auth
-from executor.connections.statics import Statics, values_of
+from executor.connections.source_headers import SourceHeaders, values_of
 from executor.errors import CredentialRequired, Forbidden, NotFound
 from executor.model.authority import require
 from executor.model.connection import Connection, ConnectionStatus
@@ -25,11 +25,12 @@ from executor.model.tenancy import Actor
 from executor.model.tool import Tool
 from executor.secrets import in_use
 from executor.secrets.secrets import OWN, Secrets
-from executor.storage import connections as rows
-from executor.storage import events, sources
-from executor.storage import secrets as secret_rows
+from executor.storage.catalog import sources
+from executor.storage.credentials import connections as rows
+from executor.storage.credentials import secrets as secret_rows
 from executor.storage.database import Database
-from executor.storage.notify import Feed
+from executor.storage.executions import events
+from executor.storage.feed import Feed
 
 TOUCH_MS = 60_000
 REMEMBERED_MS = 30_000
@@ -48,7 +49,7 @@ class Connections:
     def __init__(self, database: Database, secrets: Secrets, feed: Feed, grants: Grants | None = None) -> None:
         self._database = database
         self.secrets = secrets
-        self.statics = Statics(database, secrets)
+        self.statics = SourceHeaders(database, secrets)
         self.grants = grants
         self._known: dict[str, list[Connection]] = {}
         self._changes = 0
@@ -57,12 +58,12 @@ class Connections:
         feed.listen(self._forget)
 
     async def resolve(self, source: Source, tool: Tool, actor_id: str) -> Use:
-        return resolving.resolve(source, tool, actor_id, await self.of_source(source.id))
+        return resolution.resolve(source, tool, actor_id, await self.of_source(source.id))
 
     def missing(
         self, source: Source, tool: Tool, reason: str, connection: str = "", asks: Sequence[Auth] = ()
     ) -> Missing:
-        return resolving.missing(source, tool, reason, connection, asks)
+        return resolution.missing(source, tool, reason, connection, asks)
 
     async def credential(self, connection: Connection, *, rejected: Credential | None = None) -> Credential:
         """The values, where they go, and only for `connection.origin`. Raises SecretUnavailable, CredentialRequired.
@@ -108,7 +109,7 @@ class Connections:
         """To read the source's document or listing: the workspace's connection, or else the oldest there is."""
         origin = origin_of(source)
         fitting = [one for one in await self.of_source(source.id) if one.status == "ready" and one.origin == origin]
-        chosen = min(fitting, key=lambda one: (bool(one.actor_id), *resolving.rank(one)), default=None)
+        chosen = min(fitting, key=lambda one: (bool(one.actor_id), *resolution.rank(one)), default=None)
         return await self.credential(chosen) if chosen is not None else None
 
     async def rejected(self, connection: Connection, status: int) -> None:
@@ -136,10 +137,10 @@ class Connections:
 
     async def add(self, source: Source, offer: Offer, *, by: Actor) -> Connection:
         check_scope(offer.scope, by)
-        needed = offers.needed_for(source, offer)
+        needed = new_connection.needed_for(source, offer)
         actor_id = by.id if offer.scope == "actor" else ""
         return await self._database.write(
-            lambda c: offers.save(c, self.secrets, source, needed, offer, actor_id=actor_id, by=by)
+            lambda c: new_connection.save(c, self.secrets, source, needed, offer, actor_id=actor_id, by=by)
         )
 
     async def listing(self, actor: Actor) -> list[tuple[Connection, str]]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from executor.connections.placing import Placement, inputs_of
+from executor.connections.placement import Placement, inputs_of
 from executor.model.connection import Scheme
 
 Auth = Mapping[str, Any]  # `{"name", "type", "description", "details"}` of a source's config

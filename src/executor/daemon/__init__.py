@@ -1,0 +1,1 @@
+"""The daemon: one process that serves every surface. Imported by each CLI start, so nothing is imported here."""

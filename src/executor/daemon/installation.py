@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from executor.daemon import files, lock
+from executor.daemon import data_files, lock
 from executor.errors import DatabaseMissing, DatabaseUnexpected, InvalidRequest
 from executor.settings import Settings
 from executor.storage import integrity
@@ -56,7 +56,7 @@ def load(settings: Settings) -> Record | None:
 def save(settings: Settings, record: Record) -> None:
     text: dict[str, Any] = {"organization": record.organization_id, "heads": record.heads}
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    files.write_private(record_file(settings), json.dumps(text) + "\n", durable=True)
+    data_files.write_private(record_file(settings), json.dumps(text) + "\n", durable=True)
 
 
 def check_beginning(settings: Settings) -> None:
@@ -132,20 +132,20 @@ def _compare(settings: Settings, path: Path, record: Record) -> None:
     if found is None:
         raise missing(settings, f"the database {path} has been emptied")
     if record.organization_id not in (found.organization_id, "unreadable"):
-        raise _unexpected(
+        raise _unexpected_database(
             f"the database {path} is of another installation ({found.organization_id}); "
             f"this one's is {record.organization_id}"
         )
     for workspace_id, head in record.heads.items():
         now = found.heads.get(workspace_id, (0, ""))
         if now != head and (now[0] <= head[0] or not integrity.has_event(path, workspace_id, head)):
-            raise _unexpected(
+            raise _unexpected_database(
                 f"the database {path} is older than this installation, or its log was rewritten: event {head[0]} of "
                 f"workspace {workspace_id} was recorded, and the database's last is {now[0]}"
             )
 
 
-def _unexpected(what: str) -> DatabaseUnexpected:
+def _unexpected_database(what: str) -> DatabaseUnexpected:
     return DatabaseUnexpected(
         what,
         hint="put the newer file back; if you restored this one on purpose, `executor up --restored` accepts it: "

@@ -44,14 +44,14 @@ class Lock:
 def acquire(path: Path) -> Lock:
     path = path.absolute()
     if path in _held:
-        raise _locked(path, os.getpid())
+        raise _locked_error(path, os.getpid())
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        pid = _asked(descriptor)
+        pid = _ask_holder(descriptor)
         os.close(descriptor)
-        raise _locked(path, pid or 0) from None
+        raise _locked_error(path, pid or 0) from None
     return Lock(path, descriptor)
 
 
@@ -65,12 +65,12 @@ def holder(path: Path) -> int | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     try:
-        return _asked(descriptor)
+        return _ask_holder(descriptor)
     finally:
         os.close(descriptor)
 
 
-def _asked(descriptor: int) -> int | None:
+def _ask_holder(descriptor: int) -> int | None:
     if _LINUX:
         question = struct.pack(_LAYOUT, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
         kind, _, _, _, pid = struct.unpack(_LAYOUT, fcntl.fcntl(descriptor, fcntl.F_GETLK, question))
@@ -80,7 +80,7 @@ def _asked(descriptor: int) -> int | None:
     return None if kind == fcntl.F_UNLCK else max(0, pid)
 
 
-def _locked(path: Path, pid: int) -> DataDirectoryLocked:
+def _locked_error(path: Path, pid: int) -> DataDirectoryLocked:
     who = f"process {pid}" if pid else "another process"
     return DataDirectoryLocked(
         f"the data directory {path.parent} is in use by {who}",

@@ -31,7 +31,7 @@ class JsonLines(logging.Formatter):
         line |= {name: value for name, value in vars(record).items() if name not in STANDARD}
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return in_use.redacted(json.dumps(line, default=str))
+        return in_use.redact_line(json.dumps(line, default=str))
 
 
 class PrivateFile(RotatingFileHandler):

@@ -7,20 +7,15 @@ import socket
 from contextlib import suppress
 from pathlib import Path
 
-from executor.errors import ExecutorError, InvalidRequest
+from executor.errors import ExecutorError, InvalidRequest, PortTaken
 
 BACKLOG = 2048
 LISTENING = "0A"
 
 
-class PortTaken(ExecutorError):
-    code = "port_taken"
-    status = 503
-
-
 def bind(host: str, port: int) -> socket.socket:
     """Bound and listening at once, so that a taken port is known before anything slow begins."""
-    family, _, _, _, address = _resolved(host, port)
+    family, _, _, _, address = _resolve(host, port)
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # named, or asyncio leaves Nagle on
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -28,7 +23,7 @@ def bind(host: str, port: int) -> socket.socket:
         listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
-        raise _refused(host, port, error) from error
+        raise _refusal_of(host, port, error) from error
     listener.setblocking(False)
     return listener
 
@@ -45,7 +40,7 @@ def owner(port: int) -> str:
     return ""
 
 
-def _resolved(
+def _resolve(
     host: str, port: int
 ) -> tuple[socket.AddressFamily, socket.SocketKind, int, str, tuple[str, int] | tuple[str, int, int, int]]:
     try:
@@ -57,7 +52,7 @@ def _resolved(
     return found[0]  # type: ignore[return-value]
 
 
-def _refused(host: str, port: int, error: OSError) -> ExecutorError:
+def _refusal_of(host: str, port: int, error: OSError) -> ExecutorError:
     if error.errno == errno.EADDRINUSE:
         by = owner(port)
         whose = f" by {by}, which is not the daemon of this data directory" if by else ""

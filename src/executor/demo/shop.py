@@ -53,7 +53,7 @@ class Shop:
 
     def invoice(self, invoice_id: str) -> dict[str, Any]:
         with self._lock:
-            return dict(self._found(invoice_id))
+            return dict(self._find(invoice_id))
 
     def create(self, wanted: Any, status: str = "open") -> dict[str, Any]:
         if (
@@ -76,13 +76,13 @@ class Shop:
 
     def delete(self, invoice_id: str) -> None:
         with self._lock:
-            self._found(invoice_id)
+            self._find(invoice_id)
             del self._invoices[invoice_id]
             self._refunds.pop(invoice_id, None)
 
     def refunds(self, invoice_id: str) -> list[dict[str, Any]]:
         with self._lock:
-            self._found(invoice_id)
+            self._find(invoice_id)
             return list(self._refunds.get(invoice_id, []))
 
     def refund(self, invoice_id: str, wanted: Any, key: str = "") -> dict[str, Any]:
@@ -91,7 +91,7 @@ class Shop:
         with self._lock:
             if key and key in self._by_key:
                 return self._by_key[key]
-            invoice = self._found(invoice_id)
+            invoice = self._find(invoice_id)
             left = invoice["amount"] - invoice["refunded"]
             if wanted["amount"] > left:
                 raise Refused(409, f"only {left:g} {invoice['currency']} of {invoice_id} can still be refunded")
@@ -108,7 +108,7 @@ class Shop:
                 self._by_key[key] = refund
             return refund
 
-    def _found(self, invoice_id: str) -> dict[str, Any]:
+    def _find(self, invoice_id: str) -> dict[str, Any]:
         invoice = self._invoices.get(invoice_id)
         if invoice is None:
             raise Refused(404, f"there is no invoice {invoice_id!r}")

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from executor.execution.checks import Ruling
+from executor.execution.typecheck import Ruling
 from executor.model.execution import Execution
 from executor.model.fairness import Counts
 

@@ -11,7 +11,7 @@ from executor.model.policy import Policy
 from executor.model.source import Source
 from executor.policy.pattern import parse_pattern
 from executor.policy.visibility import covers
-from executor.storage import dependents, policies, tools
+from executor.storage.catalog import policies, source_dependents, tools
 
 SAID = 5
 
@@ -34,13 +34,13 @@ def of_tools(c: Connection, source: Source, gone: Sequence[str]) -> list[str]:
         return []
     lost = set(gone)
     staying = [path for path, _, _ in tools.digests(c, source.id) if path not in lost]
-    rules = [one for one in policies.in_force(c, source.workspace_id) if dependents.names(one, source)]
+    rules = [one for one in policies.in_force(c, source.workspace_id) if source_dependents.names(one, source)]
     found = [
         f"the rule {one.pattern} → {one.action} ({one.id})"
         for one in rules
         if one.retired_at is None and is_about(one, lost) and not is_about(one, staying)
     ]
-    waiting = dependents.waiting(c, source)
+    waiting = source_dependents.waiting(c, source)
     return found + [f"a call of {one.path} that waits ({one.interaction_id})" for one in waiting if one.path in lost]
 
 

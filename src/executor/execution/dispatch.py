@@ -13,17 +13,17 @@ from sqlalchemy.engine import Connection
 from executor.errors import Busy, ExecutorError, Fenced, StorageError, UnknownRuntime
 from executor.execution import failures
 from executor.execution.backlog import Backlog, BeginCheck, Waiting
-from executor.execution.checks import Ruling
-from executor.execution.door import Door
-from executor.execution.journal import INLINE_BYTES, Journal
-from executor.execution.places import Places
+from executor.execution.calls.pipeline import CallPipeline
+from executor.execution.journal.journal import INLINE_BYTES, Journal
 from executor.execution.run import Run
+from executor.execution.sandbox_queue import Places
+from executor.execution.typecheck import Ruling
 from executor.model.execution import Execution, Failure
 from executor.model.fairness import CURRENT, Counts, Party
 from executor.model.ids import new_id
-from executor.runtime.runtimes import Runtimes
-from executor.storage import events, executions
+from executor.runtime.registry import Runtimes
 from executor.storage.database import Database
+from executor.storage.executions import events, executions
 
 LIVE_RUNS = 20_000  # of one actor: running, resting or queued; parked ones don't count
 ALL_LIVE_RUNS = 100_000
@@ -38,10 +38,15 @@ class LocalDispatch:
     """`runs` are the executions that hold memory here; parked ones are rows, and those in the backlog nearly so."""
 
     def __init__(
-        self, database: Database, door: Door, runtimes: Runtimes, ttl_ms: int, inline_bytes: int = INLINE_BYTES
+        self,
+        database: Database,
+        pipeline: CallPipeline,
+        runtimes: Runtimes,
+        ttl_ms: int,
+        inline_bytes: int = INLINE_BYTES,
     ) -> None:
         self._database = database
-        self._door = door
+        self._pipeline = pipeline
         self.runtimes = runtimes
         self._ttl_ms = ttl_ms
         self._inline_bytes = inline_bytes
@@ -119,7 +124,13 @@ class LocalDispatch:
         runtime = self.runtimes.named(execution.runtime)
         opener = self._places.opener(runtime, (execution.actor_id, execution.runtime))
         run = Run(
-            execution, fresh=fresh, journal=journal, door=self._door, opener=opener, ttl_ms=self._ttl_ms, check=check
+            execution,
+            fresh=fresh,
+            journal=journal,
+            pipeline=self._pipeline,
+            opener=opener,
+            ttl_ms=self._ttl_ms,
+            check=check,
         )
         run.idle_runs = self._places.pool(runtime).idle
         self.runs[execution.id] = run

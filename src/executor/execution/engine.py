@@ -15,36 +15,35 @@ from weakref import WeakValueDictionary
 from sqlalchemy.engine import Connection
 
 from executor.errors import (
-    AlreadySettled,
     CodeTooLarge,
     Conflict,
     EmptyCode,
     Fenced,
     Forbidden,
-    InteractionExpired,
     InvalidRequest,
     KeyReused,
     NotFound,
     StorageError,
 )
 from executor.execution import failures
-from executor.execution.always import Always, check_permitted, check_scope, keep_rule
-from executor.execution.authority import Authority
-from executor.execution.checks import Checks, Typecheck
+from executor.execution.approvals.authority import Authority
+from executor.execution.approvals.requests import NEEDS
+from executor.execution.approvals.settlement import check_open, save_policy, settle
 from executor.execution.dispatch import LocalDispatch
-from executor.execution.journal import Journal, close_in, interaction_event
+from executor.execution.journal.journal import Journal, close_in
+from executor.execution.journal.verification import replay_journal
 from executor.execution.outcome import Outcome, ReplayReport, log_line
-from executor.execution.questions import NEEDS
-from executor.execution.quotas import Quotas, narrowed
-from executor.execution.replay import replay_journal
+from executor.execution.policies.always import Always, check_permitted, check_scope
+from executor.execution.quotas import Quotas, narrow_limits
 from executor.execution.run import Run
 from executor.execution.submissions import Submission, Submitted
+from executor.execution.typecheck import Checks, Typecheck
 from executor.model.execution import Call, Execution, Limits
 from executor.model.ids import new_id, now_ms
 from executor.model.interaction import Interaction, InteractionStatus, Scope
 from executor.model.tenancy import Actor
-from executor.storage import artifacts, calls, events, executions, interactions, permits, policies, submissions
 from executor.storage.database import Database
+from executor.storage.executions import artifacts, calls, events, executions, interactions, submissions
 
 SWEEP_SECONDS = 5.0
 GLANCE_SECONDS = 0.02
@@ -82,7 +81,7 @@ class Engine:
 
     async def start(self) -> int:
         """Take up what an earlier process left unfinished; how many there were."""
-        left = await self._database.read(executions.unfinished)
+        left = await self._database.read(executions.list_unfinished)
         self._dispatch.take_over(left)
         self._dispatch.spawn(self._sweep_forever())
         return len(left)
@@ -105,7 +104,7 @@ class Engine:
     ) -> Execution:
         """Start it; durable when this returns."""
         wanted = Submission(code, language, runtime, limits, typecheck)
-        execution, _, journal = await self._admitted(actor, wanted)
+        execution, _, journal = await self._admit(actor, wanted)
         await journal.durable()
         return execution
 
@@ -127,27 +126,27 @@ class Engine:
     async def begin(self, actor: Actor, submission: Submission) -> Submitted:
         """Submit. The first write is on its way while the sandbox already runs; an outcome is told after both."""
         if not submission.key:
-            return self._started(actor, *await self._admitted(actor, submission))
+            return self._start(actor, *await self._admit(actor, submission))
         name = (actor.id, submission.key)
         async with self._names.setdefault(name, asyncio.Lock()):
             found = await self._database.read(lambda c: submissions.find(c, actor.workspace_id, *name))
             if found is not None:
-                return self._known(actor, submission, *found)
-            begun = await self._admitted(actor, submission)
+                return self._find_known(actor, submission, *found)
+            begun = await self._admit(actor, submission)
             journal = begun[-1]
             journal.name(submission.key, submission.digest)
             await journal.durable()
-            return self._started(actor, *begun)
+            return self._start(actor, *begun)
 
-    async def _admitted(self, actor: Actor, submission: Submission) -> tuple[Execution, Run | None, Journal]:
+    async def _admit(self, actor: Actor, submission: Submission) -> tuple[Execution, Run | None, Journal]:
         if actor.via != "anonymous" or self._quotas is None:
             return self._begin(actor, submission)
         await self._quotas.admit(actor)
-        begun = self._begin(actor, replace(submission, limits=narrowed(submission.limits or self._limits)))
+        begun = self._begin(actor, replace(submission, limits=narrow_limits(submission.limits or self._limits)))
         self._quotas.note(actor.workspace_id, begun[0].id)
         return begun
 
-    def _known(self, actor: Actor, submission: Submission, execution_id: str, digest: str) -> Submitted:
+    def _find_known(self, actor: Actor, submission: Submission, execution_id: str, digest: str) -> Submitted:
         if digest != submission.digest:
             raise KeyReused(
                 f"the idempotency key {submission.key!r} was sent before with other code or options",
@@ -156,7 +155,7 @@ class Engine:
             )
         return Submitted(execution_id, partial(self.wait, actor, execution_id), is_known=True)
 
-    def _started(self, actor: Actor, execution: Execution, run: Run | None, journal: Journal) -> Submitted:
+    def _start(self, actor: Actor, execution: Execution, run: Run | None, journal: Journal) -> Submitted:
         """Without a run, it is queued."""
 
         async def outcome(seconds: float) -> Outcome:
@@ -199,9 +198,9 @@ class Engine:
         """Not `whole`: a result that is kept as an artifact is left there."""
 
         def job(c: Connection) -> Outcome:
-            execution = seen(actor, executions.get(c, actor.workspace_id, execution_id), execution_id)
+            execution = check_seen(actor, executions.get(c, actor.workspace_id, execution_id), execution_id)
             kept = artifacts.get(c, actor.workspace_id, execution.artifact_id) if execution.artifact_id else None
-            execution = artifacts.filled(c, execution) if whole else execution
+            execution = artifacts.fill_result(c, execution) if whole else execution
             pending = interactions.page(c, actor.workspace_id, status="pending", execution_id=execution_id, limit=200)
             lines = events.logs(c, actor.workspace_id, execution_id)
             warned = events.diagnostics(c, actor.workspace_id, execution_id)
@@ -217,9 +216,9 @@ class Engine:
             await settle_writes(run, grace)
 
         def job(c: Connection) -> Execution:
-            execution = seen(actor, executions.get(c, actor.workspace_id, execution_id), execution_id)
+            execution = check_seen(actor, executions.get(c, actor.workspace_id, execution_id), execution_id)
             lost = close_in(c, actor.workspace_id, execution_id, by=actor)
-            if not executions.cancel(c, execution_id, failures.cancelled(actor.name, lost)):
+            if not executions.cancel(c, execution_id, failures.cancelled_failure(actor.name, lost)):
                 raise Conflict(f"execution {execution_id} is {execution.status} already", hint="nothing to cancel")
             events.append(c, actor.workspace_id, "execution.cancelled", {"by": actor.id}, execution_id, by=actor)
             return executions.get(c, actor.workspace_id, execution_id) or execution
@@ -280,15 +279,15 @@ class Engine:
             check_open(asked)
             Authority(c, actor).check(asked, approves=decision == "approve")
             if asked.kind in NEEDS and decision == "approve":
-                raise InvalidRequest("a credential is given, not approved", hint="see `executor approvals show`")
+                raise InvalidRequest("this interaction asks for a credential", hint="use `executor approvals give`")
             if result is not None and (asked.kind != "unknown_outcome" or decision != "approve"):
                 raise InvalidRequest("only an approved unknown outcome takes a result", hint="leave the result out")
             verdict: InteractionStatus = "approved" if decision == "approve" else "denied"
             if scope != "once":
                 check_scope(asked)
             if always is not None:
-                asked = save_rule(c, asked, always, by=actor)
-            return settle_in(c, asked, verdict, by=actor, reason=reason, result=result, scope=scope)
+                asked = save_policy(c, asked, always, by=actor)
+            return settle(c, asked, verdict, by=actor, reason=reason, result=result, scope=scope)
 
         settled, resumed = await self._database.write(job)
         self._carry(settled.execution_id, resumed)
@@ -307,9 +306,9 @@ class Engine:
         """Close what nobody decided in time; how many."""
 
         def job(c: Connection) -> list[tuple[Interaction, Execution | None]]:
-            return [settle_in(c, asked, "expired") for asked in interactions.expired(c, now)]
+            return [settle(c, asked, "expired") for asked in interactions.list_expired(c, now)]
 
-        due = await self._database.read(lambda c: interactions.expired(c, now, limit=1))
+        due = await self._database.read(lambda c: interactions.list_expired(c, now, limit=1))
         closed = await self._database.write(job) if due else []
         for interaction, resumed in closed:
             self._carry(interaction.execution_id, resumed)
@@ -398,7 +397,7 @@ def may_see(actor: Actor, execution: Execution) -> bool:
     return execution.workspace_id == actor.workspace_id and mine
 
 
-def seen(actor: Actor, execution: Execution | None, execution_id: str) -> Execution:
+def check_seen(actor: Actor, execution: Execution | None, execution_id: str) -> Execution:
     if execution is None or not may_see(actor, execution):
         raise NotFound(f"there is no execution {execution_id}", hint="see `executor executions list`")
     return execution
@@ -411,46 +410,3 @@ def check_kept(outcome: Outcome, journalled: Sequence[Call]) -> None:
         lost.append(outcome.execution.artifact_id)
     if lost:
         raise Conflict(f"the artifact {lost[0]} was deleted, and a replay needs it", hint="run the code again")
-
-
-def check_open(asked: Interaction) -> None:
-    if asked.status == "expired" or (asked.status == "pending" and asked.expires_at <= now_ms()):
-        raise InteractionExpired(f"interaction {asked.id} has expired", hint="run the code again")
-    if asked.status != "pending":
-        raise AlreadySettled(f"interaction {asked.id} was {asked.status} already", hint="it is decided only once")
-
-
-def settle_in(
-    c: Connection,
-    asked: Interaction,
-    status: InteractionStatus,
-    *,
-    by: Actor | None = None,
-    reason: str = "",
-    result: str | None = None,
-    scope: Scope = "once",
-) -> tuple[Interaction, Execution | None]:
-    """Settle, and if the execution is parked, claim it in the same transaction: no decision is lost."""
-    who, origin = (by.id, by.origin) if by else ("", "")
-    covers = scope if status == "approved" else ""
-    at = interactions.settle(c, asked.id, status, by=who, reason=reason, result=result, origin=origin, scope=covers)
-    if covers == "execution":
-        permits.add(c, asked)
-    what, data = interaction_event(status, asked)
-    happened = [(what, {**data, "by": who, "reason": reason, "scope": covers})]
-    resumed = executions.claim(c, asked.execution_id, only="paused")
-    if resumed is not None:
-        happened.append(("execution.resumed", {"epoch": resumed.epoch}))
-    events.append_all(c, asked.workspace_id, asked.execution_id, happened, by=by)
-    settled = replace(asked, status=status, settled_at=at, settled_by=who, settled_from=origin, reason=reason)
-    return replace(settled, result=result, scope=covers), resumed
-
-
-def save_rule(c: Connection, asked: Interaction, always: Always, *, by: Actor) -> Interaction:
-    """The decision holds under the policies it makes, and under no others."""
-    keep_rule(c, asked.workspace_id, always, by=by)
-    binding = asked.binding
-    if binding.policy_revision == always.revision:
-        binding = replace(binding, policy_revision=policies.revision(c, asked.workspace_id))
-        interactions.rebind(c, asked.id, binding)
-    return replace(asked, binding=binding)

@@ -6,19 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from executor.catalog.language import has_signs, is_python, is_typescript
-from executor.errors import ExecutorError, ToolError
+from executor.errors import ToolError
 from executor.model.execution import Call, Failure
 from executor.model.interaction import Interaction
+from executor.model.language import has_signs, is_python, is_typescript
 from executor.model.tool import Tool
 
 LOOK_FIRST = "look at the target before doing it again"
-
-
-class Diverged(ExecutorError):
-    """The code did not repeat what the journal says it did."""
-
-    code = "nondeterminism"
 
 
 # A gateway's word that it passed the request on and got no answer that it could use.
@@ -65,11 +59,11 @@ def nondeterminism(detail: str) -> Failure:
     return Failure("nondeterminism", f"the code did not repeat itself: {detail}", hint)
 
 
-def stuck() -> Failure:
+def stuck_failure() -> Failure:
     return Failure("code_error", "the code waits for something that never happens", "await only tools.* and timers")
 
 
-def cancelled(by: str, lost: Sequence[dict[str, Any]]) -> Failure:
+def cancelled_failure(by: str, lost: Sequence[dict[str, Any]]) -> Failure:
     failure = Failure(
         "cancelled", f"the execution was cancelled by {by}", "submit the code again if it is still wanted"
     )

@@ -9,9 +9,9 @@ from executor.errors import QuotaExceeded
 from executor.model.event import ENDINGS, Announcement
 from executor.model.execution import Limits
 from executor.model.tenancy import Actor
-from executor.storage import anonymous
 from executor.storage.database import Database
-from executor.storage.notify import Feed
+from executor.storage.feed import Feed
+from executor.storage.identity import anonymous
 
 OUTPUT_BYTES = 2 * 1024 * 1024
 RESULT_BYTES = 4 * 1024 * 1024
@@ -57,13 +57,15 @@ class Quotas:
         """Raises when its workspace has used up what it has."""
         use, allowance = await self._use(actor.workspace_id), self._allowance
         if use.executions >= allowance.executions:
-            raise exceeded(f"this anonymous session has run {use.executions} executions, as many as it may")
+            raise quota_exceeded(f"this anonymous session has run {use.executions} executions, as many as it may")
         if len(use.live) >= allowance.live:
-            raise exceeded(f"{len(use.live)} executions of this anonymous session are running or paused already")
+            raise quota_exceeded(f"{len(use.live)} executions of this anonymous session are running or paused already")
         if use.bytes >= allowance.bytes:
-            raise exceeded(f"this anonymous session keeps {use.bytes:,} bytes here, as many as it may")
+            raise quota_exceeded(f"this anonymous session keeps {use.bytes:,} bytes here, as many as it may")
         if sum(one.bytes for one in (self._uses or {}).values()) >= allowance.bytes_of_all:
-            raise exceeded(f"all anonymous sessions keep {allowance.bytes_of_all:,} bytes here, as many as they may")
+            raise quota_exceeded(
+                f"all anonymous sessions keep {allowance.bytes_of_all:,} bytes here, as many as they may"
+            )
 
     def note(self, workspace_id: str, execution_id: str) -> None:
         """It was admitted and has begun."""
@@ -93,7 +95,7 @@ class Quotas:
             use.ended.add(announcement.execution_id)
 
 
-def narrowed(limits: Limits) -> Limits:
+def narrow_limits(limits: Limits) -> Limits:
     """So that the executions which are under way can't leave much more behind than what is allowed."""
     return replace(
         limits,
@@ -104,5 +106,5 @@ def narrowed(limits: Limits) -> Limits:
     )
 
 
-def exceeded(message: str) -> QuotaExceeded:
+def quota_exceeded(message: str) -> QuotaExceeded:
     return QuotaExceeded(message, hint=HINT)

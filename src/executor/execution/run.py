@@ -14,23 +14,24 @@ from typing import Any
 
 import orjson
 
-from executor.errors import Fenced, SandboxLost, ToolError
+from executor.errors import Fenced, ReplayDiverged, SandboxLost, ToolError
 from executor.execution import failures
-from executor.execution.checks import Ruling
-from executor.execution.door import Admission, Door
-from executor.execution.errand import CredentialMissing
-from executor.execution.failures import AnswerLost, Diverged
-from executor.execution.journal import Journal, Recorded
+from executor.execution.approvals.requests import NEEDS, ApprovalRequests
+from executor.execution.calls.admission import Admission
+from executor.execution.calls.credential import CredentialMissing
+from executor.execution.calls.in_flight import Sends, sleep
+from executor.execution.calls.pipeline import CallPipeline
+from executor.execution.failures import AnswerLost
+from executor.execution.journal.cursor import JournalCursor
+from executor.execution.journal.journal import Journal, Recorded
+from executor.execution.journal.records import Answers, answer_of, proposed_call
 from executor.execution.outcome import LogLine, Outcome, log_line
-from executor.execution.position import Position
-from executor.execution.questions import NEEDS, Questions
-from executor.execution.records import Answers, answer_of, proposed_call
-from executor.execution.sends import Sends, sleep
+from executor.execution.typecheck import Ruling
 from executor.model.execution import Call, Execution, Failure, Status
 from executor.model.ids import now_ms
 from executor.model.interaction import Binding, Interaction
 from executor.model.tool import Tool
-from executor.runtime.sandbox import Answer, Log, Program, Proposal, Sandbox, Step
+from executor.runtime.protocol import Answer, Log, Program, Proposal, Sandbox, Step
 from executor.sources.rate_limits import RETRIES, Retries
 
 SANDBOX_LOSSES = 5  # in a row, without an answer in between
@@ -58,7 +59,7 @@ class Run:
         *,
         fresh: bool,
         journal: Journal,
-        door: Door,
+        pipeline: CallPipeline,
         opener: Callable[[], Awaitable[Sandbox]],
         ttl_ms: int,
         check: asyncio.Task[Ruling] | None = None,
@@ -72,12 +73,12 @@ class Run:
         self._placeless = False  # without a sandbox, until there is news or a place
         self._fresh = fresh
         self.journal = journal
-        self._door = door
+        self._pipeline = pipeline
         self._opener = opener
         self._check = check
         self._diagnostics: tuple[dict[str, Any], ...] = ()
-        self._position = Position(Recorded({}, {}, 0))
-        self._questions = Questions(execution, door, ttl_ms)
+        self._position = JournalCursor(Recorded({}, {}, 0))
+        self._questions = ApprovalRequests(execution, pipeline, ttl_ms)
         self._sends = Sends()
         self._deliveries: deque[Answer] = deque()
         self._unsettled: list[tuple[Call, CredentialMissing | AnswerLost]] = []
@@ -161,7 +162,7 @@ class Run:
                 await self._run(sandbox)
         except TimeoutError:
             await self._finish("failed", failure=failures.wall_limit(self.execution.limits.wall_ms))
-        except Diverged as error:
+        except ReplayDiverged as error:
             await self._finish("failed", failure=failures.nondeterminism(error.message))
         finally:
             await sandbox.close()
@@ -196,7 +197,7 @@ class Run:
             self._take(await sandbox.start(program))
         else:
             recorded = await self.journal.load()
-            self._position, self._logs = Position(recorded), [log_line(event) for event in recorded.warnings]
+            self._position, self._logs = JournalCursor(recorded), [log_line(event) for event in recorded.warnings]
             self._warned = {line.text for line in self._logs}
             self._take(await sandbox.start(program))
             await self._replay(sandbox)
@@ -391,8 +392,8 @@ class Run:
 
     async def _send_when_allowed(self, call: Call, tool: Tool, binding: Binding | None) -> str:
         """A read waits for a service that asks for it, as long as the execution has time."""
-        RETRIES.set(Retries(self._door.retry_seconds, self._seconds_left, partial(self._note_wait, call)))
-        return await self._door.send(self.execution, call, tool, binding)
+        RETRIES.set(Retries(self._pipeline.retry_seconds, self._seconds_left, partial(self._note_wait, call)))
+        return await self._pipeline.sender.send(self.execution, call, tool, binding)
 
     def _seconds_left(self) -> float:
         return self._remaining_ms() / 1000 - LAST_SECONDS
@@ -441,7 +442,7 @@ class Run:
             elif isinstance(verdict, Interaction):
                 self.journal.ask(verdict, instead_of=interaction)
             else:
-                route = await self._door.route(self.execution, verdict)
+                route = await self._pipeline.bindings.route(self.execution, verdict)
                 started = replace(call, state="started", started_at=now_ms(), route=route)
                 approved.append((started, interaction, verdict))
         if approved:
@@ -458,7 +459,7 @@ class Run:
         """True when parked: rows, no process, no memory. False when a decision came in meanwhile."""
         asked = self._questions.asked
         if not asked:
-            self._end = Step(failure=failures.stuck())
+            self._end = Step(failure=failures.stuck_failure())
             return False
         settled = await self.journal.park(list(asked), self.wall_ms)
         if settled:

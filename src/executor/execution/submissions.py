@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from executor.errors import InvalidRequest
-from executor.execution.checks import Typecheck
 from executor.execution.outcome import Outcome
+from executor.execution.typecheck import Typecheck
 from executor.model.digest import digest
 from executor.model.execution import Limits
 

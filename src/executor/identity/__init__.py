@@ -1,0 +1,1 @@
+"""Who is asking: authentication, members, keys, agents and sessions."""

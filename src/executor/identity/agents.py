@@ -9,15 +9,16 @@ from pathlib import Path
 from sqlalchemy.engine import Connection
 
 from executor.errors import Conflict, NotFound
-from executor.identity.minting import AGENT, digest, mint
-from executor.identity.tokens import agent_file, read_token
+from executor.identity.local_tokens import agent_file, read_token
+from executor.identity.new_token import AGENT, digest, mint
 from executor.model.ids import new_id, now_ms
 from executor.model.tenancy import AGENT as AGENT_PERMISSIONS
 from executor.model.tenancy import Actor
-from executor.storage import events, keys, subjects, tenancy
 from executor.storage.database import Database
-from executor.storage.keys import Key
-from executor.storage.tenancy import Tenancy
+from executor.storage.executions import events
+from executor.storage.identity import api_keys, external_subjects, tenancy
+from executor.storage.identity.api_keys import Key
+from executor.storage.identity.tenancy import Tenancy
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ async def create(database: Database, by: Actor, name: str, expires_at: int | Non
             at,
             expires_at=expires_at,
         )
-        keys.insert(c, key, minted.digest)
+        api_keys.insert(c, key, minted.digest)
         told = {"agentId": actor.id, "keyId": key.id, "name": name, "prefix": key.prefix}
         events.append(c, by.workspace_id, "agent.created", told, by=by)
         return Agent(actor, made_at, key)
@@ -62,14 +63,14 @@ async def create(database: Database, by: Actor, name: str, expires_at: int | Non
 async def refuse_kept(database: Database, by: Actor, data_dir: Path, name: str) -> None:
     """A token that is kept for an agent of that name in another workspace is not replaced while it is good."""
     kept = await asyncio.to_thread(read_token, agent_file(data_dir, name))
-    found = await database.read(lambda c: keys.by_digest(c, digest(kept))) if kept else None
+    found = await database.read(lambda c: api_keys.by_digest(c, digest(kept))) if kept else None
     if found and found.usable(now_ms()) and found.workspace_id != by.workspace_id:
         raise Conflict(f"the token of an agent {name!r} of another workspace is kept here", hint="choose another name")
 
 
 async def listing(database: Database, by: Actor) -> list[Agent]:
     def read(c: Connection) -> list[Agent]:
-        last = {key.actor_id: key for key in keys.listing(c, by.workspace_id, "agent")}
+        last = {key.actor_id: key for key in api_keys.listing(c, by.workspace_id, "agent")}
         return [Agent(actor, at, last.get(actor.id)) for actor, at in tenancy.agents(c, by.workspace_id)]
 
     return await database.read(read)
@@ -87,11 +88,11 @@ async def revoke(database: Database, local: Tenancy, by: Actor, agent_id: str) -
                 "this installation's own agent has its token in a file",
                 hint="stop the daemon and remove agent.token from the data directory: the next start makes another",
             )
-        tokens = keys.revoke_of_actor(c, by.workspace_id, agent_id, at)
-        if not tokens and not subjects.revoke_agent(c, by.workspace_id, agent_id, at):
+        tokens = api_keys.revoke_of_actor(c, by.workspace_id, agent_id, at)
+        if not tokens and not external_subjects.revoke_agent(c, by.workspace_id, agent_id, at):
             raise Conflict(f"agent {agent_id} is revoked already", hint="nothing is left to do")
         events.append(c, by.workspace_id, "agent.revoked", {"agentId": agent_id, "name": found[0].name}, by=by)
-        return Agent(*found, next(reversed(keys.listing(c, by.workspace_id, "agent", agent_id)), None))
+        return Agent(*found, next(reversed(api_keys.listing(c, by.workspace_id, "agent", agent_id)), None))
 
     return await database.write(write)
 
@@ -100,7 +101,7 @@ def _free(c: Connection, workspace_id: str, name: str, now: int) -> tuple[Actor,
     """The actor of that name, which must have no token that works."""
     for actor, made_at in tenancy.agents(c, workspace_id):
         if actor.name == name:
-            owned = keys.listing(c, workspace_id, "agent", actor.id)
+            owned = api_keys.listing(c, workspace_id, "agent", actor.id)
             if not owned or any(key.usable(now) for key in owned):
                 raise Conflict(
                     f"there is an agent {name!r} already", hint="choose another name, or `executor agents revoke` first"

@@ -8,14 +8,15 @@ from dataclasses import dataclass, field, replace
 from sqlalchemy.engine import Connection
 
 from executor.errors import Busy, Forbidden, Unauthorized
-from executor.identity.attempts import Attempts
-from executor.identity.minting import ANONYMOUS, SESSION, digest, mint
+from executor.identity.new_token import ANONYMOUS, SESSION, digest, mint
+from executor.identity.rate_limit import RateLimit
 from executor.model.ids import new_id, now_ms
 from executor.model.tenancy import AGENT, Actor
-from executor.storage import anonymous, events, keys, tenancy, workspaces
-from executor.storage.anonymous import AnonymousSession
 from executor.storage.database import Database
-from executor.storage.keys import Key
+from executor.storage.executions import events
+from executor.storage.identity import anonymous, api_keys, tenancy, workspaces
+from executor.storage.identity.anonymous import AnonymousSession
+from executor.storage.identity.api_keys import Key
 
 MOST = 200
 UNUSED_MS = 7 * 86_400_000
@@ -39,9 +40,9 @@ class Anonymous:
     def __init__(self, database: Database, *, admitted: bool) -> None:
         self._database = database
         self._admitted = admitted
-        self.starts = Attempts(STARTS, STARTS_PER_SECOND)
-        self.failures = Attempts(STARTS, 1.0)
-        self._renewals = Attempts(RENEWALS, RENEWALS_PER_SECOND)  # by session
+        self.starts = RateLimit(STARTS, STARTS_PER_SECOND)
+        self.failures = RateLimit(STARTS, 1.0)
+        self._renewals = RateLimit(RENEWALS, RENEWALS_PER_SECOND)  # by session
 
     async def start(self, address: str) -> Started:
         self._refuse_unwanted()
@@ -113,15 +114,15 @@ def _token(c: Connection, session_id: str, client_id: str, address: str) -> tupl
         return None
     minted, expires_at = mint(ANONYMOUS), at + TOKEN_MS
     acting = _acting(actor, found, address)
-    for old in keys.listing(c, found.workspace_id, "anonymous", actor.id):
+    for old in api_keys.listing(c, found.workspace_id, "anonymous", actor.id):
         events.append(c, found.workspace_id, "key.revoked", {"keyId": old.id, "name": old.name}, by=acting)
-    keys.remove_of_actor(c, found.workspace_id, actor.id)
+    api_keys.remove_of_actor(c, found.workspace_id, actor.id)
     scopes = tuple(sorted(AGENT))
     key = Key(
         new_id("key"), found.workspace_id, actor.id, "anonymous", "anonymous", minted.prefix, scopes, actor.id, at,
         expires_at=expires_at,
     )  # fmt: skip
-    keys.insert(c, key, minted.digest)
+    api_keys.insert(c, key, minted.digest)
     anonymous.touch(c, found.workspace_id, found.id, at)
     told = {"keyId": key.id, "name": key.name, "scopes": list(scopes), "prefix": key.prefix}
     events.append(c, found.workspace_id, "key.created", told, by=acting)
@@ -129,7 +130,7 @@ def _token(c: Connection, session_id: str, client_id: str, address: str) -> tupl
 
 
 def _forget(c: Connection, at: int) -> None:
-    for old in anonymous.unused(c, at - UNUSED_MS, at - IDLE_MS):
+    for old in anonymous.list_unused(c, at - UNUSED_MS, at - IDLE_MS):
         _remove(c, old)
 
 

@@ -9,12 +9,13 @@ from sqlalchemy.engine import Connection
 from executor.errors import Conflict, NotFound, Unauthorized
 from executor.identity import sessions
 from executor.identity.members import refuse_above
-from executor.identity.minting import INVITATION, digest, mint
+from executor.identity.new_token import INVITATION, digest, mint
 from executor.model.ids import new_id, now_ms
 from executor.model.tenancy import Account, Actor, Role
-from executor.storage import events, invitations, members, tenancy, workspaces
 from executor.storage.database import Database
-from executor.storage.invitations import Invitation
+from executor.storage.executions import events
+from executor.storage.identity import invitations, members, tenancy, workspaces
+from executor.storage.identity.invitations import Invitation
 
 MOST_OPEN = 1000
 
@@ -73,8 +74,8 @@ async def accept(
         if members.get(c, used.organization_id, account.id) is not None:
             raise Conflict("you are a member already", hint="the invitation can be given to somebody else")
         members.add(c, used.organization_id, account.id, used.role)
-        invitations.accepted(c, used.organization_id, used.id, account.id)
-        return _entered(c, used, account, agent=agent, address=address, at=at)
+        invitations.mark_accepted(c, used.organization_id, used.id, account.id)
+        return _enter(c, used, account, agent=agent, address=address, at=at)
 
     return await database.write(write)
 
@@ -83,7 +84,7 @@ def _new(c: Connection, name: str, used: Invitation) -> Account:
     return members.add_account(c, name or used.email or "guest", used.email)
 
 
-def _entered(
+def _enter(
     c: Connection, used: Invitation, account: Account, *, agent: str, address: str, at: int
 ) -> tuple[Actor, str, int]:
     first = workspaces.ids(c, used.organization_id)[0]

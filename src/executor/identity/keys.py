@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from sqlalchemy.engine import Connection
 
 from executor.errors import Conflict, Forbidden, NotFound
-from executor.identity.minting import PERSONAL, mint
+from executor.identity.new_token import PERSONAL, mint
 from executor.model.ids import new_id, now_ms
 from executor.model.tenancy import Actor, Permission
-from executor.storage import events, keys
 from executor.storage.database import Database
-from executor.storage.keys import Key
+from executor.storage.executions import events
+from executor.storage.identity import api_keys
+from executor.storage.identity.api_keys import Key
 
 MOST = 100
 
@@ -30,9 +31,9 @@ async def create(
     )
 
     def write(c: Connection) -> None:
-        if keys.count_usable(c, by.workspace_id, by.id, at) >= MOST:
+        if api_keys.count_usable(c, by.workspace_id, by.id, at) >= MOST:
             raise Conflict(f"you have {MOST} keys already", hint="`executor keys revoke` ends one")
-        keys.insert(c, key, minted.digest)
+        api_keys.insert(c, key, minted.digest)
         told = {"keyId": key.id, "name": name, "scopes": list(wanted), "prefix": key.prefix}
         events.append(c, by.workspace_id, "key.created", told, by=by)
 
@@ -43,18 +44,18 @@ async def create(
 async def listing(database: Database, by: Actor) -> list[Key]:
     """One's own; those of everyone for whoever administers the workspace."""
     whose = None if by.may("administer") else by.id
-    return await database.read(lambda c: keys.listing(c, by.workspace_id, "personal", whose))
+    return await database.read(lambda c: api_keys.listing(c, by.workspace_id, "personal", whose))
 
 
 async def revoke(database: Database, by: Actor, key_id: str) -> Key:
     at = now_ms()
 
     def write(c: Connection) -> Key:
-        found = keys.get(c, by.workspace_id, key_id)
+        found = api_keys.get(c, by.workspace_id, key_id)
         theirs = found is not None and found.kind == "personal" and (found.actor_id == by.id or by.may("administer"))
         if found is None or not theirs:
             raise NotFound(f"there is no key {key_id!r}", hint="see `executor keys list`")
-        if not keys.revoke(c, by.workspace_id, key_id, at):
+        if not api_keys.revoke(c, by.workspace_id, key_id, at):
             raise Conflict(f"key {key_id} is revoked already", hint="nothing is left to do")
         told = {"keyId": key_id, "name": found.name, "prefix": found.prefix}
         events.append(c, by.workspace_id, "key.revoked", told, by=by)

@@ -7,10 +7,11 @@ from sqlalchemy.engine import Connection
 from executor.errors import Conflict, Forbidden, NotFound
 from executor.model.ids import now_ms
 from executor.model.tenancy import ROLES, Actor, Role
-from executor.storage import browsers, events, keys, members, workspaces
 from executor.storage.database import Database
-from executor.storage.members import Member
-from executor.storage.tenancy import Tenancy
+from executor.storage.executions import events
+from executor.storage.identity import api_keys, browser_sessions, members, workspaces
+from executor.storage.identity.members import Member
+from executor.storage.identity.tenancy import Tenancy
 
 RANKS: tuple[Role, ...] = ("viewer", "member", "admin", "owner")
 
@@ -56,8 +57,8 @@ async def remove(database: Database, local: Tenancy, by: Actor, account_id: str)
         members.remove(c, organization_id, account_id)
         for workspace_id in workspaces.ids(c, organization_id):
             for actor_id in members.actors_of(c, workspace_id, account_id):
-                keys.revoke_of_actor(c, workspace_id, actor_id, at)
-            browsers.close_in_workspace(c, workspace_id, account_id, at)
+                api_keys.revoke_of_actor(c, workspace_id, actor_id, at)
+            browser_sessions.close_in_workspace(c, workspace_id, account_id, at)
         told = {"accountId": account_id, "role": before.role, "name": before.account.name}
         events.append(c, by.workspace_id, "member.removed", told, by=by)
         return before
@@ -79,7 +80,7 @@ def _touchable(
                 hint="whoever can read operator.token acts as it; protect the data directory instead",
             )
         if members.owners(c, organization_id) == 1:
-            raise Conflict("the last owner stays", hint="make somebody else an owner first")
+            raise Conflict("the last owner can't be removed", hint="make someone else an owner first")
     return found
 
 

@@ -7,13 +7,14 @@ from dataclasses import replace
 from sqlalchemy.engine import Connection
 
 from executor.errors import Forbidden, NotFound, Unauthorized
-from executor.identity.minting import LINK, SESSION, digest, mint
+from executor.identity.new_token import LINK, SESSION, digest, mint
 from executor.model.authority import require
 from executor.model.ids import now_ms
 from executor.model.tenancy import Actor
-from executor.storage import browsers, events, tenancy, workspaces
-from executor.storage.browsers import BrowserSession
 from executor.storage.database import Database
+from executor.storage.executions import events
+from executor.storage.identity import browser_sessions, tenancy, workspaces
+from executor.storage.identity.browser_sessions import BrowserSession
 
 LINK_MS = 10 * 60_000
 SESSION_MS = 14 * 86_400_000
@@ -37,8 +38,8 @@ async def create_link(database: Database, by: Actor, account_id: str = "") -> tu
         refuse_elsewhere(c, by, account_id)
         if tenancy.human(c, by.workspace_id, account_id) is None:
             raise NotFound(f"there is no member {account_id!r}", hint="see `executor members list`")
-        browsers.forget_links(c, at - KEPT_MS)
-        browsers.add_link(c, by.workspace_id, account_id, minted.digest, at=at, expires_at=at + LINK_MS)
+        browser_sessions.forget_links(c, at - KEPT_MS)
+        browser_sessions.add_link(c, by.workspace_id, account_id, minted.digest, at=at, expires_at=at + LINK_MS)
         events.append(c, by.workspace_id, "session.offered", {"accountId": account_id}, by=by)
 
     await database.write(write)
@@ -60,13 +61,13 @@ def refuse_elsewhere(c: Connection, by: Actor, account_id: str) -> None:
 async def sign_in(database: Database, token: str, *, agent: str, address: str) -> tuple[Actor, str, int]:
     """Who came in, the token of the cookie, and when it expires. What is no link is found by reading alone."""
     at = now_ms()
-    state = await database.read(lambda c: browsers.link_state(c, digest(token), at))
+    state = await database.read(lambda c: browser_sessions.link_state(c, digest(token), at))
     if state != "fresh":
         message, hint = UNUSABLE[state]
         raise Unauthorized(message, hint=hint)
 
     def write(c: Connection) -> tuple[Actor, str, int]:
-        used = browsers.use_link(c, digest(token), at)
+        used = browser_sessions.use_link(c, digest(token), at)
         actor = tenancy.human(c, *used) if used else None
         if actor is None:
             message, hint = UNUSABLE["unknown" if used else "used"]
@@ -79,7 +80,7 @@ async def sign_in(database: Database, token: str, *, agent: str, address: str) -
 def open_for(c: Connection, actor: Actor, *, agent: str, address: str, at: int) -> tuple[Actor, str, int]:
     """A session for a human who has shown in some way who they are: a link, an invitation, an identity provider."""
     minted, expires_at = mint(SESSION), at + SESSION_MS
-    session_id = browsers.open_session(
+    session_id = browser_sessions.open_session(
         c, actor.workspace_id, actor.account_id, minted.digest, agent=agent, at=at, expires_at=expires_at
     )
     came = replace(actor, via="browser", credential_id=session_id, address=address)
@@ -89,14 +90,14 @@ def open_for(c: Connection, actor: Actor, *, agent: str, address: str, at: int) 
 
 async def listing(database: Database, by: Actor) -> list[BrowserSession]:
     at = now_ms()
-    return await database.read(lambda c: browsers.listing(c, by.account_id, at))
+    return await database.read(lambda c: browser_sessions.listing(c, by.account_id, at))
 
 
 async def close(database: Database, by: Actor, session_id: str) -> None:
     at = now_ms()
 
     def write(c: Connection) -> None:
-        if not browsers.close_session(c, by.account_id, session_id, at):
+        if not browser_sessions.close_session(c, by.account_id, session_id, at):
             raise NotFound(f"there is no session {session_id!r}", hint="see `executor login --list`")
         events.append(c, by.workspace_id, "session.closed", {"sessionId": session_id}, by=by)
 

@@ -6,11 +6,12 @@ from sqlalchemy.engine import Connection
 
 from executor.errors import Conflict, NotFound
 from executor.model.tenancy import Actor, Organization, Workspace
-from executor.storage import events, members, tenancy, workspaces
-from executor.storage import separation as rules
 from executor.storage.database import Database
-from executor.storage.separation import Choice, Mode
-from executor.storage.workspaces import Place
+from executor.storage.executions import events
+from executor.storage.executions import separation as rules
+from executor.storage.executions.separation import Choice, Mode
+from executor.storage.identity import members, tenancy, workspaces
+from executor.storage.identity.workspaces import Place
 
 MOST = 100
 
@@ -98,7 +99,7 @@ async def separation(database: Database, by: Actor) -> tuple[Choice, Mode]:
 
 async def separate(database: Database, by: Actor, choice: Choice) -> tuple[Choice, Mode]:
     def write(c: Connection) -> tuple[Choice, Mode]:
-        before = rules.chosen(c, by.workspace_id)
+        before = rules.read_choice(c, by.workspace_id)
         if before != choice:
             rules.choose(c, workspaces.get(c, by.workspace_id)[1].id, choice)
             told = {"separation": choice, "before": before}
@@ -109,9 +110,9 @@ async def separate(database: Database, by: Actor, choice: Choice) -> tuple[Choic
 
 
 def _separation(c: Connection, by: Actor) -> tuple[Choice, Mode]:
-    return rules.chosen(c, by.workspace_id), rules.in_force(c, by.workspace_id)
+    return rules.read_choice(c, by.workspace_id), rules.in_force(c, by.workspace_id)
 
 
 def _refuse_taken(c: Connection, organization: Organization, name: str) -> None:
-    if workspaces.named(c, organization.id, name):
+    if workspaces.is_named(c, organization.id, name):
         raise Conflict(f"there is a workspace {name!r} already", hint="choose another name")

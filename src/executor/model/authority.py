@@ -37,10 +37,10 @@ OPERATOR_HINT = "it is done where Executor is installed, in a terminal or in a b
 
 def require(actor: Actor, act: Act) -> None:
     if not actor.may(NEEDED[act]):
-        raise refused(act)
+        raise refusal_of(act)
 
 
-def refused(act: Act) -> Forbidden:
+def refusal_of(act: Act) -> Forbidden:
     refusal = lacking(NEEDED[act], act)
     refusal.hint = HINTS.get(act, refusal.hint)
     return refusal

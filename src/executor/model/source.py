@@ -3,11 +3,86 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from executor.model.packed import Packed
 from executor.model.tool import Schema, Skipped, Tool
+
+# Names and descriptions that people gave to tools of a source, in place of the source's own.
+OVERLAY = "overlay"  # in the config of a source
+RENAMED = "renamed"  # in the binding of a tool that has another name than its source gives it
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """By the source's own names, without the namespace. `names` of groups end in `.*`, on both sides.
+
+    `own_paths` are the source's own paths of the tools that have other ones here, by those. `originals` are the
+    descriptions that `descriptions` take the place of.
+    """
+
+    names: Mapping[str, str] = field(default_factory=dict)
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+    own_paths: Mapping[str, str] = field(default_factory=dict)
+    originals: Mapping[str, str] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.names or self.descriptions)
+
+
+def overlay_of(config: Mapping[str, Any]) -> Overlay:
+    return Overlay(**(config.get(OVERLAY) or {}))
+
+
+def with_overlay(config: Mapping[str, Any], overlay: Overlay) -> dict[str, Any]:
+    rest = {name: value for name, value in config.items() if name != OVERLAY}
+    return {**rest, OVERLAY: asdict(overlay)} if overlay else rest
+
+
+def is_described(path: str, binding: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
+    """Whether the description of a tool is the word of people here, and not of its source."""
+    return own_path(path, binding).partition(".")[2] in overlay_of(config).descriptions
+
+
+def own_path(path: str, binding: Mapping[str, Any]) -> str:
+    """The path that the source's own name gives a tool."""
+    renamed = binding.get(RENAMED)
+    return str(renamed["path"]) if renamed else path
+
+
+# Which of a source's tools exist here: filters that include some, and filters that exclude some of those.
+CHOICE = "choice"  # in the config of a source
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A tool exists if any of `include` matches it, or there is none of these, and none of `exclude` does.
+
+    `offered` is how many tools the source had to choose from when it was last read.
+    """
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    offered: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.include or self.exclude)
+
+
+ALL_TOOLS = Choice()
+
+
+def choice_of(config: Mapping[str, Any]) -> Choice:
+    kept = config.get(CHOICE) or {}
+    return Choice(tuple(kept.get("include", ())), tuple(kept.get("exclude", ())), kept.get("offered", 0))
+
+
+def with_choice(config: Mapping[str, Any], choice: Choice, offered: int) -> dict[str, Any]:
+    rest = {name: value for name, value in config.items() if name != CHOICE}
+    kept = {"include": list(choice.include), "exclude": list(choice.exclude), "offered": offered}
+    return {**rest, CHOICE: kept} if choice else rest
+
 
 SourceStatus = Literal["connected", "failing"]
 

@@ -1,0 +1,1 @@
+"""Policies: which calls are allowed, refused or need approval. Pure functions over `model`."""

@@ -76,21 +76,21 @@ def equals(found: Any, wanted: Any) -> bool | None:
     """`5` and `"5"` are in doubt: in an address they are the same, and many services take one for the other."""
     if same(found, wanted):
         return True
-    return None if kind_of(found) != kind_of(wanted) and written(found) == written(wanted) else False
+    return None if kind_of(found) != kind_of(wanted) and text_of(found) == text_of(wanted) else False
 
 
 def kind_of(value: Any) -> str:
     return "number" if is_number(value) else type(value).__name__
 
 
-def written(value: Any) -> str | None:
+def text_of(value: Any) -> str | None:
     """As an address or a form would hold it; None for what is no single value."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or value is None:
         return "" if value is None else str(value).lower()
     if isinstance(value, list | tuple) and len(value) == 1:
-        return written(value[0])
+        return text_of(value[0])
     return str(plain_numbers(value)) if is_number(value) else None
 
 
@@ -127,11 +127,11 @@ def resolve(value: Any, pointer: str) -> Any:
 
 
 def is_ambiguous(value: Mapping[str, Any], name: str) -> bool:
-    wanted = folded(name)
-    return any(key != name and folded(key) == wanted for key in value)
+    wanted = fold_name(name)
+    return any(key != name and fold_name(key) == wanted for key in value)
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     return name.casefold() if name.isascii() else unicodedata.normalize("NFKC", name).casefold()
 
 

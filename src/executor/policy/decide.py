@@ -90,7 +90,7 @@ def _decide(subject: Subject, policies: Sequence[Policy]) -> Decision:
         return Decision("allow", "", "reads are allowed by default")
     for policy in policies:
         if policy.is_about_reads and applies(policy, subject):
-            return Decision("allow", policy.id, told(policy))
+            return Decision("allow", policy.id, describe_policy(policy))
     what = "a write" if subject.effect == "write" else "a destructive call"
     return Decision("require_approval", "", f"{what} needs approval by default")
 
@@ -106,7 +106,7 @@ def of_level(policies: Iterable[Policy], level: Level) -> list[Policy]:
 def first(subject: Subject, policies: Iterable[Policy]) -> Decision | None:
     for policy in policies:
         if not policy.is_about_reads and applies(policy, subject):
-            return Decision(policy.action, policy.id, told(policy))
+            return Decision(policy.action, policy.id, describe_policy(policy))
     return None
 
 
@@ -147,7 +147,7 @@ def is_other(made_for: MadeFor, subject: Subject) -> bool:
     )
 
 
-def outdated(subject: Subject, policies: Iterable[Policy]) -> Policy | None:
+def find_outdated(subject: Subject, policies: Iterable[Policy]) -> Policy | None:
     """The rule that would allow the call if the tool were still the one it was made for."""
     for policy in policies:
         if policy.made_for is None or not is_other(policy.made_for, subject):
@@ -157,7 +157,7 @@ def outdated(subject: Subject, policies: Iterable[Policy]) -> Policy | None:
     return None
 
 
-def told(policy: Policy) -> str:
+def describe_policy(policy: Policy) -> str:
     level = "" if policy.level == "workspace" else f"{policy.level} "
     conditions = f" with {len(policy.conditions)} condition(s)" if policy.conditions else ""
     because = f" ({BASES[policy.made_for.basis]})" if policy.is_about_reads and policy.made_for else ""

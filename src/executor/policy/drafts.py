@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any, Literal, get_args
 
 import orjson
@@ -14,6 +16,32 @@ from executor.model.tool import Effect
 from executor.policy.conditions import MAX_CONDITIONS, MISSING, parse_condition, resolve
 from executor.policy.decide import BASES, Subject, decide, parse_action
 from executor.policy.pattern import parse_pattern
+from executor.policy.visibility import covers
+
+# How many of the tools there are each rule is about, for many rules and many tools in one go.
+Head = tuple[str, str, str]  # path, effect, source
+
+
+def counts(rules: Sequence[Policy], heads: Iterable[Head]) -> dict[str, int]:
+    """By the rule's id. Only tools that share a pattern's beginning are looked at."""
+    known = sorted((path, tuple(path.split(".")), effect, source) for path, effect, source in heads)
+    paths = [path for path, *_ in known]
+    found = {}
+    for rule in rules:
+        wanted = parse_pattern(rule.pattern)
+        beginning = ".".join(takewhile(lambda segment: "*" not in segment, wanted))
+        start = bisect_left(paths, beginning)
+        end = bisect_left(paths, f"{beginning}/") if beginning else len(paths)  # "/" follows "."
+        found[rule.id] = sum(
+            rule.effect in ("", effect)
+            and rule.source_id in ("", source)
+            and rule.retired_at is None
+            and source not in rule.excluded
+            and covers(wanted, given)
+            for _, given, effect, source in known[start:end]
+        )
+    return found
+
 
 Covers = Literal["call", "tool", "source"]
 WHOLE = ""  # the pointer to all arguments at once

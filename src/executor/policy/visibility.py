@@ -49,10 +49,10 @@ class Visibility:
         if path.endswith(ALL) and self._hides(path.removesuffix(ALL), effect):
             return True
         given = tuple(path.split("."))
-        return any(denied(rules, given, effect) for rules in self.rules)
+        return any(is_denied(rules, given, effect) for rules in self.rules)
 
 
-def visibility(
+def visibility_of(
     policies: Sequence[Policy],
     actor_id: str = "",
     namespaces: Mapping[str, str] = NO_NAMESPACES,
@@ -84,7 +84,7 @@ def rule_of(policy: Policy, actor_id: str, namespaces: Mapping[str, str]) -> Rul
     return Rule(parse_pattern(policy.pattern), policy.action, not doubtful, namespace, policy.effect)
 
 
-def denied(rules: Sequence[Rule], given: tuple[str, ...], effect: str) -> bool:
+def is_denied(rules: Sequence[Rule], given: tuple[str, ...], effect: str) -> bool:
     """A rule that may or may not hold: one that denies leaves it open, any other shows the tool."""
     for rule in rules:
         if not covers(rule.pattern, given) or (rule.namespace and rule.namespace != given[0]):

@@ -20,7 +20,7 @@ def remember(values: Iterable[str]) -> None:
             _known.popitem(last=False)
 
 
-def redacted(text: str) -> str:
+def redact_line(text: str) -> str:
     """For log lines: called often, and nearly always with nothing known."""
     if not _known:
         return text

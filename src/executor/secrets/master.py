@@ -68,7 +68,7 @@ class FileKeeper:
             raise unusable(path, f"can't be opened: {error.strerror}") from error
         with os.fdopen(descriptor, "rb") as file:
             refuse_unsafe(path, os.fstat(file.fileno()))
-            return Master.of(decoded(path, file.read(256)))
+            return Master.of(decode_key(path, file.read(256)))
 
     def write(self, name: str, master: Master) -> None:
         """Whole or not at all, and on the disk before this returns."""
@@ -99,7 +99,7 @@ class KeyringKeeper:
 
     def read(self, name: str) -> Master | None:
         found = ring().get_password(SERVICE, self._entry(name))
-        return None if found is None else Master.of(decoded(Path("the keyring"), found.encode()))
+        return None if found is None else Master.of(decode_key(Path("the keyring"), found.encode()))
 
     def write(self, name: str, master: Master) -> None:
         ring().set_password(SERVICE, self._entry(name), base64.b64encode(master.key).decode())
@@ -139,7 +139,7 @@ def ring() -> Ring:
     return backend
 
 
-def decoded(path: Path, text: bytes) -> bytes:
+def decode_key(path: Path, text: bytes) -> bytes:
     try:
         key = base64.b64decode(text.strip(), validate=True)
     except binascii.Error as error:

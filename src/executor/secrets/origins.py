@@ -7,8 +7,8 @@ from sqlalchemy.engine import Connection
 from executor.errors import SecretElsewhere
 from executor.model.secret import Secret
 from executor.model.tenancy import Actor
-from executor.storage import events
-from executor.storage import secrets as rows
+from executor.storage.credentials import secrets as rows
+from executor.storage.executions import events
 
 
 def bind_origin(c: Connection, secret: Secret, origin: str, *, allow: bool, by: Actor) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from executor.secrets.writings import Writings, bare, writings_of
+from executor.secrets.encodings import Writings, bare, writings_of
 
 MARK = "[redacted]"
 MAX_DEPTH = 200
@@ -54,23 +54,23 @@ def replace_exact(text: str, forms: Iterable[str]) -> str:
 def replace_spaced(text: str, needles: Iterable[bytes]) -> str:
     """In other letters or with something between them, but within one string of JSON."""
     for needle in needles:
-        text = spaced(needle).sub(MARK, text)
+        text = spaced_pattern(needle).sub(MARK, text)
     return text
 
 
 @lru_cache(maxsize=512)
-def spaced(needle: bytes) -> re.Pattern[str]:
+def spaced_pattern(needle: bytes) -> re.Pattern[str]:
     return re.compile(_GAP.join(needle.decode()), re.IGNORECASE | re.ASCII)
 
 
 def replace_escaped(text: str, known: Writings) -> str:
     """Some letters may be escaped and others not, in one way or several."""
-    plain = bare(unescaped(text))
+    plain = bare(unescape(text))
     found = [needle for needle in known.bare if needle in plain]
     return cover(text, found) if found else text
 
 
-def unescaped(text: str) -> str:
+def unescape(text: str) -> str:
     for _ in range(3):
         before, text = text, _ESCAPED.sub(letter_of, text)
         if text == before:

@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from executor.secrets.sealing import Sealed, Sealing
-from executor.storage import secrets as rows
-from executor.storage.access import grants, oauth_clients, oauth_flows, secrets
+from executor.storage.credentials import secrets as rows
+from executor.storage.tables.access import grants, oauth_clients, oauth_flows, secrets
 
 # Seals anew whatever else is sealed, in the same transaction; those who seal other things register one.
 Reseal = Callable[[Connection, Sealing], None]

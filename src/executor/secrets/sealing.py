@@ -16,7 +16,7 @@ from sqlalchemy.engine import Connection
 from executor.errors import SecretUnavailable
 from executor.model.ids import new_id, now_ms
 from executor.secrets.master import CURRENT, NEXT, Keeper, Master
-from executor.storage.access import data_keys
+from executor.storage.tables.access import data_keys
 
 if TYPE_CHECKING:  # the library takes long to import: not before something is sealed
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -61,7 +61,7 @@ class Sealing:
         with self._lock:
             self.finish_rotation(c)
             fresh = Master.new()
-            keys = {row.id: self._opened(row) for row in c.execute(sa.select(data_keys))}
+            keys = {row.id: self._unseal_key(row) for row in c.execute(sa.select(data_keys))}
             self._keeper.write(NEXT, fresh)
             for key_id, key in keys.items():
                 changed = {"sealed": encrypt(cipher(fresh.key), key, key_id), "master_id": fresh.id}
@@ -110,10 +110,10 @@ class Sealing:
             row = c.execute(sa.select(data_keys).where(data_keys.c.id == key_id)).first()
             if row is None:
                 raise SecretUnavailable(f"the key {key_id} is gone", hint="restore the database from a backup")
-            self._open[key_id] = cipher(self._opened(row))
+            self._open[key_id] = cipher(self._unseal_key(row))
         return self._open[key_id]
 
-    def _opened(self, row: sa.Row[tuple[str, str, bytes, int, int]]) -> bytes:
+    def _unseal_key(self, row: sa.Row[tuple[str, str, bytes, int, int]]) -> bytes:
         masters = [found for name in (CURRENT, NEXT) if (found := self._keeper.read(name)) is not None]
         master = next((one for one in masters if one.id == row.master_id), None)
         if master is None:

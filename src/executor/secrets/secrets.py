@@ -18,12 +18,13 @@ from executor.model.secret import Secret
 from executor.model.tenancy import Actor
 from executor.secrets import rotation
 from executor.secrets.origins import bind_origin, check_origin
-from executor.secrets.provider import Provider
+from executor.secrets.providers.provider import Provider
 from executor.secrets.rotation import Reseal
 from executor.secrets.sealing import Sealed, Sealing
-from executor.storage import connections, events
-from executor.storage import secrets as rows
+from executor.storage.credentials import connections
+from executor.storage.credentials import secrets as rows
 from executor.storage.database import Database
+from executor.storage.executions import events
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}\Z")
 OWN = ":"  # in the names of what Executor keeps itself; nobody can give such a name
@@ -61,13 +62,13 @@ class Secrets:
         if provider == "keyring":
             secret = replace(secret, reference=f"{workspace_id}/{secret.id}" if value else "")
         if await self._database.read(lambda c: rows.get(c, workspace_id, name)) is not None:
-            raise taken(name)
+            raise name_taken(name)
         await self._put(secret, value)
 
         def job(c: Connection) -> None:
             if rows.get(c, workspace_id, name) is not None:
-                raise taken(name)
-            sealed = self._sealed(c, secret, value)
+                raise name_taken(name)
+            sealed = self._seal(c, secret, value)
             rows.insert(c, secret, sealed.key_id, sealed.data or None)
             events.append(c, workspace_id, "secret.added", {"name": name, "provider": provider}, by=by)
 
@@ -79,7 +80,7 @@ class Secrets:
         check_value(value)
         at = now_ms()
         secret = Secret(new_id("sec"), workspace_id, name, "store", "", by, at, at)
-        sealed = self._sealed(c, secret, value)
+        sealed = self._seal(c, secret, value)
         rows.delete_named(c, workspace_id, name)
         rows.insert(c, secret, sealed.key_id, sealed.data)
         return secret
@@ -89,7 +90,7 @@ class Secrets:
         found = rows.get(c, workspace_id, secret_id)
         if found is None or found.provider != "store":
             raise SecretUnavailable("a stored value is gone", hint="enter it again")
-        return self._unsealed(c, found)
+        return self._unseal(c, found)
 
     async def rotate(
         self, workspace_id: str, id_or_name: str, value: str = "", *, by: Actor, reference: str = ""
@@ -104,7 +105,7 @@ class Secrets:
         await self._put(secret, value)
 
         def job(c: Connection) -> None:
-            sealed = self._sealed(c, secret, value)
+            sealed = self._seal(c, secret, value)
             rows.replace_value(c, secret.id, secret.rotated_at, sealed.key_id, sealed.data or None, secret.reference)
             for one in connections.using(c, workspace_id, secret.id):
                 connections.raise_revision(c, one.id)
@@ -154,7 +155,7 @@ class Secrets:
 
         def read(c: Connection) -> tuple[Secret | None, str]:
             found = rows.get(c, workspace_id, id_or_name)
-            return found, self._unsealed(c, found) if found is not None and found.provider == "store" else ""
+            return found, self._unseal(c, found) if found is not None and found.provider == "store" else ""
 
         secret, value = await self._database.read(read)
         if secret is None:
@@ -231,13 +232,13 @@ class Secrets:
             )
         return found
 
-    def _sealed(self, c: Connection, secret: Secret, value: str) -> Sealed:
+    def _seal(self, c: Connection, secret: Secret, value: str) -> Sealed:
         if secret.provider != "store":
             return Sealed("", b"")
         return self.sealing.seal(c, value.encode(), rotation.context(secret.workspace_id, secret.id))
 
-    def _unsealed(self, c: Connection, secret: Secret) -> str:
-        found = rows.sealed(c, secret.workspace_id, secret.id)
+    def _unseal(self, c: Connection, secret: Secret) -> str:
+        found = rows.read_sealed(c, secret.workspace_id, secret.id)
         if found is None:
             raise SecretUnavailable(f"the secret {secret.name!r} has no value", hint="set it with `secrets rotate`")
         return self.sealing.unseal(c, Sealed(*found), rotation.context(secret.workspace_id, secret.id)).decode()
@@ -249,7 +250,7 @@ def check_reference(by: Actor, reference: str) -> None:
         require(by, "pointing at a value outside the store")
 
 
-def taken(name: str) -> Conflict:
+def name_taken(name: str) -> Conflict:
     return Conflict(f"there is a secret {name!r} already", hint="give it a new value with `secrets rotate`")
 
 

@@ -1,0 +1,49 @@
+"""Sources: the kinds (OpenAPI, GraphQL, MCP, Python), how documents are read, and the life of a source.
+
+The names below are what a package needs that brings a kind of its own; see docs/sources.md. They are imported when they
+are first used: the process that reads large documents imports this package and must stay small.
+"""
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from executor.sources import deprecated
+
+if TYPE_CHECKING:
+    from executor.model.source import Loaded
+    from executor.schemas.digests import with_digests
+    from executor.sources.documents.subprocess import build as build_in_subprocess
+    from executor.sources.kind import Kind, Probe, SourceRequest, Unchanged
+    from executor.sources.registry import Surroundings
+
+__all__ = [
+    "Kind",
+    "Loaded",
+    "Probe",
+    "SourceRequest",
+    "Surroundings",
+    "Unchanged",
+    "build_in_subprocess",
+    "with_digests",
+]
+
+_HOMES = {
+    "Kind": "executor.sources.kind:Kind",
+    "Loaded": "executor.model.source:Loaded",
+    "Probe": "executor.sources.kind:Probe",
+    "SourceRequest": "executor.sources.kind:SourceRequest",
+    "Surroundings": "executor.sources.registry:Surroundings",
+    "Unchanged": "executor.sources.kind:Unchanged",
+    "build_in_subprocess": "executor.sources.documents.subprocess:build",
+    "with_digests": "executor.schemas.digests:with_digests",
+}
+
+sys.meta_path.append(deprecated.MovedModules())
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, _, attribute = _HOMES[name].partition(":")
+    return getattr(import_module(module), attribute)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from executor.model.choice import ALL_TOOLS, Choice
 from executor.model.credential import Credential
-from executor.model.source import Loaded, Source
+from executor.model.digest import digest
+from executor.model.source import ALL_TOOLS, Choice, Loaded, Source
 from executor.model.tool import Effect, Schema, Tool
 
 Progress = Callable[[str], None]
@@ -197,6 +197,32 @@ class Forgets(Protocol):
 
     async def forget(self, source: Source) -> None:
         """The source is gone: close what was kept for it."""
+
+
+# All that the built-in kinds keep in a source's config about where and how its calls are sent. The rest may change
+# whenever the source is read again.
+DECIDING = (
+    "location", "base_url", "given_base_url", "transport", "origins", "headers", "command", "environment", "directory",
+    "options", "allow_private", "static",
+)  # fmt: skip
+
+
+def configured_destination(source: Source) -> dict[str, Any]:
+    return {name: source.config[name] for name in DECIDING if name in source.config}
+
+
+@runtime_checkable
+class Locates(Protocol):
+    """What a kind has besides if not all of a source's config decides where and how its calls are sent."""
+
+    def destination(self, source: Source) -> Any:
+        """JSON. Approvals are bound to it: a call is not sent under a decision that was made for another one."""
+
+
+def destination_of(kind: Kind, source: Source) -> str:
+    """A kind that does not say is taken to send calls elsewhere whenever any of its config changes."""
+    where = kind.destination(source) if isinstance(kind, Locates) else source.config
+    return digest([source.id, source.kind, where])
 
 
 class Unchanged(Exception):

@@ -16,7 +16,7 @@ from email.utils import parsedate_to_datetime
 
 from executor.model.fairness import Counts
 from executor.model.tool import Tool
-from executor.sources.egress import Answer
+from executor.network.client import Answer
 
 MAX_WAITS = 4
 SPREAD = 0.25  # of the time that was asked for: those who wait together don't come back together

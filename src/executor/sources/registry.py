@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor.errors import InvalidRequest
-from executor.sources.egress import Egress
+from executor.network.client import Egress
 from executor.sources.kind import Kind
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Kinds:
         mcp_seconds: tuple[float, float] = (60.0, 1800.0),
     ) -> None:
         self.on_changed: Callable[[str], None] = lambda source_id: None
-        self._surroundings = Surroundings(egress, state_dir, self._changed, mcp_seconds)
+        self._surroundings = Surroundings(egress, state_dir, self._on_changed, mcp_seconds)
         self._made: dict[str, Kind] = dict(made or {})
         self._only = made is not None
         self._makers: dict[str, Make] | None = None
@@ -68,13 +68,13 @@ class Kinds:
         return self._made.get(name)
 
     async def names(self) -> list[str]:
-        return list(self._made if self._only else await self._known())
+        return list(self._made if self._only else await self._read_makers())
 
     async def get(self, name: str) -> Kind:
         kind = self._made.get(name)
         if kind is not None:
             return kind
-        makers = {} if self._only else await self._known()
+        makers = {} if self._only else await self._read_makers()
         if name not in makers:
             known = ", ".join(await self.names())
             raise InvalidRequest(f"{name[:80]!r} is no kind of source", hint=f"known kinds: {known}")
@@ -87,12 +87,12 @@ class Kinds:
         for kind in self._made.values():
             await kind.close()
 
-    async def _known(self) -> dict[str, Make]:
+    async def _read_makers(self) -> dict[str, Make]:
         if self._makers is None:
             self._makers = await asyncio.to_thread(makers)
         return self._makers
 
-    def _changed(self, source_id: str) -> None:
+    def _on_changed(self, source_id: str) -> None:
         self.on_changed(source_id)
 
 
@@ -102,7 +102,7 @@ def makers() -> dict[str, Make]:
 
     found: dict[str, Make] = {name: built_in(where) for name, where in BUILT_IN.items()}
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
-        found.setdefault(point.name, registered(point))
+        found.setdefault(point.name, load_entry_point(point))
     return found
 
 
@@ -122,7 +122,7 @@ def arguments(name: str, surroundings: Surroundings) -> tuple[Any, ...]:
     return (surroundings.egress,)
 
 
-def registered(point: EntryPoint) -> Make:
+def load_entry_point(point: EntryPoint) -> Make:
     def make(surroundings: Surroundings) -> Kind:
         kind: Kind = point.load()(surroundings)
         return kind

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import json
 import math
+from contextvars import ContextVar
 from typing import Any
 
 import orjson
 
 from executor.errors import EgressRefused, SourceError, SourceUnreachable, ToolError
 from executor.model.tool import Tool
+from executor.network.addresses import display_url
+from executor.network.client import Answer
+from executor.network.error_reasons import explain
 from executor.sources import challenges
-from executor.sources.addresses import shown
-from executor.sources.egress import Answer
 from executor.sources.rate_limits import is_limited, seconds_until_reset
-from executor.sources.reasons import explain
-from executor.sources.reasons import one_line as one_line
+
+# What a call has to say besides its result: shown among the log lines of the execution that made it.
+MAX_WARNINGS = 5
+WARNINGS: ContextVar[list[str] | None] = ContextVar("executor_call_warnings", default=None)
+
+
+def warn(text: str) -> None:
+    """Nothing of a credential may be in it, nor words of the service's own. Without an execution nobody reads it."""
+    found = WARNINGS.get()
+    if found is not None and text not in found and len(found) < MAX_WARNINGS:
+        found.append(text)
+
 
 SNIPPET = 500
 MAX_ERROR_BODY = 64_000
@@ -73,7 +85,7 @@ def upstream_error(tool: Tool, answer: Answer) -> ToolError:
         details = {**(details if isinstance(details, dict) else {"body": details}), "retryAfter": seconds}
     error = ToolError(
         "upstream_error",
-        f"{tool.path}: {shown(answer.url)} answered {answer.status}{said(answer)}",
+        f"{tool.path}: {display_url(answer.url)} answered {answer.status}{message_of(answer)}",
         status=answer.status,
         details=details,
         hint=hint,
@@ -96,7 +108,7 @@ def retry_after(answer: Answer) -> float | None:
     return seconds if seconds is None else math.ceil(seconds * 10) / 10
 
 
-def said(answer: Answer) -> str:
+def message_of(answer: Answer) -> str:
     """The service's own words for what is wrong, where they are easily found."""
     words = explain(error_body(answer))
     return f": {words}" if words else ""
@@ -111,7 +123,7 @@ def error_body(answer: Answer) -> Any:
     return answer.body[:MAX_ERROR_BODY].decode("utf-8", "replace") if answer.body else None
 
 
-def unexpected(tool: Tool, answer: Answer, message: str, details: dict[str, Any]) -> ToolError:
+def unexpected_answer(tool: Tool, answer: Answer, message: str, details: dict[str, Any]) -> ToolError:
     done = "" if tool.effect == "read" else "; the call itself was accepted, so don't repeat it blindly"
     return ToolError(
         "unexpected_response",

@@ -24,16 +24,16 @@ class Template:
 
 
 @cache
-def known() -> dict[str, Template]:
+def read_templates() -> dict[str, Template]:
     import tomllib
 
     text = Path(__file__).with_name("templates.toml").read_text(encoding="utf-8")
     return {name: Template(id=name, **facts) for name, facts in tomllib.loads(text).items()}
 
 
-def applied(request: SourceRequest) -> SourceRequest:
+def apply_template(request: SourceRequest) -> SourceRequest:
     """A location that is the name of a template stands for what that says; what was given by hand wins."""
-    template = known().get(request.location) if request.document is None and not request.command else None
+    template = read_templates().get(request.location) if request.document is None and not request.command else None
     if template is None:
         return request
     return replace(

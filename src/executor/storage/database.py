@@ -24,9 +24,20 @@ from sqlalchemy.pool import QueuePool
 
 from executor.errors import Busy, DataDirectoryUnusable, StorageDamaged, StorageError, StorageFull
 from executor.model.event import Announcement
-from executor.storage.chains import Heads
-from executor.storage.integrity import damaged, is_damage
-from executor.storage.searching import stopping_after, took_too_long
+from executor.storage.bounded_reads import stopping_after, took_too_long
+from executor.storage.executions.event_chain import Heads
+from executor.storage.integrity import damage_error, is_damage
+
+
+# Moving what was written into the database file, beside the writer instead of in one of its commits.
+def checkpoint(c: Connection) -> None:
+    """For whoever writes much. Else some commit has to do it, and everything that is queued behind waits.
+
+    It waits for nobody and stops nobody: what a reader still needs stays where it is.
+    """
+    if c.dialect.name == "sqlite":
+        c.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+
 
 T = TypeVar("T")
 Job = Callable[[Connection], Any]
@@ -269,7 +280,7 @@ def again(damage: StorageDamaged) -> StorageDamaged:
 def storage_error(error: DBAPIError) -> Exception:
     text = str(error.orig)
     if is_damage(text):
-        return damaged(text)
+        return damage_error(text)
     if "disk is full" in text or "database or disk" in text:
         return StorageFull("the disk that holds the database is full", hint="free some space; nothing was lost")
     if "readonly" in text or "read-only" in text:

@@ -42,7 +42,7 @@ def is_damage(error: object) -> bool:
     return any(word in str(error) for word in DAMAGE)
 
 
-def damaged(what: object, path: Path | None = None) -> StorageDamaged:
+def damage_error(what: object, path: Path | None = None) -> StorageDamaged:
     return StorageDamaged(f"the database file{f' {path}' if path else ''} is damaged: {what}", hint=RESTORE)
 
 
@@ -71,7 +71,7 @@ def check(path: Path) -> None:
         if path.stat().st_size <= WHOLE_BYTES:
             found = c.execute("PRAGMA integrity_check(1)").fetchone()[0]
             if found != "ok":
-                raise damaged(found, path)
+                raise damage_error(found, path)
             return
         for table, index in _tables(c):
             _sample(c, table, index)
@@ -125,7 +125,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
             yield connection
     except sqlite3.DatabaseError as error:
         if is_damage(error):
-            raise damaged(error, path) from error
+            raise damage_error(error, path) from error
         raise
 
 

@@ -14,9 +14,9 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from executor.errors import DataDirectoryUnusable, NewerDatabase
-from executor.storage import access  # noqa: F401 - its tables belong to the metadata
 from executor.storage.database import open_engine, storage_error
-from executor.storage.tables import metadata
+from executor.storage.tables import access  # noqa: F401 - its tables belong to the metadata
+from executor.storage.tables.core import metadata
 
 HEAD = "0014"
 KNOWN = ("0001", "0002", "0003", "0005", "0006", "0007", "0008", "0009", "0012", "0011", "0010", "0013", "0014")

@@ -17,7 +17,7 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from executor.storage.prepared import Prepared
+from executor.storage.prepared_statements import Prepared
 
 Key = TypeVar("Key", str, int)
 T = TypeVar("T")
@@ -57,7 +57,7 @@ def _plain(element: Unindexed, compiler: SQLCompiler, **options: Any) -> str:
 
 
 @compiles(Unindexed, "sqlite")
-def _signed(element: Unindexed, compiler: SQLCompiler, **options: Any) -> str:
+def _compile_signed(element: Unindexed, compiler: SQLCompiler, **options: Any) -> str:
     return f"+{compiler.process(element.column, **options)}"
 
 

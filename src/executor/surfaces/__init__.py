@@ -1,0 +1,1 @@
+"""The surfaces: HTTP API, MCP, web UI and CLI."""

@@ -10,21 +10,20 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from executor.model.artifact import Artifact
-from executor.model.choice import Choice, choice_of
 from executor.model.digest import digest
 from executor.model.event import Event
 from executor.model.execution import Call, Execution
 from executor.model.interaction import Interaction
 from executor.model.policy import MadeFor, Policy
-from executor.model.source import Source
-from executor.storage.sources import hosted_as
-from executor.surfaces.text import escape, shorten
+from executor.model.source import Choice, Source, choice_of
+from executor.storage.catalog.sources import hosted_as
+from executor.surfaces.escape import escape, shorten
 
 if TYPE_CHECKING:
-    from executor.catalog.changes import Refreshed
     from executor.execution.outcome import Outcome
     from executor.sources.kind import Probe
-    from executor.storage.calls import Head
+    from executor.sources.lifecycle.persistence import Refreshed
+    from executor.storage.executions.calls import Head
 
 View = dict[str, Any]
 Read = Callable[[str], Any]

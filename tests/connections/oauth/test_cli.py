@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from executor.surfaces.cli import exits
+from executor.surfaces.cli import exit_codes
 from tests.api.serving import wait_for
 from tests.cli.conftest import Cli
 from tests.cli.test_call import read_until, terminal
@@ -151,7 +151,7 @@ def link_on(screen: int) -> str:
 
 def test_the_command_that_a_waiting_call_names_is_the_one_that_works(place: Place, calendar: Path) -> None:
     waits = place.cli("call", CODE)
-    assert waits.code == exits.PAUSED
+    assert waits.code == exit_codes.PAUSED
     commands = [line.split()[1:] for line in waits.err.splitlines() if line.startswith("  executor ")]
     login, _, resume = commands
     assert login[:3] == ["connections", "login", "cal"] and login[3] == "--interaction"
@@ -166,7 +166,7 @@ def test_the_command_that_a_waiting_call_names_is_the_one_that_works(place: Plac
     assert process.returncode == 0, said
     assert rest.startswith("connected cal (default)")
     done = place.cli(*resume)
-    assert (done.code, done.out) == (exits.COMPLETED, '"Ann"\n'), done.err
+    assert (done.code, done.out) == (exit_codes.COMPLETED, '"Ann"\n'), done.err
 
 
 def test_giving_a_login_without_a_terminal_names_that_command_and_the_page(place: Place, calendar: Path) -> None:
@@ -174,7 +174,7 @@ def test_giving_a_login_without_a_terminal_names_that_command_and_the_page(place
     for words in ((), ("--json",), ("--own",)):
         refused = place.cli("approvals", "give", asked["id"], *words)
         said = refused.out + refused.err
-        assert refused.code == exits.USAGE
+        assert refused.code == exit_codes.USAGE
         assert f"connections login cal --interaction {asked['id']}" in said and asked["url"] in said
         assert "does not say what it takes" not in said
     assert place.cli("approvals", "show", asked["id"], "--json").json["status"] == "pending"
@@ -189,7 +189,7 @@ def test_in_a_terminal_the_browser_is_opened_and_the_run_goes_on(place: Place, c
         opened = wait_for(lambda: calendar.exists() and calendar.read_text())
         assert link in Path(urlsplit(opened).path).read_text()
         assert browse(link) == 200
-        assert process.wait(60) == exits.COMPLETED
+        assert process.wait(60) == exit_codes.COMPLETED
         assert process.stdout is not None
         assert process.stdout.read() == '"Ann"\n'
 
@@ -198,7 +198,7 @@ def test_approvals_give_in_a_terminal_logs_in_too(place: Place, calendar: Path) 
     view = place.cli("call", "--json", CODE).json
     with terminal(place.cli, "approvals", "give", view["interactions"][0]["id"]) as (process, screen):
         assert browse(link_on(screen)) == 200
-        assert process.wait(60) == exits.COMPLETED
+        assert process.wait(60) == exit_codes.COMPLETED
     assert place.cli("resume", "--execution-id", view["executionId"]).out == '"Ann"\n'
 
 
@@ -208,7 +208,7 @@ def test_a_login_whose_question_was_denied_meanwhile_is_not_waited_for(place: Pl
         os.write(screen, b"g\n")
         link_on(screen)
         [asked] = place.cli("approvals", "list", "--source", "cal", "--json").json["items"]
-        assert place.cli("approvals", "deny", asked["id"]).code == exits.COMPLETED
+        assert place.cli("approvals", "deny", asked["id"]).code == exit_codes.COMPLETED
         assert "no longer waits for a login: denied" in read_until(screen, "hint:")
         process.wait(60)
 
@@ -221,7 +221,7 @@ def test_a_login_server_on_a_private_network_is_confirmed_by_name(place: Place) 
         added = place.cli("sources", "add", f"{service.origin}/openapi.json", "--namespace", "inside")
         assert added.code == 0, added.err
         code = CODE.replace("cal", "inside")
-        for answer, code_after in ((b"n\n", exits.PAUSED), (b"y\n", exits.COMPLETED)):
+        for answer, code_after in ((b"n\n", exit_codes.PAUSED), (b"y\n", exit_codes.COMPLETED)):
             with terminal(place.cli, "call", code) as (process, screen):
                 read_until(screen, "[g]o to the login")
                 os.write(screen, b"g\n")

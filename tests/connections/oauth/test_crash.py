@@ -18,16 +18,16 @@ PROGRAM = textwrap.dedent(
     """
     import asyncio, sys
     from pathlib import Path
-    from executor.connections.oauth import grants
+    from executor.connections.oauth import access_tokens
     from executor.connections.oauth.logins import Logins
     from executor.secrets.master import FileKeeper
     from executor.secrets.sealing import Sealing
     from executor.secrets.secrets import Secrets
-    from executor.sources.egress import Egress
-    from executor.storage import connections
+    from executor.network.client import Egress
+    from executor.storage.credentials import connections
     from executor.storage.database import Database, open_engine
 
-    grants.CLAIM_MS = 2_000
+    access_tokens.CLAIM_MS = 2_000
 
     async def main(path, connection_id, workspace_id):
         database = Database(open_engine(Path(path)))

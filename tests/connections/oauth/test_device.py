@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor.connections.oauth import device
+from executor.connections.oauth import device_flow
 from executor.errors import OAuthFailed
 from executor.model.ids import now_ms
 from executor.model.tenancy import Actor
@@ -16,7 +16,7 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.ahead = 0
-        monkeypatch.setattr(device, "now_ms", lambda: now_ms() + self.ahead)
+        monkeypatch.setattr(device_flow, "now_ms", lambda: now_ms() + self.ahead)
 
     def wait(self, seconds: float) -> None:
         self.ahead += int(seconds * 1000) + 1

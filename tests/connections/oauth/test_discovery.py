@@ -9,7 +9,7 @@ import pytest
 
 from executor.connections.oauth import discovery, metadata
 from executor.connections.oauth.discovery import Found
-from executor.connections.oauth.wire import Wire
+from executor.connections.oauth.http import Wire
 from executor.errors import InvalidRequest, OAuthFailed
 from executor.model.source import Source
 from tests.support.logins import World
@@ -148,18 +148,18 @@ async def test_a_server_without_metadata_is_named(world: World) -> None:
 def test_scopes_stay_minimal_and_lasting_is_asked_for_only_where_offered() -> None:
     offers = metadata.Server("https://as.example", scopes=("read", "offline_access"))
     plain = metadata.Server("https://as.example", scopes=("read",))
-    assert discovery.wanted(Found(offers, scopes=("read", "write")), ("read",), offline=True) == (
+    assert discovery.choose_scopes(Found(offers, scopes=("read", "write")), ("read",), offline=True) == (
         "read",
         "offline_access",
     )
-    assert discovery.wanted(Found(plain, scopes=("read", "write")), (), offline=True) == ("read", "write")
-    assert discovery.wanted(Found(offers), (), offline=True) == ()
-    assert discovery.wanted(Found(offers), ("read",), offline=False) == ("read",)
-    assert discovery.wanted(Found(plain), ('a"b', "ok", "x\ny"), offline=True) == ("ok",)
+    assert discovery.choose_scopes(Found(plain, scopes=("read", "write")), (), offline=True) == ("read", "write")
+    assert discovery.choose_scopes(Found(offers), (), offline=True) == ()
+    assert discovery.choose_scopes(Found(offers), ("read",), offline=False) == ("read",)
+    assert discovery.choose_scopes(Found(plain), ('a"b', "ok", "x\ny"), offline=True) == ("ok",)
 
 
 async def test_a_public_client_document_is_used_where_the_server_takes_it(world: World) -> None:
-    from executor.connections.oauth.clients import Clients
+    from executor.connections.oauth.client_registration import Clients
 
     server = metadata.Server("https://as.example", takes_client_urls=True, registration_endpoint="https://as.example/r")
     clients = Clients(world.database, world.secrets, Wire(world.egress), "https://executor.example/")

@@ -10,7 +10,8 @@ import pytest
 from executor.errors import Forbidden, InvalidRequest, NotFound, OAuthFailed
 from executor.model.ids import now_ms
 from executor.model.tenancy import MEMBER, Actor
-from executor.storage import connections, events
+from executor.storage.credentials import connections
+from executor.storage.executions import events
 from tests.support.logins import BASE, World, browse
 
 

@@ -11,8 +11,9 @@ import sqlalchemy as sa
 
 from executor.errors import CredentialRequired, OAuthFailed, StorageFull
 from executor.model.ids import now_ms
-from executor.storage import connections, events
-from executor.storage.access import grants
+from executor.storage.credentials import connections
+from executor.storage.executions import events
+from executor.storage.tables.access import grants
 from tests.support.logins import World
 from tests.support.loopback import Answer
 
@@ -49,8 +50,8 @@ async def test_two_processes_make_one_refresh_between_them(world: World) -> None
         from executor.secrets.master import FileKeeper
         from executor.secrets.sealing import Sealing
         from executor.secrets.secrets import Secrets
-        from executor.sources.egress import Egress
-        from executor.storage import connections
+        from executor.network.client import Egress
+        from executor.storage.credentials import connections
         from executor.storage.database import Database, open_engine
 
         async def main(path, connection_id, workspace_id):

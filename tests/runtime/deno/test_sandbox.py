@@ -15,7 +15,7 @@ import pytest
 from executor.errors import Busy, SandboxLost
 from executor.runtime.deno import binary, probe
 from executor.runtime.deno.runtime import DenoRuntime
-from executor.runtime.sandbox import Answer
+from executor.runtime.protocol import Answer
 from tests.runtime.driving import CLOCK, drive, failure_of, first_step, outcome, program, value_of
 from tests.runtime.test_hostile import DEEP, KILLERS
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from executor.runtime.protocol import Step
 from executor.runtime.python.runtime import PythonRuntime
-from executor.runtime.sandbox import Step
 from executor.runtime.typescript.runtime import TypeScriptRuntime
 from tests.runtime.driving import Failed, drive
 from tests.runtime.idioms import python, typescript

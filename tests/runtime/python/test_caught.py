@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executor.runtime.python.caught import rewrite
+from executor.runtime.python.tool_error_fields import rewrite
 
 HEAD = "try:\n    pass\nexcept ToolError as e:\n    "
 

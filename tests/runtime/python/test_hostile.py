@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from executor.errors import SandboxLost
+from executor.runtime.protocol import Step
 from executor.runtime.python.runtime import PythonRuntime
-from executor.runtime.sandbox import Step
 from tests.runtime.driving import program, value_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

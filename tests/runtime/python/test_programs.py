@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from executor.runtime.protocol import Answer
 from executor.runtime.python.runtime import PythonRuntime
-from executor.runtime.sandbox import Answer
 from tests.runtime.driving import CLOCK, Failed, drive, failure_of, first_step, logs_of, outcome, program, value_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

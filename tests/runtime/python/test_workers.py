@@ -12,8 +12,8 @@ import pytest
 import pytest_asyncio
 
 from executor.errors import SandboxLost
+from executor.runtime.protocol import Answer
 from executor.runtime.python.runtime import PythonRuntime
-from executor.runtime.sandbox import Answer
 from tests.runtime.driving import CLOCK, program, value_of
 
 
@@ -92,7 +92,7 @@ async def _to_end(runtime: PythonRuntime, code: str) -> str | None:
 
 
 async def test_the_interpreters_of_a_burst_go_once_there_is_nothing_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("executor.runtime.pool._REST_SECONDS", 0.2)
+    monkeypatch.setattr("executor.runtime.worker.pool._REST_SECONDS", 0.2)
     runtime = PythonRuntime(workers=1, slots=4)
     await runtime.start()
     try:

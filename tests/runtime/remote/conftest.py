@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest_asyncio
 
+from executor.runtime.registry import Runtimes
 from executor.runtime.remote.host import SandboxHost
-from executor.runtime.remote.runs import LiveRuns
+from executor.runtime.remote.live_runs import LiveRuns
 from executor.runtime.remote.runtime import RemoteRuntime
-from executor.runtime.runtimes import Runtimes
 from executor.runtime.typescript.runtime import TypeScriptRuntime
 from tests.runtime.remote.serving import Callback, served
 

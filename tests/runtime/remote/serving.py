@@ -20,8 +20,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from executor.errors import ExecutorError
-from executor.runtime.remote import wire
-from executor.runtime.remote.runs import LiveRuns
+from executor.runtime.remote import messages
+from executor.runtime.remote.live_runs import LiveRuns
 from tests.support.daemon import free_port
 
 
@@ -91,7 +91,7 @@ class Callback:
         self.requests += 1
         try:
             run = self.runs.authenticate(scope["path"], request.headers.get("authorization"))
-            response = Response(orjson.dumps(await run.tell(wire.loads(await request.body()))))
+            response = Response(orjson.dumps(await run.tell(messages.loads(await request.body()))))
         except ExecutorError as error:
             response = Response(error.message, error.status)
         if self.drop:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from executor.runtime.remote.runs import LiveRun
+from executor.runtime.remote.live_runs import LiveRun
 from tests.api.serving import Answer, Daemon, running_daemon
 
 

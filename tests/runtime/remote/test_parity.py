@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.runtime.remote.runs import LiveRuns
+from executor.runtime.remote.live_runs import LiveRuns
 from executor.settings import Settings
 from tests.execution import test_parity
 from tests.execution.conftest import house, ledger, reopen, shared_state
@@ -46,7 +46,7 @@ async def settings(
 ) -> AsyncIterator[Settings]:
     """Every Executor that is opened shares the live runs that the server here lets in."""
     callback = Callback(LiveRuns())
-    monkeypatch.setattr("executor.daemon.sandboxes.LiveRuns", lambda: callback.runs)
+    monkeypatch.setattr("executor.daemon.wiring.runtimes.LiveRuns", lambda: callback.runs)
     environ = {"EXECUTOR_DATA_DIR": str(tmp_path / "data"), "EXECUTOR_STATE_DIR": str(shared_state(tmp_path_factory))}
     local = Settings.load({**environ, "EXECUTOR_WORKERS": "1", "EXECUTOR_SLOTS": "8"})
     async with served(callback) as url:

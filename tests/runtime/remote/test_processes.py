@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from executor.daemon.survey import check_runtimes
+from executor.daemon.doctor.runtimes import check_runtimes
 from executor.settings import Settings
 from tests.runtime.remote.serving import HostProcess, wait_for
 from tests.support.daemon import Daemon

@@ -10,12 +10,12 @@ import pytest
 
 from executor.errors import InvalidRequest, SandboxLost, Unauthorized
 from executor.model.execution import Failure
-from executor.runtime.remote import address, guest, wire
-from executor.runtime.remote.runs import LiveRun, LiveRuns
+from executor.runtime.protocol import Answer, Log, Proposal, Step
+from executor.runtime.remote import address, host_run, messages
+from executor.runtime.remote.live_runs import LiveRun, LiveRuns
 from executor.runtime.remote.runtime import RemoteRuntime
-from executor.runtime.sandbox import Answer, Log, Proposal, Step
-from executor.runtime.typescript.frames import STEP, Reply
-from executor.runtime.typescript.steps import Reader
+from executor.runtime.worker.frames import STEP, Reply
+from executor.runtime.worker.steps import Reader
 from tests.runtime.driving import CLOCK, LIMITS, drive, outcome, program
 from tests.runtime.remote.serving import Callback
 
@@ -23,7 +23,7 @@ CALL = Step(proposals=(Proposal(1, "tool", "a.b", "{}"),))
 
 
 def told(number: int, step: Step) -> dict[str, Any]:
-    return {"steps": [wire.encode_step(number, step)]}
+    return {"steps": [messages.encode_step(number, step)]}
 
 
 async def begun(run: LiveRun) -> asyncio.Future[Step]:
@@ -39,7 +39,7 @@ async def test_every_kind_of_step_reads_as_it_was_written() -> None:
         failure=Failure("code_error", "TypeError: no", "hint", {"line": 3}),
         cpu_ms=2.5,
     )
-    lines = wire.encode_lines(step).encode()
+    lines = messages.encode_lines(step).encode()
     assert Reader(LIMITS).read(Reply(STEP, 2500, None, lines)) == step
 
 
@@ -131,7 +131,7 @@ async def test_answers_that_get_lost_on_their_way_are_told_again(runtime: Remote
 async def test_a_host_that_cannot_reach_the_daemon_says_so(
     runtime: RemoteRuntime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guest, "PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(host_run, "PATIENCE_SECONDS", 0.2)
     monkeypatch.setattr(runtime, "_callback_url", "http://127.0.0.1:9")
     sandbox = await runtime.open()
     with pytest.raises(SandboxLost, match="remote_callback_url"):
@@ -160,7 +160,7 @@ async def test_a_large_step_passes(runtime: RemoteRuntime) -> None:
     ["http://127.0.0.1:1", "http://localhost:1/", "http://10.1.2.3", "http://[::1]:2", "https://sandbox.example/x"],
 )
 def test_an_address_that_nobody_reads_along_is_taken(url: str) -> None:
-    assert address.checked(url, "remote_url") == url.rstrip("/")
+    assert address.check_url(url, "remote_url") == url.rstrip("/")
 
 
 @pytest.mark.parametrize(
@@ -177,5 +177,5 @@ def test_an_address_that_nobody_reads_along_is_taken(url: str) -> None:
 )
 def test_an_address_that_is_open_or_none_is_refused(url: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
-        address.checked(url, "remote_url")
+        address.check_url(url, "remote_url")
     assert caught.value.hint

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from executor.model.source import Loaded
-from executor.sources.egress import Egress
+from executor.network.client import Egress
 from executor.sources.graphql.kind import GraphQL
 from executor.sources.kind import SourceRequest
 from tests.sources.graphql.service import Service, source_of, tool_of

@@ -27,13 +27,13 @@ from graphql import (
 from graphql.execution.values import get_variable_values
 from graphql.language import OperationDefinitionNode
 
-from executor.catalog.references import with_definitions
 from executor.model.source import Loaded
 from executor.model.tool import Tool
-from executor.sources.graphql import documents
-from executor.sources.graphql.calls import Body, call_of
-from executor.sources.graphql.reading import build_catalog, stored_schema
+from executor.sources.graphql import raw_documents
+from executor.sources.graphql.loader import build_catalog, stored_schema
+from executor.sources.graphql.request import Body, call_of
 from executor.sources.kind import SourceRequest
+from executor.storage.catalog.definitions import with_definitions
 from tests.support.packages import npm_modules
 
 PLAIN: dict[str, Any] = {"Int": 1, "Float": 1.5, "Boolean": True}
@@ -107,7 +107,7 @@ def test_a_selection_of_ones_own_is_checked_and_sent(loaded: Loaded, schema: Gra
     arguments = {"owner": "o", "name": "n"}
     select = "{ issues(first: 2) { nodes { title author { login ... on User { email } } } } }"
     stored = stored_schema(loaded.config["schema"])
-    body = documents.selected(tools["github.query.repository"], {**arguments, "select": select}, stored)
+    body = raw_documents.select_fields(tools["github.query.repository"], {**arguments, "select": select}, stored)
     check(schema, body)
     assert "email" in body.query and body.variables == arguments
 

@@ -10,12 +10,12 @@ import orjson
 import pytest
 from graphql import build_schema, parse, validate
 
-from executor.catalog.signatures import signature
+from executor.catalog.signatures.signature import signature
 from executor.errors import DocumentInvalid
 from executor.model.source import Loaded
-from executor.sources.graphql import reading
-from executor.sources.graphql.calls import call_of
+from executor.sources.graphql import loader
 from executor.sources.graphql.kind import GraphQL
+from executor.sources.graphql.request import call_of
 from executor.sources.graphql.tools import tool_names
 from executor.sources.kind import SourceRequest
 from tests.sources.graphql.service import source_of, tool_of
@@ -27,7 +27,7 @@ PATH = re.compile(r"h\.(?:query|mutation|graphql)\.[A-Za-z][A-Za-z0-9_]{0,80}\Z"
 def read(document: str | dict[str, Any], **given: Any) -> Loaded:
     data = document.encode() if isinstance(document, str) else orjson.dumps(document)
     request = SourceRequest(document=data, base_url=ENDPOINT, namespace="h", **given)
-    return reading.build_catalog(request, data, ENDPOINT, [])
+    return loader.build_catalog(request, data, ENDPOINT, [])
 
 
 def named(name: Any, kind: str = "SCALAR") -> dict[str, Any]:
@@ -220,7 +220,7 @@ def test_a_long_chain_of_types_and_inputs_is_no_matter(kind: GraphQL) -> None:
     chain = [f"type T{n} {{ t: T{n + 1} }} input I{n} {{ i: I{n + 1} }}" for n in range(3_000)]
     loaded = read("\n".join([*chain, "type T3000 { a: Int } input I3000 { a: Int } type Query { t(i: I0): T0 }"]))
     assert len(loaded.definitions) > 3_000
-    assert reading.stored_schema(loaded.config["schema"]).get_type("T2999") is not None
+    assert loader.stored_schema(loaded.config["schema"]).get_type("T2999") is not None
 
 
 async def test_defaults_that_can_not_be_read_still_make_arguments_optional(kind: GraphQL) -> None:

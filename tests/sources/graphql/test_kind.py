@@ -10,7 +10,7 @@ from graphql import get_introspection_query, graphql_sync
 
 from executor.errors import DocumentInvalid, EgressRefused, SourceUnreachable
 from executor.model.source import Loaded
-from executor.sources.egress import Egress
+from executor.network.client import Egress
 from executor.sources.graphql.kind import GraphQL
 from executor.sources.kind import SourceRequest, Unchanged
 from tests.sources.graphql.conftest import Call

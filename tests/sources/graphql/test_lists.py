@@ -11,7 +11,7 @@ import orjson
 import pytest
 from graphql import GraphQLError
 
-from executor.catalog.operations import read_operations
+from executor.catalog.request_matches import read_operations
 from executor.errors import ToolError
 from executor.model.source import Loaded
 from executor.model.tool import Tool

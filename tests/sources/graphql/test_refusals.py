@@ -13,11 +13,11 @@ from graphql import GraphQLError
 from executor.errors import ToolError
 from executor.model.credential import Credential
 from executor.model.source import Loaded
-from executor.sources.call_warnings import WARNINGS
 from executor.sources.graphql import refusals
 from executor.sources.graphql.kind import GraphQL
 from executor.sources.graphql.refusals import refusal_of, without
 from executor.sources.kind import SourceRequest
+from executor.sources.results import WARNINGS
 from tests.sources.graphql.service import source_of, tool_of
 from tests.sources.graphql.shapes import FORGE, SHOP, MadeUp
 from tests.sources.upstream import Reply, Upstream, as_json

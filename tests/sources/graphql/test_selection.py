@@ -11,10 +11,10 @@ from graphql import build_schema, parse, validate
 from graphql.language import FieldNode, InlineFragmentNode, OperationDefinitionNode, SelectionSetNode
 
 from executor.model.source import Loaded
-from executor.sources.graphql.calls import call_of
 from executor.sources.graphql.kind import GraphQL
-from executor.sources.graphql.reading import build_catalog
+from executor.sources.graphql.loader import build_catalog
 from executor.sources.graphql.relevance import is_guarded
+from executor.sources.graphql.request import call_of
 from executor.sources.kind import SourceRequest
 from tests.sources.graphql.service import source_of, tool_of
 from tests.sources.graphql.shapes import FORGE, SHOP, TRACKER, MadeUp

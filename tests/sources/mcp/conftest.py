@@ -15,7 +15,7 @@ import pytest
 
 from executor.model.source import Loaded, Source
 from executor.model.tool import Tool
-from executor.sources.egress import Egress
+from executor.network.client import Egress
 from executor.sources.kind import SourceRequest
 from executor.sources.mcp.kind import Limits, Mcp
 from tests.support.packages import node, npm_modules

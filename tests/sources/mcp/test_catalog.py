@@ -9,8 +9,8 @@ import jsonschema_rs
 import pytest
 
 from executor.errors import ToolError
-from executor.sources.mcp import names
-from executor.sources.mcp.endpoint import Endpoint, of_command
+from executor.sources.mcp.tools import tool_names
+from executor.sources.mcp.transports.endpoint import Endpoint, of_command
 from tests.sources.mcp.conftest import HOSTILE, Connecting
 
 
@@ -26,11 +26,11 @@ async def test_ugly_names_become_readable_unique_ones_and_are_called_by_their_ow
 
 
 def test_names_given_before_stay_and_do_not_depend_on_order() -> None:
-    first = names.name_all(["a-b", "c"], {})
+    first = tool_names.name_all(["a-b", "c"], {})
     assert first == {"a-b": "a_b", "c": "c"}
-    later = names.name_all(["a.b", "a-b", "c"], first)
+    later = tool_names.name_all(["a.b", "a-b", "c"], first)
     assert later["a-b"] == "a_b" and later["a.b"].startswith("a_b_")
-    assert names.name_all(["x/y", "x.y"], {}) == names.name_all(["x.y", "x/y"], {})
+    assert tool_names.name_all(["x/y", "x.y"], {}) == tool_names.name_all(["x.y", "x/y"], {})
 
 
 async def test_a_broken_tool_is_left_out_with_its_reason_and_the_others_work(connect: Connecting) -> None:
@@ -96,4 +96,4 @@ def test_arguments_of_a_command_do_not_appear_in_messages() -> None:
 def test_a_namespace_is_what_someone_would_choose(
     name: str, host: str, command: tuple[str, ...], namespace: str
 ) -> None:
-    assert names.namespace_from(name, host, command) == namespace
+    assert tool_names.namespace_from(name, host, command) == namespace

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from executor.errors import EgressRefused, SourceUnreachable, ToolError
+from executor.network.private_access import PUBLIC
 from executor.sources.kind import SourceRequest
 from executor.sources.mcp.kind import Mcp
-from executor.sources.reach import PUBLIC
 from tests.sources.mcp.conftest import Connecting, until
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json
 
@@ -223,9 +223,9 @@ async def test_a_page_that_is_no_server_is_not_taken_for_one(
 async def test_a_redirect_from_https_to_http_is_refused_also_at_the_same_host() -> None:
     import httpx2
 
-    from executor.sources.mcp.allowance import Allowance
-    from executor.sources.mcp.endpoint import Endpoint
-    from executor.sources.mcp.http import GuardedTransport
+    from executor.sources.mcp.sessions.allowance import Allowance
+    from executor.sources.mcp.transports.endpoint import Endpoint
+    from executor.sources.mcp.transports.http_client import GuardedTransport
 
     endpoint = Endpoint("http", url="https://a.example/mcp")
     transport = GuardedTransport(endpoint, reach=PUBLIC, limit=1, allowance=Allowance(1), ssl_context=None)

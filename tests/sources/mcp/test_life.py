@@ -37,7 +37,7 @@ class House(Opened):
 @pytest.fixture
 async def house(tmp_path: Path, kind: Mcp) -> AsyncIterator[House]:
     async with opened(tmp_path, {"mcp": kind}) as made:
-        kind.on_changed = made.catalog.upkeep.source_changed
+        kind.on_changed = made.catalog.lifecycle.source_changed
         yield House(made.database, made.catalog, made.workspace)
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from executor.errors import InvalidRequest, SourceUnreachable
-from executor.sources.mcp import exchange as exchanges
-from executor.sources.mcp.exchange import GRACE_SECONDS, Exchange
 from executor.sources.mcp.kind import Mcp
+from executor.sources.mcp.sessions import exchange as exchanges
+from executor.sources.mcp.sessions.exchange import GRACE_SECONDS, Exchange
 from tests.sources.mcp.conftest import REAL, Connecting, serving, until
 
 

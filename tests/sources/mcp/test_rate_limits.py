@@ -12,7 +12,7 @@ import pytest
 from executor.errors import ToolError
 from executor.model.source import Source
 from executor.model.tool import Tool
-from executor.sources.egress import Egress
+from executor.network.client import Egress
 from executor.sources.kind import SourceRequest
 from executor.sources.mcp.kind import Mcp
 from executor.sources.rate_limits import RETRIES, Retries

@@ -9,8 +9,8 @@ import pytest
 
 from executor.errors import ToolError
 from executor.model.tool import Tool
-from executor.sources.mcp import tools
-from executor.sources.mcp.results import result_text
+from executor.sources.mcp.tools import tools
+from executor.sources.mcp.tools.results import result_text
 from tests.sources.mcp.conftest import REAL, Connecting
 
 

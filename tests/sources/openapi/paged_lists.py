@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from executor.catalog.validation import compile_schema, problems
 from executor.model.source import Source
-from executor.sources.egress import Egress
+from executor.network.client import Egress
+from executor.schemas.validation import compile_schema, problems
 from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import OpenApi
 from tests.sources.openapi.documents import answers, document

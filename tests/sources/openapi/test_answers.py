@@ -10,7 +10,7 @@ import pytest
 
 from executor.errors import ToolError
 from executor.model.source import Loaded, Source
-from executor.sources.egress import Egress
+from executor.network.client import Egress
 from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import OpenApi, build_catalog
 from tests.sources.openapi.documents import LOCATION, document, load, one_tool

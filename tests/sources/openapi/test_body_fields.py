@@ -8,7 +8,7 @@ import pytest
 
 from executor.errors import ToolError
 from executor.model.tool import Tool
-from executor.sources.openapi.arguments import arrange, meaning, strict_schema
+from executor.sources.openapi.calls.arguments import arrange, meaning, strict_schema
 from tests.sources.openapi.documents import json_body, one_tool
 
 DOC = {"type": "object", "properties": {"type": {"type": "string"}, "content": {"type": "array", "items": {}}}}

@@ -10,12 +10,12 @@ import pytest
 
 from executor.errors import DocumentInvalid, SourceUnreachable
 from executor.model.source import Loaded
-from executor.sources import apart
-from executor.sources.egress import Egress
+from executor.network.client import Egress
+from executor.sources.documents import subprocess as apart
+from executor.sources.documents.threads import Loading, Stopped
 from executor.sources.kind import SourceRequest
-from executor.sources.loading import Loading, Stopped
 from executor.sources.openapi import kind as kinds
-from executor.sources.openapi import visits
+from executor.sources.openapi.documents import walk_budget
 from executor.sources.openapi.kind import OpenApi, build_catalog
 from tests.sources.openapi.documents import answers, json_body, load
 
@@ -65,7 +65,7 @@ def test_alternatives_in_every_order_do_not_multiply() -> None:
 
 
 def test_an_operation_beyond_the_budget_is_skipped_and_the_others_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(visits, "PER_OPERATION", 1_000)
+    monkeypatch.setattr(walk_budget, "PER_OPERATION", 1_000)
     wide = {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(1_000)}}
     loaded = load({"/wide": {"post": {"requestBody": json_body(wide)}}, "/plain": {"get": {}}})
     assert [tool.binding["path"] for tool in loaded.tools] == ["/plain"]
@@ -73,7 +73,7 @@ def test_an_operation_beyond_the_budget_is_skipped_and_the_others_stay(monkeypat
 
 
 def test_one_part_used_by_many_operations_can_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(visits, "PER_DOCUMENT", 50_000)
+    monkeypatch.setattr(walk_budget, "PER_DOCUMENT", 50_000)
     wide = {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(500)}}
     body = {"requestBody": {"$ref": "#/components/requestBodies/wide"}}
     paths = {f"/x{n}": {"post": body} for n in range(200)}
@@ -132,7 +132,7 @@ async def test_a_reading_that_nobody_waits_for_stops_by_itself(egress: Egress, m
     ended = threading.Event()
 
     def build(*given: Any, stopped: Stopped) -> Loaded:
-        counted = visits.Visits(0, stopped)
+        counted = walk_budget.Visits(0, stopped)
         try:
             while True:
                 counted.begin()

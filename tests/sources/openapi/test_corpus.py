@@ -103,11 +103,12 @@ def test_a_run_goes_on_where_an_earlier_one_ended(folder: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     "patch",
     [
-        "import executor.sources.openapi.results as r; r.read_json = lambda body: ('{}', {})",
-        "import executor.sources.openapi.servers as s; s.fill = lambda *given: 'https://elsewhere.example'",
-        "import executor.sources.openapi.encode as e; e.SEPARATORS['pipeDelimited'] = ','",
-        "import executor.sources.openapi.request as r; r.header_value = lambda parameter, value: 'wrong'",
-        "import executor.sources.openapi.request as r; r.payload = lambda body, value: (b'{}', body['mediaType'])",
+        "import executor.sources.openapi.calls.results as r; r.read_json = lambda body: ('{}', {})",
+        "import executor.sources.openapi.tools.servers as s; s.fill = lambda *given: 'https://elsewhere.example'",
+        "import executor.sources.openapi.calls.parameter_styles as e; e.SEPARATORS['pipeDelimited'] = ','",
+        "import executor.sources.openapi.calls.request as r; r.header_value = lambda parameter, value: 'wrong'",
+        "import executor.sources.openapi.calls.request as r;"
+        " r.payload = lambda body, value: (b'{}', body['mediaType'])",
     ],
 )
 def test_what_arrives_otherwise_than_the_document_says_is_not_usable(folder: Path, patch: str) -> None:

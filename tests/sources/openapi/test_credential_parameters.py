@@ -9,13 +9,13 @@ from executor.errors import ToolError
 from executor.model.credential import Credential
 from executor.model.source import Source
 from executor.model.tool import Tool
-from executor.sources.addresses import parse
-from executor.sources.egress import Egress
+from executor.network.addresses import parse
+from executor.network.client import Egress
 from executor.sources.kind import SourceRequest
-from executor.sources.openapi.arguments import arrange
-from executor.sources.openapi.credential_parameters import is_credential
+from executor.sources.openapi.calls.arguments import arrange
+from executor.sources.openapi.calls.request import check_names
 from executor.sources.openapi.kind import OpenApi
-from executor.sources.openapi.request import check_names
+from executor.sources.openapi.tools.credential_parameters import is_credential
 from tests.sources.openapi.documents import document, load
 from tests.sources.upstream import Upstream, as_json
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from executor.errors import DocumentInvalid
-from executor.sources.openapi.document import UnresolvedRef, read
+from executor.sources.openapi.documents.document import UnresolvedRef, read
 
 YAML = b"""
 openapi: 3.0.3

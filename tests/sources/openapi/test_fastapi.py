@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, field_validator
 
 from executor.errors import ToolError
 from executor.model.source import Source
-from executor.sources.egress import Egress
+from executor.network.client import Egress
 from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import OpenApi
 

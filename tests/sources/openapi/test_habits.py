@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from executor.catalog.references import with_definitions
-from executor.catalog.validation import compile_schema
 from executor.errors import ToolError
 from executor.model.source import Loaded
-from executor.sources.egress import Outgoing
+from executor.network.client import Outgoing
+from executor.schemas.validation import compile_schema
 from executor.sources.kind import SourceRequest
-from executor.sources.openapi import arguments as forms
+from executor.sources.openapi.calls import arguments as forms
+from executor.sources.openapi.calls.request import build
 from executor.sources.openapi.kind import build_catalog
-from executor.sources.openapi.request import build
+from executor.storage.catalog.definitions import with_definitions
 from tests.sources.openapi.documents import document, json_body, load, one_tool
 
 FIXTURES = Path(__file__).parent / "fixtures"

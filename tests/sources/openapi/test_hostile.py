@@ -14,9 +14,9 @@ import pytest
 
 from executor.errors import DocumentInvalid, SourceError, SourceUnreachable, ToolError
 from executor.model.source import Source
-from executor.sources.egress import Egress
+from executor.network.client import Egress
 from executor.sources.kind import SourceRequest
-from executor.sources.openapi import parsing
+from executor.sources.openapi.documents import parser
 from executor.sources.openapi.kind import OpenApi
 from tests.catalog.conftest import House, house
 from tests.sources.openapi.documents import answers, document
@@ -83,7 +83,7 @@ def dripping() -> Iterator[Callable[[Got, Handler], None]]:
 
 @pytest.fixture
 def kind(egress: Egress, monkeypatch: pytest.MonkeyPatch) -> OpenApi:
-    monkeypatch.setattr(parsing, "MAX_BYTES", 1_000_000)
+    monkeypatch.setattr(parser, "MAX_BYTES", 1_000_000)
     return OpenApi(egress, load_seconds=20, call_seconds=20, answer_bytes=100_000)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from executor.errors import DocumentInvalid, EgressRefused, SourceError, SourceUnreachable, ToolError
 from executor.model.source import Loaded, Source
-from executor.sources.egress import Egress
+from executor.network.client import Egress
 from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import OpenApi
 from tests.sources.openapi.documents import answers, document, json_body

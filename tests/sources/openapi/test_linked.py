@@ -14,9 +14,10 @@ import pytest
 
 from executor.errors import SourceUnreachable
 from executor.model.source import Loaded, Source
-from executor.sources.egress import Egress
+from executor.network.client import Egress
 from executor.sources.kind import SourceRequest, Unchanged
-from executor.sources.openapi import linked, parsing, parts
+from executor.sources.openapi.documents import external_documents, parser
+from executor.sources.openapi.documents import files as parts
 from executor.sources.openapi.kind import OpenApi
 from tests.sources.openapi.documents import answers, document, load
 from tests.sources.upstream import Reply, Upstream, as_json
@@ -188,12 +189,12 @@ def unbundled(folder: Path, count: int) -> Path:
 READ = """
 import asyncio, sys
 from pathlib import Path
-from executor.sources.egress import Egress
+from executor.network.client import Egress
 from executor.sources.kind import SourceRequest
-from executor.sources.openapi import linked, parts
+from executor.sources.openapi.documents import external_documents, files
 from executor.sources.openapi.kind import OpenApi
 
-linked.MAX_DOCUMENTS, parts.BATCH = 17, 5
+external_documents.MAX_DOCUMENTS, files.BATCH = 17, 5
 root = Path(sys.argv[1])
 request = SourceRequest(location=str(root), document=root.read_bytes(), allow_private=True)
 loaded = asyncio.run(OpenApi(Egress()).load(request))
@@ -223,13 +224,13 @@ async def test_files_beyond_the_limit_are_said_once_with_a_remedy(
     kind: OpenApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = unbundled(tmp_path, 12)
-    monkeypatch.setattr(linked, "MAX_DOCUMENTS", 8)
+    monkeypatch.setattr(external_documents, "MAX_DOCUMENTS", 8)
     request = SourceRequest(location=str(root), document=root.read_bytes(), allow_private=True)
     loaded = await kind.load(request)
     assert len(loaded.tools) == 8 and len(loaded.skipped) == 1
     assert loaded.skipped[0].where == "12 parts" and "npx @redocly/cli bundle" in loaded.skipped[0].reason
-    monkeypatch.setattr(linked, "MAX_DOCUMENTS", 1_000)
-    monkeypatch.setattr(parsing, "MAX_BYTES", len(request.document or b"") + 100)
+    monkeypatch.setattr(external_documents, "MAX_DOCUMENTS", 1_000)
+    monkeypatch.setattr(parser, "MAX_BYTES", len(request.document or b"") + 100)
     small = await kind.load(request)
     assert 0 < len(small.tools) < 12
     assert [one.where for one in small.skipped if "bundle" in one.reason] == [one.where for one in small.skipped]

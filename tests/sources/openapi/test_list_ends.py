@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from executor.sources.egress import Egress
+from executor.network.client import Egress
 from tests.sources.openapi.paged_lists import FLAG, NUMBER, TEXT, THINGS, Asked, List, Service, fields, query, things
 from tests.sources.upstream import Reply, Upstream, as_json
 

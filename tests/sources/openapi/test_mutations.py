@@ -10,14 +10,14 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executor.catalog.references import with_definitions
-from executor.catalog.signatures import signature
-from executor.catalog.validation import compile_schema, problems
+from executor.catalog.signatures.signature import signature
 from executor.errors import ExecutorError, ToolError
+from executor.schemas.validation import compile_schema, problems
 from executor.sources.kind import SourceRequest
-from executor.sources.openapi import arguments as forms
+from executor.sources.openapi.calls import arguments as forms
+from executor.sources.openapi.calls.request import build
 from executor.sources.openapi.kind import build_catalog
-from executor.sources.openapi.request import build
+from executor.storage.catalog.definitions import with_definitions
 from tests.sources.openapi.documents import LOCATION, answers, document, json_body
 
 NODE = {"type": "object", "properties": {"kids": {"type": "array", "items": {"$ref": "#/components/schemas/Node"}}}}

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from executor.sources.names import TAKEN
-from executor.sources.openapi import names
+from executor.sources.openapi.tools import tool_names
+from executor.sources.tool_names import TAKEN
 
 SAFE = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 
@@ -30,25 +30,25 @@ SAFE = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
     ],
 )
 def test_operations_get_readable_names(operation_id: str, tag: str, name: str) -> None:
-    assert names.operation_name(operation_id, "get", "/items/{id}", tag) == name
+    assert tool_names.operation_name(operation_id, "get", "/items/{id}", tag) == name
 
 
 @given(st.text(), st.text(), st.sampled_from(["get", "post"]), st.text())
 def test_any_text_gives_a_harmless_name_and_always_the_same(
     operation_id: str, tag: str, method: str, path: str
 ) -> None:
-    name = names.operation_name(operation_id, method, path, tag)
+    name = tool_names.operation_name(operation_id, method, path, tag)
     assert SAFE.match(name) and name not in TAKEN
-    assert name == names.operation_name(operation_id, method, path, tag)
-    assert SAFE.match(names.group_name([tag], path))
+    assert name == tool_names.operation_name(operation_id, method, path, tag)
+    assert SAFE.match(tool_names.group_name([tag], path))
 
 
 def made(
     *operations: tuple[str, str, str, str], namespace: str = "shop", held: dict[str, str] | None = None
 ) -> list[str]:
     """(method, path, tag, operationId) each."""
-    parts = [names.NameParts(method, path, (tag,) if tag else (), id) for method, path, tag, id in operations]
-    return names.names_of(parts, namespace, held or {})
+    parts = [tool_names.NameParts(method, path, (tag,) if tag else (), id) for method, path, tag, id in operations]
+    return tool_names.names_of(parts, namespace, held or {})
 
 
 @pytest.mark.parametrize(

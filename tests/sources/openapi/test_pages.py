@@ -11,7 +11,7 @@ import pytest
 
 from executor.errors import ToolError
 from executor.model.source import Loaded, Source
-from executor.sources.egress import Egress
+from executor.network.client import Egress
 from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import OpenApi
 from tests.sources.openapi.documents import answers, document, load

@@ -12,13 +12,13 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from executor.catalog.references import with_definitions
-from executor.catalog.validation import compile_schema, problems
 from executor.errors import ToolError
 from executor.model.source import Source
-from executor.sources.egress import Egress
+from executor.network.client import Egress
+from executor.schemas.validation import compile_schema, problems
 from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import OpenApi
+from executor.storage.catalog.definitions import with_definitions
 from tests.sources.openapi.documents import document
 from tests.sources.upstream import Got, Upstream, as_json
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from executor.errors import DocumentInvalid, EgressRefused, SourceUnreachable
-from executor.sources import probing
-from executor.sources.egress import Egress
+from executor.network.client import Egress
+from executor.sources import detection
 from executor.sources.kind import Probe, SourceRequest
 from executor.sources.openapi.kind import OpenApi
 from executor.sources.registry import Kinds
@@ -146,7 +146,7 @@ async def test_a_broken_document_is_told_what_is_wrong(
         await probed(kind, upstream, "/o.yaml")
     with pytest.raises(DocumentInvalid, match=said):
         kinds = Kinds.of({"openapi": kind, "none": Nothing()})  # type: ignore[dict-item]
-        await probing.probe(kinds, SourceRequest(location="o.yaml", document=text))
+        await detection.probe(kinds, SourceRequest(location="o.yaml", document=text))
 
 
 class Nothing:
@@ -198,7 +198,7 @@ async def test_the_status_of_an_address_is_said(egress: Egress, upstream: Upstre
     upstream.routes["/nope.yaml"] = Reply(status)
     request = SourceRequest(location=upstream.url + "/nope.yaml", allow_private=True)
     with pytest.raises(DocumentInvalid, match=f"nope.yaml: it answered {status}") as raised:
-        await probing.probe(Kinds.of({"openapi": OpenApi(egress), "other": Nothing()}), request)  # type: ignore[dict-item]
+        await detection.probe(Kinds.of({"openapi": OpenApi(egress), "other": Nothing()}), request)  # type: ignore[dict-item]
     assert hint in raised.value.hint
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from executor.catalog.references import with_definitions
-from executor.catalog.validation import compile_schema
 from executor.errors import DocumentInvalid
+from executor.schemas.validation import compile_schema
 from executor.sources.kind import SourceRequest
-from executor.sources.openapi import arguments as forms
+from executor.sources.openapi.calls import arguments as forms
+from executor.sources.openapi.documents.parser import MAX_BYTES, parse
 from executor.sources.openapi.kind import build_catalog
-from executor.sources.openapi.parsing import MAX_BYTES, parse
+from executor.storage.catalog.definitions import with_definitions
 from tests.sources.openapi.documents import LOCATION, answers, document, json_body, load, one_tool
 
 

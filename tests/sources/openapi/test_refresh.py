@@ -11,7 +11,7 @@ import pytest
 
 from executor.errors import EgressRefused, ToolError
 from executor.model.source import Loaded, Source
-from executor.sources.egress import Egress
+from executor.network.client import Egress
 from executor.sources.kind import SourceRequest, Unchanged
 from executor.sources.openapi.kind import OpenApi
 from tests.sources.openapi.documents import document, load

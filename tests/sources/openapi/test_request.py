@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from executor.errors import ToolError
-from executor.sources.egress import Outgoing
-from executor.sources.openapi.arguments import arrange
-from executor.sources.openapi.request import build
+from executor.network.client import Outgoing
+from executor.sources.openapi.calls.arguments import arrange
+from executor.sources.openapi.calls.request import build
 from tests.sources.openapi.documents import json_body, one_tool
 
 BASE = "https://api.example.com/v1"

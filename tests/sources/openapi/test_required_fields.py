@@ -7,9 +7,9 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from executor.catalog.typescript import Types
+from executor.catalog.signatures.typescript import Types
 from executor.model.tool import Tool
-from executor.sources.openapi.arguments import arrange, strict_schema
+from executor.sources.openapi.calls.arguments import arrange, strict_schema
 from tests.sources.openapi.documents import answers, json_body, load
 
 READ_ONLY = {

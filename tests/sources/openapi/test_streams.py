@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from executor.model.source import Source
-from executor.sources.egress import Egress
+from executor.network.client import Egress
 from executor.sources.kind import SourceRequest
-from executor.sources.openapi import streams
+from executor.sources.openapi.calls import streams
 from executor.sources.openapi.kind import OpenApi
 from tests.sources.openapi.documents import answers, document
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json

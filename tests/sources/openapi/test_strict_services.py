@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from executor.model.source import Source
-from executor.sources.egress import Egress
+from executor.network.client import Egress
 from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import OpenApi
 from tests.sources.openapi.documents import document, json_body

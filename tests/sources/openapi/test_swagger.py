@@ -8,11 +8,11 @@ import pytest
 from executor.errors import DocumentInvalid
 from executor.model.source import Loaded
 from executor.model.tool import Tool
-from executor.sources.egress import Outgoing
+from executor.network.client import Outgoing
 from executor.sources.kind import SourceRequest
-from executor.sources.openapi.arguments import arrange
+from executor.sources.openapi.calls.arguments import arrange
+from executor.sources.openapi.calls.request import build
 from executor.sources.openapi.kind import build_catalog
-from executor.sources.openapi.request import build
 
 LOCATION = "https://docs.example.com/api/swagger.json"
 

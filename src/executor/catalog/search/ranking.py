@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from executor.catalog.search import measures
-from executor.catalog.search.gathering import SURELY, Gathered, Placed, gather
-from executor.catalog.search.index import Index
-from executor.catalog.search.measures import MEASURES
-from executor.catalog.search.query import Question, question
-from executor.catalog.search.segment import FIELDS, SAID, SOURCE, Array
+from executor.catalog.search import features
+from executor.catalog.search.candidates import SURELY, Gathered, Placed, gather
+from executor.catalog.search.features import MEASURES
+from executor.catalog.search.index.index import Index
+from executor.catalog.search.index.segment import FIELDS, SAID, SOURCE, Array
+from executor.catalog.search.query.query import Question, question
 
 CANDIDATES = 400
 SHORT = 8.0
@@ -124,7 +124,7 @@ def search(
         by_words[at] = max(by_words[at], EXACT)
     order = sorted(range(len(candidates)), key=lambda at: (-scores[at], index.paths[candidates[at]]))[:limit]
     hits = [
-        Hit(index.paths[candidates[at]], round(float(scores[at]), 3), matched(index, gathered, int(candidates[at])))
+        Hit(index.paths[candidates[at]], round(float(scores[at]), 3), match_words(index, gathered, int(candidates[at])))
         for at in order
     ]
     is_fit = bool(order) and fits(gathered, int(candidates[order[0]]))
@@ -137,7 +137,7 @@ def search(
 def score(index: Index, asked: Question, gathered: Gathered, candidates: Array) -> Array:
     short = shortness(asked)
     weights = np.array([short * WEIGHTS[name][0] + (1 - short) * WEIGHTS[name][1] for name in MEASURES])
-    values: Array = np.round(measures.measured(index, asked, gathered, candidates) @ weights, 4)
+    values: Array = np.round(features.measure(index, asked, gathered, candidates) @ weights, 4)
     return values
 
 
@@ -171,7 +171,7 @@ def fits(gathered: Gathered, doc: int) -> bool:
     return found or all(one.slot.is_source for one in asked)
 
 
-def matched(index: Index, gathered: Gathered, doc: int) -> dict[str, str]:
+def match_words(index: Index, gathered: Gathered, doc: int) -> dict[str, str]:
     found: dict[str, str] = {}
     for one in gathered.slots:
         if where := standing(one, doc):

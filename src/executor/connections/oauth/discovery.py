@@ -8,11 +8,11 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from executor.connections.oauth import metadata
+from executor.connections.oauth.http import Origins, Wire
 from executor.connections.oauth.metadata import Server
-from executor.connections.oauth.wire import Origins, Wire
 from executor.errors import InvalidRequest, OAuthFailed
 from executor.model.source import Source
-from executor.sources.addresses import parse, shown
+from executor.network.addresses import display_url, parse
 
 OAUTH_TYPES = ("oauth2", "openIdConnect")
 FLOWS = ("authorizationCode", "deviceAuthorization", "clientCredentials")
@@ -56,7 +56,7 @@ async def discover(wire: Wire, source: Source, way: str, origins: Origins) -> Fo
             server = await of_issuer(wire, issuers[0], origins)
             offered = asked or metadata.names_in(published.get("scopes_supported"))
             return Found(server, str(published["resource"]), offered)
-    if found := await declared(wire, details, url, origins):
+    if found := await read_declared(wire, details, url, origins):
         return found
     if source.kind == "mcp":
         return Found(await of_issuer(wire, parse_origin(url), origins), url, asked)
@@ -77,7 +77,7 @@ async def protected_resource(wire: Wire, url: str, told: str, origins: Origins) 
             return document
         if told:
             raise OAuthFailed(
-                f"{shown(told)} describes {shown(str(resource))}, which is not where this source was added",
+                f"{display_url(told)} describes {display_url(str(resource))}, which is not where this source was added",
                 hint="whoever runs the service has to correct it; nothing was sent there",
             )
     return None
@@ -89,12 +89,12 @@ async def of_issuer(wire: Wire, issuer: str, origins: Origins) -> Server:
         if document is not None:
             return metadata.read_server(document, issuer)
     raise OAuthFailed(
-        f"the authorization server {shown(issuer)} publishes no metadata",
+        f"the authorization server {display_url(issuer)} publishes no metadata",
         hint="whoever runs it has to publish /.well-known/oauth-authorization-server",
     )
 
 
-async def declared(wire: Wire, details: Mapping[str, Any], url: str, origins: Origins) -> Found | None:
+async def read_declared(wire: Wire, details: Mapping[str, Any], url: str, origins: Origins) -> Found | None:
     for name in ("oauth2MetadataUrl", "openIdConnectUrl"):
         if isinstance(details.get(name), str):
             return Found(await at_address(wire, urljoin(url, details[name]), origins))
@@ -104,17 +104,17 @@ async def declared(wire: Wire, details: Mapping[str, Any], url: str, origins: Or
     said = of_flows(flows, url)
     if said is None:
         return None
-    return Found(await completed(wire, said, origins), scopes=scopes_of(flows))
+    return Found(await complete_server(wire, said, origins), scopes=scopes_of(flows))
 
 
 async def at_address(wire: Wire, where: str, origins: Origins) -> Server:
     document = await wire.document(where, origins)
     issuer = document.get("issuer") if document else None
     if document is None or not isinstance(issuer, str):
-        raise OAuthFailed(f"there is no server metadata at {shown(where)}", hint="check the source's document")
+        raise OAuthFailed(f"there is no server metadata at {display_url(where)}", hint="check the source's document")
     if where not in metadata.server_addresses(issuer):
         raise OAuthFailed(
-            f"the metadata at {shown(where)} was issued by {shown(issuer)}, whose metadata is elsewhere",
+            f"the metadata at {display_url(where)} was issued by {display_url(issuer)}, whose metadata is elsewhere",
             hint="nothing of it is used; whoever runs the server has to correct it",
         )
     return metadata.read_server(document, issuer)
@@ -150,7 +150,7 @@ def scopes_of(flows: Mapping[str, Any]) -> tuple[str, ...]:
     return ()
 
 
-async def completed(wire: Wire, said: Server, origins: Origins) -> Server:
+async def complete_server(wire: Wire, said: Server, origins: Origins) -> Server:
     """The server's own metadata knows more, and is believed if it names the same endpoints as the document."""
     try:
         server = await of_issuer(wire, parse_origin(said.token_endpoint), origins)
@@ -170,7 +170,7 @@ def parse_origin(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def wanted(found: Found, given: Sequence[str], *, offline: bool) -> tuple[str, ...]:
+def choose_scopes(found: Found, given: Sequence[str], *, offline: bool) -> tuple[str, ...]:
     """As little as was asked for, and that it may last, where the server offers it.
 
     Without any other scope it is not added: a server's own defaults would be lost.

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
 
+from executor.connections.oauth.http import origin_of
 from executor.connections.oauth.metadata import Server
-from executor.connections.oauth.wire import origin_of
 from executor.errors import EgressRefused, InvalidRequest, OAuthFailed
-from executor.sources.addresses import parse
+from executor.network.addresses import parse
 
 GrantType = Literal["authorization_code", "device_code", "client_credentials"]
 # What goes to each endpoint, in the words that a person reads.

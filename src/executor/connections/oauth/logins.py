@@ -9,27 +9,29 @@ from typing import Any, Literal
 from sqlalchemy.engine import Connection as Database_
 
 from executor.connections.connections import check_scope
-from executor.connections.oauth import discovery, saving
-from executor.connections.oauth.clients import Clients
-from executor.connections.oauth.device import DeviceFlow, Shown, Standing
+from executor.connections.new_connection import NAME, check_owner
+from executor.connections.oauth import discovery, new_connection
+from executor.connections.oauth.access_tokens import AccessTokens, request_client_credentials
+from executor.connections.oauth.client_registration import Clients
+from executor.connections.oauth.code_flow import Begun, Callback, CodeFlow
+from executor.connections.oauth.device_flow import DeviceFlow, Shown, Standing
 from executor.connections.oauth.endpoints import GrantType, check_origins, confirmed_origins, endpoints_of, host_of
-from executor.connections.oauth.flow import Begun, Callback, CodeFlow
-from executor.connections.oauth.grants import Grants, minted
-from executor.connections.oauth.saving import OAUTH, Connected, Terms
-from executor.connections.oauth.wire import Wire
-from executor.connections.offers import NAME, check_owner
+from executor.connections.oauth.http import Wire
+from executor.connections.oauth.new_connection import OAUTH, Connected, Terms
 from executor.errors import Forbidden, InvalidRequest, NotFound, OAuthFailed
 from executor.model.authority import require
 from executor.model.connection import DEFAULT_NAME
 from executor.model.interaction import Interaction
 from executor.model.source import Source
 from executor.model.tenancy import Actor
+from executor.network.addresses import parse
+from executor.network.client import Egress
+from executor.network.private_access import grant_of
 from executor.secrets.secrets import Secrets
-from executor.sources.addresses import parse
-from executor.sources.egress import Egress
-from executor.sources.grants import grant_of
-from executor.storage import connections, events, interactions, sources
+from executor.storage.catalog import sources
+from executor.storage.credentials import connections
 from executor.storage.database import Database
+from executor.storage.executions import events, interactions
 
 OnConnected = Callable[[Connected], Awaitable[None]]
 
@@ -72,7 +74,7 @@ class Logins:
         self._sealing = secrets.sealing
         self._wire = Wire(egress)
         self.clients = Clients(database, secrets, self._wire, base_url)
-        self.grants = Grants(database, secrets, self._wire, self.clients)
+        self.grants = AccessTokens(database, secrets, self._wire, self.clients)
         self.code = CodeFlow(database, secrets, self._wire, self.clients)
         self._device = DeviceFlow(database, secrets, self._wire, self.clients)
         self.on_connected: list[OnConnected] = []
@@ -107,9 +109,9 @@ class Logins:
             raise OAuthFailed(
                 "client credentials need a client with a secret", hint="give one: --client-id ID, then its secret"
             )
-        granted = await minted(self._wire, terms, client)
+        granted = await request_client_credentials(self._wire, terms, client)
         done = await self._database.write(
-            lambda c: saving.save(c, self._sealing, actor.workspace_id, terms, granted, by=actor)
+            lambda c: new_connection.save(c, self._sealing, actor.workspace_id, terms, granted, by=actor)
         )
         return await self._tell(Connected(done.connection, done.source, actor, wish.interaction_id, done.granted))
 
@@ -129,19 +131,21 @@ class Logins:
         """Everything is decided here, before anything is shown; a login only carries it out."""
         check_scope(wish.scope, actor)
         if (wish.allow or wish.client_id) and not actor.may("administer"):
-            raise Forbidden("clients and private servers are an admin's to give", hint="ask an admin of the workspace")
+            raise Forbidden(
+                "only an admin can set an OAuth client or allow a private server", hint="ask an admin of the workspace"
+            )
         source = await self._source(actor, wish.source)
-        asked = await self._asked(actor, wish.interaction_id, source)
+        asked = await self._find_interaction(actor, wish.interaction_id, source)
         name = name_for(wish, asked)
         origins = await self._origins(source, wish.allow)
-        way = saving.way_of(source, way_asked(asked).get("name", "")).name
+        way = new_connection.way_of(source, way_asked(asked).get("name", "")).name
         found = await discovery.discover(self._wire, source, way, frozenset(origins))
         if not found.server.token_endpoint:
             raise OAuthFailed(f"{found.server.issuer} names no token endpoint", hint="it can't be logged in to")
         endpoints = endpoints_of(found.server, grant_type, registers=not wish.client_id)
         for url in endpoints.values():
             self._wire.check(url, frozenset(origins))
-        confirmed = await self._confirmed(source, wish)
+        confirmed = await self._confirm_origins(source, wish)
         check_origins(endpoints, confirmed)
         if wish.client_id:
             given = (wish.client_id, wish.client_secret, wish.client_method)
@@ -149,12 +153,12 @@ class Logins:
         else:
             client = await self.clients.of(actor.workspace_id, found.server, frozenset(origins))
         owner = "" if wish.scope == "workspace" else asked.binding.actor_id if asked is not None else actor.id
-        needed = await self._needed(source, owner, name, wish, asked)
-        scopes = discovery.wanted(found, needed, offline=grant_type != "client_credentials")
+        needed = await self._needed_scopes(source, owner, name, wish, asked)
+        scopes = discovery.choose_scopes(found, needed, offline=grant_type != "client_credentials")
         parts = (found.server, client.row_id, scopes, found.resource, origins, grant_type)
         return Terms(source.id, name, owner, *parts, way=way, confirmed=tuple(sorted(confirmed)))
 
-    async def _confirmed(self, source: Source, wish: Wish) -> frozenset[str]:
+    async def _confirm_origins(self, source: Source, wish: Wish) -> frozenset[str]:
         """Servers that a person names, or has logged in at before."""
         before = await self._database.read(lambda c: connections.of_source(c, source.id))
         return confirmed_origins(wish.confirm, [one.options[OAUTH]["server"] for one in before if OAUTH in one.options])
@@ -165,7 +169,7 @@ class Logins:
             raise NotFound(f"no source {name[:80]!r} here", hint="`executor sources list` shows what there is")
         return source
 
-    async def _asked(self, actor: Actor, interaction_id: str, source: Source) -> Interaction | None:
+    async def _find_interaction(self, actor: Actor, interaction_id: str, source: Source) -> Interaction | None:
         if not interaction_id:
             return None
         asked = await self._database.read(lambda c: interactions.get(c, actor.workspace_id, interaction_id))
@@ -175,14 +179,14 @@ class Logins:
         await self._database.read(lambda c: check_owner(c, actor.workspace_id, asked.binding.actor_id, actor))
         return asked
 
-    async def _needed(
+    async def _needed_scopes(
         self, source: Source, owner: str, name: str, wish: Wish, asked: Interaction | None
     ) -> tuple[str, ...]:
         """What was said, or what the waiting call needs, beside what other calls have needed of the same connection."""
         scopes = wish.scopes or tuple(way_asked(asked).get("scopes") or ())
         if asked is None or not scopes:
             return scopes
-        before = await self._database.read(lambda c: connections.named(c, source.id, owner, name))
+        before = await self._database.read(lambda c: connections.find_named(c, source.id, owner, name))
         had = before.options.get(OAUTH, {}).get("scopes", ()) if before is not None else ()
         return tuple(dict.fromkeys([*had, *scopes]))
 

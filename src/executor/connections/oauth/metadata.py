@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from executor.errors import EgressRefused, OAuthFailed
-from executor.sources.addresses import parse, shown
+from executor.network.addresses import display_url, parse
 
 SERVER = "oauth-authorization-server"
 OPENID = "openid-configuration"
@@ -43,7 +43,7 @@ class Server:
         return asdict(self)
 
 
-def unpacked(data: Mapping[str, Any]) -> Server:
+def unpack_server(data: Mapping[str, Any]) -> Server:
     names = {one.name for one in fields(Server)}
     known: dict[str, Any] = {}
     for name, value in data.items():
@@ -79,10 +79,10 @@ def well_known(url: str, name: str) -> str:
 
 def same_issuer(one: str, other: str) -> bool:
     """Compared as text. Only an empty path and `/` are the same."""
-    return rooted(one) == rooted(other)
+    return root_of(one) == root_of(other)
 
 
-def rooted(url: str) -> str:
+def root_of(url: str) -> str:
     return url[:-1] if url.endswith("/") and urlsplit(url).path == "/" else url
 
 
@@ -90,9 +90,9 @@ def read_server(document: Mapping[str, Any], issuer: str) -> Server:
     """Whoever answers for another issuer than the one asked could pass its endpoints off as that one's."""
     said = document.get("issuer")
     if not isinstance(said, str) or not same_issuer(said, issuer):
-        told = shown(said) if isinstance(said, str) else "nobody"
+        told = display_url(said) if isinstance(said, str) else "nobody"
         raise OAuthFailed(
-            f"the metadata of {shown(issuer)} was issued by {told}, not by the server that was asked",
+            f"the metadata of {display_url(issuer)} was issued by {told}, not by the server that was asked",
             hint="nothing of it is used; whoever runs the server has to correct it",
         )
     methods = names_in(document.get("code_challenge_methods_supported"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-from executor.errors import ExecutorError
+from executor.errors import DenoMissing
 
 MAIN = Path(__file__).with_name("main.js")
 INSTALL = "install the extra into Executor's environment: `pip install '.[deno]'` in its checkout; see docs/runtimes.md"
@@ -19,10 +19,6 @@ _DENIED = ("read", "write", "net", "env", "run", "ffi", "sys", "import")
 _CLOSED = ("--no-prompt", "--no-remote", "--no-npm", "--no-config", "--no-lock", "--cached-only", "--no-code-cache")
 # V8's heap holds the code's own values and the prelude's; below this it can't start.
 _OVERHEAD_MB = 24
-
-
-class DenoMissing(ExecutorError):
-    code = "deno_missing"
 
 
 def is_installed() -> bool:

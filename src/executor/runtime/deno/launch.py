@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from executor.runtime import seal
+from executor.runtime.worker import seal
 
 _STDOUT = 1
 # Deno opens its own files, makes a socket pair for signals, and is itself executed; all else stays refused.

@@ -15,9 +15,9 @@ from typing import NamedTuple
 from executor.errors import SandboxLost
 from executor.model.execution import Failure, Limits
 from executor.runtime.deno import binary, usage
-from executor.runtime.seal import Layer
-from executor.runtime.typescript.frames import LENGTH
-from executor.runtime.typescript.process import ENDED, Stream, lost, read_greeting
+from executor.runtime.worker.frames import LENGTH
+from executor.runtime.worker.process import ENDED, Stream, read_greeting, sandbox_lost
+from executor.runtime.worker.seal import Layer
 
 PRELUDE, START, RUN, ANSWER = 1, 2, 3, 4
 STEP, TYPED, READY = 1, 3, 4
@@ -31,7 +31,12 @@ _SLACK_BYTES = 96 << 20  # compiled code, the parser and the garbage collector
 _LARGEST_READY = 1 << 16
 _READY_SECONDS, _END_SECONDS, _WATCH_SECONDS = 60.0, 5.0, 0.05
 _OURS = "it was ended"
-_OUT_OF_MEMORY = ("out of memory", "OutOfMemory", "allocation failed")
+# The words of V8, of Rust, of C++ and of the kernel, whichever of them asked for memory last.
+_OUT_OF_MEMORY = (
+    "out of memory", "OutOfMemory", "allocation failed", "memory allocation of", "bad_alloc", "annot allocate memory",
+    "failed to allocate",
+)  # fmt: skip
+_CRASHES = (-signal.SIGABRT, -signal.SIGTRAP, -signal.SIGILL, -signal.SIGSEGV, -signal.SIGBUS)
 
 
 class Spoken(NamedTuple):
@@ -86,7 +91,7 @@ class DenoProcess:
         self.limits = Limits()
         self._verdict: Failure | None = None
         self._broken = ""
-        self._cpu_from = self._cpu_last = self._memory_from = 0
+        self._cpu_from = self._cpu_last = self._memory_from = self._memory_used = 0
         self._watcher: asyncio.TimerHandle | None = None
         self._ending: asyncio.Task[None] | None = None
 
@@ -125,9 +130,9 @@ class DenoProcess:
                 spoken = await asyncio.shield(self._ready)
         except TimeoutError as error:
             self.end()
-            raise lost("the deno process did not start in time", innocent=True) from error
+            raise sandbox_lost("the deno process did not start in time", innocent=True) from error
         except Overrun as error:
-            raise lost(f"the deno process did not start: {error}", innocent=True) from error
+            raise sandbox_lost(f"the deno process did not start: {error}", innocent=True) from error
         if spoken.kind != READY:
             raise self.broke("an unreadable greeting")
 
@@ -152,7 +157,7 @@ class DenoProcess:
 
     def _request(self, data: bytes) -> asyncio.Future[Spoken]:
         if self._broken:
-            raise lost(f"the deno process is gone: {self._broken}", innocent=False)
+            raise sandbox_lost(f"the deno process is gone: {self._broken}", innocent=False)
         future: asyncio.Future[Spoken] = self._loop.create_future()
         future.add_done_callback(lambda done: done.cancelled() or done.exception())  # a caller may have left
         self._waiting.append(future)
@@ -185,7 +190,8 @@ class DenoProcess:
         self._cpu_last, before = usage.cpu_ns(self.pid), self._cpu_last
         if self.is_over_time:
             self._verdict = cpu_limit(self.limits.cpu_ms)
-        elif usage.memory_bytes(self.pid) - self._memory_from > self.limits.memory_bytes + _SLACK_BYTES:
+        self._memory_used = usage.memory_bytes(self.pid) - self._memory_from
+        if self._verdict is None and self._memory_used > self.limits.memory_bytes + _SLACK_BYTES:
             self._verdict = memory_limit()
         self._cpu_last = before
         if self._verdict is not None:
@@ -197,7 +203,7 @@ class DenoProcess:
 
     def broke(self, why: str) -> SandboxLost:
         self._on_broken(why)
-        return lost(f"the deno process broke the protocol: {why}", innocent=False)
+        return sandbox_lost(f"the deno process broke the protocol: {why}", innocent=False)
 
     def end(self) -> None:
         self._on_broken(_OURS)
@@ -223,14 +229,16 @@ class DenoProcess:
                 future.set_exception(error)
 
     def _verdict_of(self, status: int, said: str) -> Exception:
-        if self._verdict is None and any(words in said for words in _OUT_OF_MEMORY):
+        # What the kernel refuses memory may die without a word: then what it had when it was last looked at tells.
+        had_much = status in _CRASHES and self._memory_used > self.limits.memory_bytes // 2
+        if self._verdict is None and (had_much or any(words in said for words in _OUT_OF_MEMORY)):
             self._verdict = memory_limit()
         if self._verdict is None and status == -signal.SIGXCPU:
             self._verdict = cpu_limit(self.limits.cpu_ms)
         if self._verdict is not None:
             return Overrun(self._verdict)
         last = said.strip().splitlines()[-1:] or [f"exit status {status}"]
-        return lost(
+        return sandbox_lost(
             f"the deno process ended: {self._broken} ({last[0][:200]})", innocent=self._broken == "it was ended"
         )
 

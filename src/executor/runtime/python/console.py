@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from executor.runtime.python.values import quote
+from executor.runtime.python.json_writer import quote
 
 _LOG, _WARN, _ERROR = 1, 3, 4
 _LONGEST = 1 << 20  # of a line that has not ended yet

@@ -23,13 +23,13 @@ from pydantic_monty import (
     NameLookupSnapshot,
 )
 
-from executor.runtime.python import faults
-from executor.runtime.python.caught import Rewritten, rewrite
+from executor.runtime.python import failures
 from executor.runtime.python.clock import Clock, milliseconds
 from executor.runtime.python.console import Console
+from executor.runtime.python.json_writer import Flaw, TooLarge, Writer, quote
+from executor.runtime.python.tool_error_fields import Rewritten, rewrite
 from executor.runtime.python.tools import Refused, Tools
-from executor.runtime.python.values import Flaw, TooLarge, Writer, quote
-from executor.runtime.typescript.frames import Answered, Start
+from executor.runtime.worker.frames import Answered, Start
 
 _SUSPENSIONS = 100_000_000  # bounded by CPU time; the interpreter's own default would end honest programs
 # Errors of the interpreter carry one text and can't be subclassed: a built-in one that nothing else raises stands for
@@ -117,11 +117,11 @@ class Program:
             return self._drive(lambda: snapshot.resume({"return_value": None}))
         call = self._calls.pop(answered.seq, None)
         if call is not None:
-            self._held.append((call, self._settled(answered)))
+            self._held.append((call, self._settle(answered)))
         waiting, self._waiting = self._waiting, None
         return self._flush() if waiting is None else self._drive(lambda: waiting)
 
-    def _settled(self, answered: Answered) -> Any:
+    def _settle(self, answered: Answered) -> Any:
         try:
             value = orjson.loads(answered.text)
         except orjson.JSONDecodeError:
@@ -140,7 +140,7 @@ class Program:
         except MontyCrashedError:
             raise
         except MontyError as error:
-            self._end = faults.of_error(error, self._code, self._failures, self._file)
+            self._end = failures.of_error(error, self._code, self._failures, self._file)
         return self._flush()
 
     def _next(self, snapshot: Any) -> Any:
@@ -178,12 +178,12 @@ class Program:
         try:
             text = Writer(most).text(complete.output).encode("utf-8", "replace")
         except Flaw as flaw:
-            return faults.unserializable(flaw)
+            return failures.unserializable(flaw)
         except RecursionError:
-            return faults.unserializable(Flaw("nested too deeply"))
+            return failures.unserializable(Flaw("nested too deeply"))
         except TooLarge:
-            return faults.too_large(most)
-        return b"v" + text + b"\n" if len(text) <= most else faults.too_large(most)
+            return failures.too_large(most)
+        return b"v" + text + b"\n" if len(text) <= most else failures.too_large(most)
 
     # -- what the code asks for --------------------------------------------------------------------------------------
 
@@ -226,7 +226,7 @@ class Program:
 
     def _propose(self, kind: str, rest: str, snapshot: FunctionSnapshot) -> int:
         if self._seq >= self._start.calls:
-            self._end = faults.too_many_calls(self._start.calls)
+            self._end = failures.too_many_calls(self._start.calls)
             return 0
         self._seq += 1
         self._calls[self._seq] = snapshot.call_id

@@ -8,13 +8,13 @@ from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from executor.errors import UnknownRuntime
-from executor.runtime.placed import PlacedSandbox
-from executor.runtime.pool import WorkerPool
-from executor.runtime.sandbox import Program, Step
-from executor.runtime.typescript import frames
-from executor.runtime.typescript.frames import Reply, Source, Start
-from executor.runtime.typescript.plain import without_fence
-from executor.runtime.typescript.process import Worker, launch, lost
+from executor.runtime.protocol import Program, Step
+from executor.runtime.worker import frames
+from executor.runtime.worker.frames import Reply, Source, Start
+from executor.runtime.worker.pool import WorkerPool
+from executor.runtime.worker.process import Worker, launch, sandbox_lost
+from executor.runtime.worker.sandbox import PlacedSandbox
+from executor.runtime.worker.submitted_code import without_fence
 
 _MODULES = ("executor", "pydantic_monty", "orjson")
 _CALL = "main(sys.argv[1], int(sys.argv[2]), [int(n) for n in sys.argv[3].split(',')])"
@@ -43,7 +43,7 @@ class PythonWorker(Worker):
     def _popen(self, descriptors: list[int]) -> subprocess.Popen[bytes]:
         control, *slots = descriptors
         arguments = [str(self.image), str(control), ",".join(map(str, slots))]
-        return launch("python.worker", _CALL, arguments, descriptors, _MODULES)
+        return launch("python.worker_main", _CALL, arguments, descriptors, _MODULES)
 
 
 class PythonSandbox(PlacedSandbox):
@@ -58,7 +58,7 @@ class PythonSandbox(PlacedSandbox):
     def _read(self, reply: Reply) -> Step:
         """An interpreter that died under its program is a lost sandbox: the execution is taken up on another."""
         if reply.fault is not None and reply.fault.code == "sandbox_lost":
-            raise lost(reply.fault.message, innocent=False)
+            raise sandbox_lost(reply.fault.message, innocent=False)
         return super()._read(reply)
 
 

@@ -15,8 +15,8 @@ from typing import Final
 from pydantic_monty import Monty, MontyCrashedError
 
 from executor.runtime.python.program import Program
-from executor.runtime.typescript import frames
-from executor.runtime.typescript.frames import Fault, Reply
+from executor.runtime.worker import frames
+from executor.runtime.worker.frames import Fault, Reply
 
 LOST: Final = "sandbox_lost"
 _LOOK_SECONDS = 0.02

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import ipaddress
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from executor.errors import InvalidRequest
+from executor.identity.local_tokens import read_token
 
 
-def checked(url: str, setting: str) -> str:
+# The token of a sandbox host, in a file that only its reader may read.
+def host_token(path: Path | None) -> str:
+    token = read_token(path) if path is not None else None
+    if token is None:
+        raise InvalidRequest(
+            f"remote_token_file is {str(path) if path else 'not set'}: there is no token",
+            hint="copy the token file that `executor runtime serve` names, keep it 0600, and set the setting to it",
+        )
+    return token
+
+
+def check_url(url: str, setting: str) -> str:
     """Without the slash at its end. Tokens and results travel there, so an open road is refused."""
     try:
         parts = urlsplit(url)

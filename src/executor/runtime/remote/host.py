@@ -19,12 +19,12 @@ import orjson
 
 from executor import __version__
 from executor.errors import ExecutorError, InvalidRequest, NotFound, Unauthorized
-from executor.runtime.remote import address, wire
-from executor.runtime.remote.guest import Guest, Unreached
+from executor.runtime.protocol import Sandbox
+from executor.runtime.registry import Runtimes
+from executor.runtime.remote import address, messages
+from executor.runtime.remote.host_run import HostRun, Unreached
 from executor.runtime.remote.runtime import BEAT_SECONDS
-from executor.runtime.runtimes import Runtimes
-from executor.runtime.sandbox import Sandbox
-from executor.runtime.seal import Layer
+from executor.runtime.worker.seal import Layer
 
 _LARGEST_BODY = 16 * 1024
 
@@ -58,13 +58,13 @@ class SandboxHost:
         self._authenticate(headers)
         where = (scope["method"], scope["path"])
         if where == ("GET", "/host"):
-            await _respond(send, 200, self._described())
+            await _respond(send, 200, self._describe())
         elif where == ("POST", "/runs"):
             await self._serve(await _body(receive), receive, send)
         else:
             raise NotFound("there is nothing at this address", hint="a sandbox host has POST /runs and GET /host")
 
-    def _described(self) -> dict[str, Any]:
+    def _describe(self) -> dict[str, Any]:
         layers = [{"name": layer.name, "active": layer.active, "detail": layer.detail} for layer in self._layers]
         about = {"version": __version__, "runtimes": self._runtimes.ids, "layers": layers}
         return {**about, "places": self._most, "runs": self.runs}
@@ -82,12 +82,12 @@ class SandboxHost:
             run, token, callback = (str(body[name]) for name in ("run", "token", "callback"))
         except KeyError as error:
             raise InvalidRequest(f"the body has no {error}", hint="use the same version on both sides") from error
-        callback = address.checked(callback, "callback")
+        callback = address.check_url(callback, "callback")
         if not run.isascii() or not run.replace("_", "").isalnum():
             raise InvalidRequest("run is no id", hint="use the same version on both sides")
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/plain")]})
-        work = asyncio.create_task(self._hosted(run, token, callback, send))
-        gone = asyncio.create_task(_disconnected(receive))
+        work = asyncio.create_task(self._host(run, token, callback, send))
+        gone = asyncio.create_task(_wait_for_disconnect(receive))
         beat = asyncio.create_task(_beat(send))
         try:
             await asyncio.wait((work, gone, beat), return_when=asyncio.FIRST_COMPLETED)
@@ -99,12 +99,12 @@ class SandboxHost:
                 logger.error("a run failed here", exc_info=outcome)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _hosted(self, run: str, token: str, callback: str, send: Send) -> None:
+    async def _host(self, run: str, token: str, callback: str, send: Send) -> None:
         async with self._places:
             self.runs += 1
             try:
                 await send({"type": "http.response.body", "body": b"ready\n", "more_body": True})
-                await Guest(self._client(), run, token, callback, self._open).stay()
+                await HostRun(self._client(), run, token, callback, self._open).stay()
             except Unreached as error:
                 logger.warning("the daemon can't be reached at %s: %s", callback, error)
                 await send({"type": "http.response.body", "body": b"unreached\n", "more_body": True})
@@ -136,10 +136,10 @@ async def _body(receive: Receive) -> dict[str, Any]:
         more = message.get("more_body", False)
         if size > _LARGEST_BODY:
             raise InvalidRequest(f"the body is larger than {_LARGEST_BODY} bytes", hint="send less")
-    return wire.loads(b"".join(parts))
+    return messages.loads(b"".join(parts))
 
 
-async def _disconnected(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 

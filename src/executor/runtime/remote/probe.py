@@ -8,10 +8,10 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
+from executor.errors import RemoteRefused
 from executor.runtime.remote import address
-from executor.runtime.remote.secret import host_token
-from executor.runtime.remote.wire import RemoteRefused
-from executor.runtime.seal import Layer
+from executor.runtime.remote.address import host_token
+from executor.runtime.worker.seal import Layer
 
 SECONDS = 5.0
 _LARGEST = 65536
@@ -29,7 +29,7 @@ class Presence:
 def look(url: str, token_file: Path | None) -> Presence:
     """Raises OSError when nobody answers, and one of our errors when the answer is no."""
     headers = {"Authorization": f"Bearer {host_token(token_file)}"}
-    request = urllib.request.Request(f"{address.checked(url, 'remote_url')}/host", headers=headers)  # noqa: S310 - checked
+    request = urllib.request.Request(f"{address.check_url(url, 'remote_url')}/host", headers=headers)  # noqa: S310 - checked
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(request, timeout=SECONDS) as answer:

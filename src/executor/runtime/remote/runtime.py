@@ -15,11 +15,11 @@ from collections.abc import AsyncIterator
 import aiohttp
 from aiohttp.http_exceptions import HttpProcessingError
 
+from executor.errors import RemoteRefused
+from executor.runtime.protocol import Answer, Program, Step
 from executor.runtime.remote import address
-from executor.runtime.remote.runs import LiveRun, LiveRuns
-from executor.runtime.remote.wire import RemoteRefused
-from executor.runtime.sandbox import Answer, Program, Step
-from executor.runtime.typescript.process import lost
+from executor.runtime.remote.live_runs import LiveRun, LiveRuns
+from executor.runtime.worker.process import sandbox_lost
 
 BEAT_SECONDS = 3.0
 SILENCE_SECONDS = 4 * BEAT_SECONDS
@@ -38,8 +38,8 @@ class RemoteRuntime:
     languages: tuple[str, ...] = ("typescript", "python")
 
     def __init__(self, *, url: str, token: str, callback_url: str, runs: LiveRuns) -> None:
-        self._url = address.checked(url, "remote_url")
-        self._callback_url = address.checked(callback_url, "remote_callback_url")
+        self._url = address.check_url(url, "remote_url")
+        self._callback_url = address.check_url(callback_url, "remote_callback_url")
         self._runs = runs
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=SILENCE_SECONDS)
         self._session = aiohttp.ClientSession(
@@ -53,7 +53,7 @@ class RemoteRuntime:
         backoff, told = _FIRST_BACKOFF, False
         while True:
             if self._closing:
-                raise lost("the runtime is closed", innocent=True)
+                raise sandbox_lost("the runtime is closed", innocent=True)
             try:
                 return await self._reserve()
             except (aiohttp.ClientError, OSError) as error:  # a timeout is an OSError
@@ -72,7 +72,7 @@ class RemoteRuntime:
                 allow_redirects=False,
             )
             try:
-                await self._accepted(response)
+                await self._wait_for_place(response)
             except BaseException:
                 response.close()
                 raise
@@ -83,7 +83,7 @@ class RemoteRuntime:
         self._open.add(sandbox)
         return sandbox
 
-    async def _accepted(self, response: aiohttp.ClientResponse) -> None:
+    async def _wait_for_place(self, response: aiohttp.ClientResponse) -> None:
         """The host writes empty lines until it has a free place, then one that says so."""
         if response.status == _BUSY:
             raise aiohttp.ClientPayloadError("the host is stopping")
@@ -137,7 +137,7 @@ class RemoteSandbox:
             why = f"it fell silent: {type(error).__name__}"
         if not self.run.has_ended:
             logger.warning("the sandbox host is lost: %s", why, extra={"run": self.run.id})
-        self.run.fail(lost(f"the sandbox host is lost: {why}", innocent=True))
+        self.run.fail(sandbox_lost(f"the sandbox host is lost: {why}", innocent=True))
 
     async def start(self, program: Program) -> Step:
         return await self.run.start(program)

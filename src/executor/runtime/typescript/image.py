@@ -17,18 +17,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-from executor.errors import DataDirectoryUnusable, ExecutorError
+from executor.errors import DataDirectoryUnusable, EngineMissing, ExecutorError
 
 ENGINE = Path(__file__).with_name("quickjs.wasm")
 DRIVER = Path(__file__).with_name("driver.wat")
 BESIDE = Path(__file__).with_name("image")
-_OWN = ("machine.py", "graft.py", "wasm.py")
+_OWN = ("machine.py", "wasm_rewrite.py", "wasmtime_ffi.py")
 _MOST_MEMORY = 64 << 20
 _BUILD_SECONDS = 300
-
-
-class EngineMissing(ExecutorError):
-    code = "engine_missing"
 
 
 def key() -> str:
@@ -96,9 +92,9 @@ _BUILD = f"from {__name__} import build; from pathlib import Path; print(build(P
 
 
 def build(directory: Path) -> Path:
-    from executor.runtime.typescript.graft import bake, graft
     from executor.runtime.typescript.machine import Machine
-    from executor.runtime.typescript.wasm import Engine, Module
+    from executor.runtime.typescript.wasm_rewrite import bake, graft
+    from executor.runtime.typescript.wasmtime_ffi import Engine, Module
 
     engine = Engine()
     grafted = graft(ENGINE.read_bytes(), DRIVER.read_text(encoding="utf-8"))

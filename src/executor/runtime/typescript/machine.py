@@ -6,7 +6,7 @@ import ctypes
 from ctypes import byref, c_void_p
 from pathlib import Path
 
-from executor.runtime.typescript.wasm import (
+from executor.runtime.typescript.wasmtime_ffi import (
     DeadlineCallback,
     Extern,
     Instance,

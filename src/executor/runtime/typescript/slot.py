@@ -10,10 +10,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from executor.runtime.typescript import frames
-from executor.runtime.typescript.frames import Answered, Fault, Reply, Start
 from executor.runtime.typescript.machine import DeadlineCallback, Machine, OutOfMemory, Trap, WasmError
-from executor.runtime.typescript.wasm import CONTINUE, Engine, Module, lib
+from executor.runtime.typescript.wasmtime_ffi import CONTINUE, Engine, Module, lib
+from executor.runtime.worker import frames
+from executor.runtime.worker.frames import Answered, Fault, Reply, Start
 
 TICK_SECONDS = 0.01
 # The clock's ticks between two looks at the CPU time: of a new program, of a hog, and of one that was slowed down.

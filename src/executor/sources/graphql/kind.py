@@ -15,19 +15,19 @@ from executor.model.credential import Credential
 from executor.model.digest import digest
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
-from executor.sources import grants
-from executor.sources.addresses import shown
-from executor.sources.call_warnings import warn
-from executor.sources.credentials import with_credential
-from executor.sources.egress import Answer, Bounds, Egress, Outgoing
-from executor.sources.graphql import all_pages, documents, probing, reading, refusals
-from executor.sources.graphql.calls import Body, call_of
+from executor.network.addresses import display_url
+from executor.network.client import Answer, Bounds, Egress, Outgoing
+from executor.network.credentials import with_credential
+from executor.sources.documents.threads import Loading
+from executor.sources.graphql import detection, loader, raw_documents, refusals
+from executor.sources.graphql.pagination import all_pages
 from executor.sources.graphql.refusals import Refusal, Refusals, Way
+from executor.sources.graphql.request import Body, call_of
 from executor.sources.graphql.results import json_of, result_text, says_later
-from executor.sources.kind import Meaning, Probe, SourceRequest
-from executor.sources.loading import Loading
+from executor.sources.kind import Meaning, Probe, SourceRequest, configured_destination
+from executor.sources.lifecycle import address_grants
 from executor.sources.rate_limits import send_when_allowed
-from executor.sources.results import transport_error
+from executor.sources.results import transport_error, warn
 
 MAX_SCHEMAS = 8
 MAX_ROUNDS = 4
@@ -39,13 +39,14 @@ class GraphQL:
     """Schemas that documents are checked against are built when first needed, and the last few kept."""
 
     name = "graphql"
+    destination = staticmethod(configured_destination)
     filters = ("method", "tool")
 
     def __init__(
         self, egress: Egress, *, load_seconds: float = 60.0, call_seconds: float = 60.0, answer_bytes: int = 10_000_000
     ) -> None:
         self._egress = egress
-        self._load_bounds = Bounds(load_seconds, reading.MAX_BYTES)
+        self._load_bounds = Bounds(load_seconds, loader.MAX_BYTES)
         self._call_bounds = Bounds(call_seconds, answer_bytes)
         self._loading = Loading()
         self._schemas: OrderedDict[str, asyncio.Future[GraphQLSchema]] = OrderedDict()
@@ -54,11 +55,11 @@ class GraphQL:
         self._meanings: OrderedDict[tuple[str, str, str], Meaning] = OrderedDict()
 
     async def probe(self, request: SourceRequest) -> Probe | None:
-        request = await grants.opened(request)
-        return await probing.probe(self._egress, request, frozenset(request.origins))
+        request = await address_grants.grant_addresses(request)
+        return await detection.probe(self._egress, request, frozenset(request.origins))
 
     async def load(self, request: SourceRequest) -> Loaded:
-        return await reading.load(self._egress, request, self._load_bounds, self._loading)
+        return await loader.load(self._egress, request, self._load_bounds, self._loading)
 
     def reload_request(self, source: Source) -> SourceRequest:
         config = source.config
@@ -85,9 +86,9 @@ class GraphQL:
         name = document_argument(tool, arguments)
         if isinstance(arguments.get(name), str):
             if tool.binding["type"] == "raw":
-                documents.classified(tool, arguments)
+                raw_documents.classify(tool, arguments)
             else:
-                documents.selection_of(tool, arguments[name])
+                raw_documents.selection_of(tool, arguments[name])
         return arguments
 
     async def check(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> None:
@@ -104,7 +105,7 @@ class GraphQL:
         known = self._meanings.get(key)
         if known is None:
             schema = await self._schema(source)
-            known = Meaning(arguments, await asyncio.to_thread(documents.parts_of, tool, arguments, schema))
+            known = Meaning(arguments, await asyncio.to_thread(raw_documents.parts_of, tool, arguments, schema))
             self._meanings[key] = known
             while len(self._meanings) > MAX_MEANINGS:
                 self._meanings.popitem(last=False)
@@ -146,7 +147,7 @@ class GraphQL:
         return answer, result_text(tool, answer)
 
     async def _send(self, source: Source, tool: Tool, body: Body, credential: Credential | None) -> Answer:
-        headers = probing.headers_of(tuple((name, value) for name, value in source.config["headers"]))
+        headers = detection.headers_of(tuple((name, value) for name, value in source.config["headers"]))
         outgoing = Outgoing("POST", source.config["base_url"], headers, body.encode())
         outgoing = with_credential(outgoing, credential)
         origins = frozenset(source.config["origins"])
@@ -177,7 +178,10 @@ class GraphQL:
                 break
         text = result_text(tool, answer)
         if left_out:
-            warn(f"{tool.path}: the service refuses {refusals.shown(left_out)}, so the result comes without. {CHOOSE}")
+            warn(
+                f"{tool.path}: the service refuses {refusals.describe_ways(left_out)}, so the result comes without. "
+                f"{CHOOSE}"
+            )
         return answer, text
 
     def _done(self, tool: Tool, answer: Answer, refusal: Refusal, left_out: frozenset[Way]) -> str:
@@ -186,7 +190,7 @@ class GraphQL:
         value = data.get(tool.binding["field"]) if isinstance(data, dict) else None
         if value is None and not refusal.was_run:
             return result_text(tool, answer)
-        missing = refusals.shown(refusal.ways | left_out)
+        missing = refusals.describe_ways(refusal.ways | left_out)
         state = "null or missing in the result" if value is not None else "so nothing of the result could be read"
         warn(f"{tool.path} was done, but the service refuses {missing}: {state}. {CHOOSE}")
         return orjson.dumps(value).decode()
@@ -194,7 +198,7 @@ class GraphQL:
     async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
         if tool.binding["type"] == "describe":
             return "nothing is sent: Executor keeps the schema"
-        where = f"POST {shown(source.config['base_url'])}"
+        where = f"POST {display_url(source.config['base_url'])}"
         if tool.binding["type"] == "raw":
             return f"{where} the document in `query`"
         pages = ", and the pages after it" if "all" in tool.binding else ""
@@ -209,18 +213,18 @@ class GraphQL:
         if not document_argument(tool, arguments):
             return call_of(tool, arguments, tool.binding["selection"])
         schema = await self._schema(source)
-        make = documents.raw if tool.binding["type"] == "raw" else documents.selected
+        make = raw_documents.raw if tool.binding["type"] == "raw" else raw_documents.select_fields
         return await asyncio.to_thread(make, tool, arguments, schema)
 
     async def _describe(self, source: Source, tool: Tool, name: str) -> str:
         schema = await self._schema(source)
-        return orjson.dumps(documents.description_of(tool, schema, name)).decode()
+        return orjson.dumps(raw_documents.description_of(tool, schema, name)).decode()
 
     async def _schema(self, source: Source) -> GraphQLSchema:
         """Made in a thread, once for all who wait."""
         key = source.document_digest or source.id
-        if key not in self._schemas or failed(self._schemas[key]):
-            making = asyncio.to_thread(reading.stored_schema, source.config["schema"])
+        if key not in self._schemas or has_failed(self._schemas[key]):
+            making = asyncio.to_thread(loader.stored_schema, source.config["schema"])
             self._schemas[key] = asyncio.ensure_future(making)
         self._schemas.move_to_end(key)
         while len(self._schemas) > MAX_SCHEMAS:
@@ -243,5 +247,5 @@ def refusal_in(answer: Answer, body: Body) -> Refusal | None:
     return refusals.refusal_of(errors, body.query) if errors else None
 
 
-def failed(future: asyncio.Future[Any]) -> bool:
+def has_failed(future: asyncio.Future[Any]) -> bool:
     return future.done() and (future.cancelled() or future.exception() is not None)

@@ -131,24 +131,24 @@ def without(selection: str, ways: frozenset[Way]) -> str:
     """The selection set without these fields, and without objects of which nothing is left; empty if nothing is."""
     [definition] = parse(selection).definitions
     assert isinstance(definition, OperationDefinitionNode)  # noqa: S101 - a selection set alone is a query
-    kept = pruned(definition.selection_set, (), ways)
+    kept = prune(definition.selection_set, (), ways)
     return strip_ignored_characters(print_ast(kept)) if kept is not None else ""
 
 
-def pruned(selections: SelectionSetNode, before: Way, ways: frozenset[Way]) -> SelectionSetNode | None:
+def prune(selections: SelectionSetNode, before: Way, ways: frozenset[Way]) -> SelectionSetNode | None:
     kept: list[Any] = []
     for one in selections.selections:
         way = (*before, key_of(one)) if isinstance(one, FieldNode) else before
         if isinstance(one, FieldNode) and way in ways:
             continue
         inner = getattr(one, "selection_set", None)
-        left = pruned(inner, way, ways) if inner is not None else None
+        left = prune(inner, way, ways) if inner is not None else None
         if inner is None or left is not None:
-            kept.append(one if inner is None else replaced(one, left))
+            kept.append(one if inner is None else replace_selections(one, left))
     return SelectionSetNode(selections=tuple(kept)) if kept else None
 
 
-def replaced(node: Any, selections: SelectionSetNode | None) -> Any:
+def replace_selections(node: Any, selections: SelectionSetNode | None) -> Any:
     return type(node)(**{**{key: getattr(node, key) for key in node.keys}, "selection_set": selections})
 
 
@@ -169,7 +169,7 @@ class Refusals:
             self._known.popitem(last=False)
 
 
-def shown(ways: frozenset[Way]) -> str:
+def describe_ways(ways: frozenset[Way]) -> str:
     names = sorted(".".join(way) for way in ways)
     more = f" and {len(names) - 10} more" if len(names) > 10 else ""
     return ", ".join(f"`{name}`" for name in names[:10]) + more

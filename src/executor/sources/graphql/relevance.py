@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from executor.sources.graphql.outline import COMPOSITE, Field, NamedType, Outline, inner_name, is_list
+from executor.sources.graphql.schema.outline import COMPOSITE, Field, NamedType, Outline, inner_name, is_list
 
 # Best first. What stands in one group is of equal worth; then the order of the schema counts.
 NAMES = (

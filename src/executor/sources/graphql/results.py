@@ -8,16 +8,16 @@ import orjson
 
 from executor.errors import ToolError
 from executor.model.tool import Tool
+from executor.network.client import Answer
+from executor.network.error_reasons import one_line
 from executor.sources import rate_limits
-from executor.sources.egress import Answer
 from executor.sources.results import (
     HINTS,
     RETRYABLE,
-    one_line,
     read_json,
     retry_after,
     snippet,
-    unexpected,
+    unexpected_answer,
     upstream_error,
     with_challenge,
 )
@@ -46,12 +46,12 @@ def result_text(tool: Tool, answer: Answer) -> str:
     data = value.get("data") if isinstance(value, dict) else None
     if not isinstance(data, dict):
         what = "holds no data" if isinstance(value, dict) else "is not JSON"
-        raise unexpected(tool, answer, f"the answer {what}, so it is none of GraphQL", {"body": snippet(answer)})
+        raise unexpected_answer(tool, answer, f"the answer {what}, so it is none of GraphQL", {"body": snippet(answer)})
     field = tool.binding.get("field")
     if field is None:
         return orjson.dumps(data).decode()
     if field not in data:
-        raise unexpected(tool, answer, f"the answer has no {field!r}", {"data": data})
+        raise unexpected_answer(tool, answer, f"the answer has no {field!r}", {"data": data})
     return orjson.dumps(data[field]).decode()
 
 
@@ -73,7 +73,7 @@ def answered_errors(tool: Tool, answer: Answer, value: dict[str, Any]) -> ToolEr
     more, seconds = f" (and {len(errors) - 1} more)" if len(errors) > 1 else "", retry_after(answer)
     error = ToolError(
         "upstream_error",
-        f"{tool.path}: {said(errors[0])}{more}",
+        f"{tool.path}: {message_of(errors[0])}{more}",
         status=answer.status,
         details={
             "errors": errors[:MAX_ERRORS],
@@ -97,7 +97,7 @@ def says_later(answer: Answer) -> bool:
     return isinstance(errors, list) and bool(codes(errors) & LATER)
 
 
-def said(error: Any) -> str:
+def message_of(error: Any) -> str:
     """The service's own words, and which field they are about."""
     message = error.get("message") if isinstance(error, dict) else error
     text = message if isinstance(message, str) and message.strip() else "the service reports an error without a message"

@@ -49,7 +49,7 @@ class Walk:
         for operation in self._document.definitions:
             if isinstance(operation, ast.OperationDefinitionNode):
                 root = self._schema.get_root_type(operation.operation)
-                yield from self._selected(operation.selection_set, root, self._values(operation), set())
+                yield from self._walk_selections(operation.selection_set, root, self._values(operation), set())
 
     def _values(self, operation: ast.OperationDefinitionNode) -> dict[str, Any]:
         """Those given, else the defaults; what has neither is not there, so no condition can be judged by it."""
@@ -60,7 +60,7 @@ class Walk:
                 found[name] = read_value(one.default_value)
         return found
 
-    def _selected(
+    def _walk_selections(
         self,
         selections: ast.SelectionSetNode | None,
         parent: GraphQLNamedType | None,
@@ -74,13 +74,13 @@ class Walk:
             elif isinstance(one, ast.InlineFragmentNode):
                 condition = one.type_condition
                 inner = self._schema.get_type(condition.name.value) if condition else parent
-                yield from self._selected(one.selection_set, inner, values, seen)
+                yield from self._walk_selections(one.selection_set, inner, values, seen)
             elif isinstance(one, ast.FragmentSpreadNode) and one.name.value not in seen:
                 seen.add(one.name.value)
                 fragment = self._fragments.get(one.name.value)
                 if fragment is not None:
                     inner = self._schema.get_type(fragment.type_condition.name.value)
-                    yield from self._selected(fragment.selection_set, inner, values, seen)
+                    yield from self._walk_selections(fragment.selection_set, inner, values, seen)
 
     def _field(
         self, field: ast.FieldNode, parent: GraphQLNamedType | None, values: dict[str, Any], seen: set[str]
@@ -95,7 +95,7 @@ class Walk:
         found = getattr(parent, "fields", {}).get(name)
         inner = get_named_type(found.type) if found is not None else None
         if inner is not None and is_composite_type(inner):
-            yield from self._selected(field.selection_set, inner, values, seen)
+            yield from self._walk_selections(field.selection_set, inner, values, seen)
 
     def _may_be(self, parent: GraphQLNamedType | None, root: GraphQLObjectType) -> bool:
         if parent is root:

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from executor.model.tool import SCALAR, Schema
-from executor.sources.graphql.outline import Argument, Outline, inner_name, unwrapped
-from executor.sources.references import PREFIX
+from executor.schemas.references import PREFIX
+from executor.sources.graphql.schema.outline import Argument, Outline, inner_name, unwrap_type
 
 MAX_DESCRIPTION = 300
 # A service may send any JSON for a scalar of its own; by such names everyone sends text.
@@ -34,11 +34,11 @@ def reference(name: str) -> Schema:
     return {"$ref": PREFIX + name}
 
 
-def typed(type: str, named: Callable[[str], Schema]) -> Schema:
+def schema_of_type(type: str, named: Callable[[str], Schema]) -> Schema:
     """The schema of `[Issue!]!`, with `named` for what is in the middle."""
-    inner, required = unwrapped(type)
+    inner, required = unwrap_type(type)
     if inner.startswith("["):
-        schema: Schema = {"type": "array", "items": typed(inner[1:-1], named)}
+        schema: Schema = {"type": "array", "items": schema_of_type(inner[1:-1], named)}
     else:
         schema = named(inner)
     return schema if required else nullable(schema)
@@ -52,7 +52,7 @@ def nullable(schema: Schema) -> Schema:
     return {"anyOf": [schema, {"type": "null"}]} if "$ref" in schema else schema
 
 
-def described(schema: Schema, text: str) -> Schema:
+def add_description(schema: Schema, text: str) -> Schema:
     text = summary(text, MAX_DESCRIPTION)
     return {**schema, "description": text} if text else schema
 
@@ -77,7 +77,7 @@ class Schemas:
         return {**schema, "additionalProperties": False}
 
     def argument(self, argument: Argument) -> Schema:
-        schema = described(typed(argument.type, self.input_type), argument.description)
+        schema = add_description(schema_of_type(argument.type, self.input_type), argument.description)
         if argument.deprecated:
             schema = {**schema, "deprecated": True}
         found, default = self.default_of(argument)
@@ -138,11 +138,11 @@ class Schemas:
             "additionalProperties": False,
         }
         if named.one_of:  # every field may be left out, but none may be null
-            whole = {one.name: self.field_schema(replace(one, type=f"{unwrapped(one.type)[0]}!")) for one in fields}
+            whole = {one.name: self.field_schema(replace(one, type=f"{unwrap_type(one.type)[0]}!")) for one in fields}
             schema |= {"properties": whole, "minProperties": 1, "maxProperties": 1}
-        return described(schema, named.description)
+        return add_description(schema, named.description)
 
     def field_schema(self, argument: Argument) -> Schema:
         if self.outline.types[inner_name(argument.type)].kind != "input":
             return self.argument(argument)
-        return described(typed(argument.type, reference), argument.description)
+        return add_description(schema_of_type(argument.type, reference), argument.description)

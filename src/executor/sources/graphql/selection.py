@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from executor.model.tool import Schema
-from executor.sources.graphql.outline import Field, NamedType, Outline, inner_name, is_list
 from executor.sources.graphql.relevance import (
     BRIEF,
     LATE,
@@ -23,7 +22,8 @@ from executor.sources.graphql.relevance import (
     leaf_rank,
     object_rank,
 )
-from executor.sources.graphql.schemas import Schemas, described, reference, summary, typed
+from executor.sources.graphql.schema.outline import Field, NamedType, Outline, inner_name, is_list
+from executor.sources.graphql.schemas import Schemas, add_description, reference, schema_of_type, summary
 
 TOP = 3
 BOTTOM = -3
@@ -71,11 +71,11 @@ class Selections:
     def default(self, type: str) -> View:
         """For a field of this type."""
         if not self.outline.is_composite(type):
-            return View("", typed(type, self._schemas.output_leaf))
+            return View("", schema_of_type(type, self._schemas.output_leaf))
         view = self.view(inner_name(type), TOP)
         if not view.text:
             view = self.only_typename(inner_name(type))
-        return View(view.text, typed(type, lambda _: view.schema))
+        return View(view.text, schema_of_type(type, lambda _: view.schema))
 
     def view(self, name: str, level: int) -> View:
         named = self.outline.types[name]
@@ -154,8 +154,8 @@ class Selections:
 
     def property(self, field: Field, views: dict[str, View], level: int) -> Schema:
         view = views.get(field.name)
-        schema = typed(field.type, self._schemas.output_leaf if view is None else lambda _: view.schema)
-        return described(schema, summary(field.description, MAX_NOTE)) if level else schema
+        schema = schema_of_type(field.type, self._schemas.output_leaf if view is None else lambda _: view.schema)
+        return add_description(schema, summary(field.description, MAX_NOTE)) if level else schema
 
     def leaves(self, named: NamedType, limit: int) -> list[Field]:
         """At most so many plain fields, best first."""

@@ -8,14 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 from executor.model.tool import ALL, Effect, Schema, Skipped, Tool
-from executor.sources.graphql.lists import BACKWARD, list_of, node_of, way_of
-from executor.sources.graphql.outline import Argument, Field, Outline, inner_name
+from executor.schemas.references import names_in
+from executor.sources.documents.threads import Abandoned, Stopped, never
+from executor.sources.graphql.pagination.lists import BACKWARD, list_of, node_of, way_of
+from executor.sources.graphql.schema.outline import Argument, Field, Outline, inner_name
 from executor.sources.graphql.schemas import Schemas, summary
 from executor.sources.graphql.selection import Selections
-from executor.sources.loading import Abandoned, Stopped, never
-from executor.sources.names import MAX_LENGTH, TAKEN, short_hash, unique
-from executor.sources.pagination.all_pages import all_input, all_output
-from executor.sources.references import names_in
+from executor.sources.pagination.all_tool import all_input, all_output
+from executor.sources.tool_names import MAX_LENGTH, TAKEN, short_hash, unique
 
 MAX_DESCRIPTION = 1_000
 MAX_TOOLS = 20_000

@@ -16,22 +16,23 @@ from executor.errors import ExecutorError, SourceError, SourceUnreachable, ToolE
 from executor.model.credential import Credential
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
-from executor.sources import grants
-from executor.sources.addresses import parse
-from executor.sources.consent import check_consent
-from executor.sources.egress import Egress
-from executor.sources.kind import Probe, SourceRequest, as_it_came
-from executor.sources.loading import Loading
-from executor.sources.mcp import endpoint as endpoints
-from executor.sources.mcp import names, probing, results
-from executor.sources.mcp.changes import Changes
-from executor.sources.mcp.endpoint import Endpoint
-from executor.sources.mcp.link import Link
-from executor.sources.mcp.listing import list_tools
-from executor.sources.mcp.loading import build_catalog, unlisted
-from executor.sources.mcp.rpc import HEADER_MISMATCH, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+from executor.network.addresses import parse
+from executor.network.client import Egress
+from executor.network.private_access import PUBLIC, Reach
+from executor.sources.documents.threads import Loading
+from executor.sources.kind import Probe, SourceRequest, as_it_came, configured_destination
+from executor.sources.lifecycle import address_grants
+from executor.sources.lifecycle.consent import check_consent
+from executor.sources.mcp import detection
+from executor.sources.mcp.sessions.change_notices import Changes
+from executor.sources.mcp.sessions.session import HEADER_MISMATCH, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+from executor.sources.mcp.sessions.session_pool import SessionPool
+from executor.sources.mcp.tools import results, tool_names
+from executor.sources.mcp.tools.loader import build_catalog, load_unlisted
+from executor.sources.mcp.tools.tool_list import list_tools
+from executor.sources.mcp.transports import endpoint as endpoints
+from executor.sources.mcp.transports.endpoint import Endpoint
 from executor.sources.rate_limits import RETRIES
-from executor.sources.reach import PUBLIC, Reach
 
 MAX_LINKS = 500
 
@@ -58,6 +59,7 @@ class Mcp:
     """`on_changed` is called with a source's id, on the event loop, when its tools seem to be others now."""
 
     name = "mcp"
+    destination = staticmethod(configured_destination)
     calls_stand_alone = True
 
     def __init__(
@@ -72,8 +74,8 @@ class Mcp:
         self._egress = egress
         self._state_dir = state_dir
         self._limits = limits or Limits(*seconds)
-        self._links: dict[tuple[str, str], Link] = {}
-        self._unclaimed: dict[str, Link] = {}
+        self._links: dict[tuple[str, str], SessionPool] = {}
+        self._unclaimed: dict[str, SessionPool] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._changes = Changes(on_changed)
         self._loading = Loading()
@@ -91,11 +93,11 @@ class Mcp:
         """A command is never started here, only named."""
         if request.command:
             line = endpoints.command_line(request.command)
-            return Probe("mcp", line, name=names.telling_word(request.command), transport="stdio",
-                         namespace=names.namespace_from("", "", request.command))  # fmt: skip
+            return Probe("mcp", line, name=tool_names.telling_word(request.command), transport="stdio",
+                         namespace=tool_names.namespace_from("", "", request.command))  # fmt: skip
         if not request.location.startswith(("http://", "https://")):
             return None
-        return await probing.probe(await grants.opened(request), self._reach)
+        return await detection.probe(await address_grants.grant_addresses(request), self._reach)
 
     async def load(self, request: SourceRequest) -> Loaded:
         """Raises SourceUnreachable, DocumentInvalid or EgressRefused; ConsentRequired if nobody agreed to a command."""
@@ -123,13 +125,13 @@ class Mcp:
         auth = error.details.get("auth")
         if request.command or not auth:
             return None
-        request = await grants.opened(request)
-        found = await probing.look(request, self._reach) if "transport" not in request.options else None
+        request = await address_grants.grant_addresses(request)
+        found = await detection.look(request, self._reach) if "transport" not in request.options else None
         transport = found.endpoint.transport if found is not None else request.options.get("transport", "http")
         url = found.endpoint.url if found is not None else request.location
-        origins = await grants.settled(request, url, anywhere=self._egress.allow_private)
-        endpoint = replace(probing.endpoint_at(request, url, transport), origins=tuple(origins))
-        return unlisted(request, endpoint, auth)
+        origins = await address_grants.settle_grants(request, url, anywhere=self._egress.allow_private)
+        endpoint = replace(detection.endpoint_at(request, url, transport), origins=tuple(origins))
+        return load_unlisted(request, endpoint, auth)
 
     def reload_request(self, source: Source) -> SourceRequest:
         config = source.config
@@ -175,7 +177,7 @@ class Mcp:
             result = await self._call_when_allowed(link, source, tool, params)
         except RpcError as error:
             if error.code in (INVALID_PARAMS, METHOD_NOT_FOUND) and await self._has_vanished(link, source, tool):
-                raise results.vanished(tool) from error
+                raise results.vanished_error(tool) from error
             raise results.rpc_failed(tool, error.code, error.message, error.data) from error
         except SourceError as error:
             raise results.transport_error(tool, error) from error
@@ -183,7 +185,7 @@ class Mcp:
             return results.result_text(tool, result)
         except ToolError as error:
             if speaks_of_no_tool(error, tool) and await self._has_vanished(link, source, tool):
-                raise results.vanished(tool) from error
+                raise results.vanished_error(tool) from error
             raise
 
     async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
@@ -206,7 +208,7 @@ class Mcp:
         await asyncio.gather(*(link.close() for link in links), *self._closing)
 
     async def _call_when_allowed(
-        self, link: Link, source: Source, tool: Tool, params: dict[str, Any]
+        self, link: SessionPool, source: Source, tool: Tool, params: dict[str, Any]
     ) -> dict[str, Any]:
         while True:
             try:
@@ -218,7 +220,7 @@ class Mcp:
                 if not await retries.wait(source.id, details["upstream_status"], details["retry_after"]):
                     raise
 
-    async def _call(self, link: Link, source: Source, params: dict[str, Any]) -> dict[str, Any]:
+    async def _call(self, link: SessionPool, source: Source, params: dict[str, Any]) -> dict[str, Any]:
         own = source.config.get("seconds", {})
         seconds = own.get("callSeconds", self._limits.call_seconds)
         total = own.get("totalSeconds", self._limits.total_seconds)
@@ -231,7 +233,7 @@ class Mcp:
         await (await link.connected()).relist(self._limits.list_seconds)
         return await link.request("tools/call", params, seconds, total)
 
-    async def _has_vanished(self, link: Link, source: Source, tool: Tool) -> bool:
+    async def _has_vanished(self, link: SessionPool, source: Source, tool: Tool) -> bool:
         """Servers refuse an unknown tool in many ways; what they list is certain."""
         try:
             listed = await list_tools(
@@ -255,12 +257,12 @@ class Mcp:
                 reason="location",
             )
         parse(request.location)
-        request = await grants.opened(request)
-        endpoint = await probing.find(request, self._reach)
-        origins = await grants.settled(request, endpoint.url, anywhere=self._egress.allow_private)
+        request = await address_grants.grant_addresses(request)
+        endpoint = await detection.find(request, self._reach)
+        origins = await address_grants.settle_grants(request, endpoint.url, anywhere=self._egress.allow_private)
         return replace(endpoint, origins=tuple(origins))
 
-    def _link_to_load(self, request: SourceRequest, endpoint: Endpoint) -> Link:
+    def _link_to_load(self, request: SourceRequest, endpoint: Endpoint) -> SessionPool:
         """A new source's connection waits, unclaimed, for its first call: then the source has an id."""
         source_id = request.source_id if isinstance(request, Reading) else ""
         if source_id:
@@ -270,10 +272,10 @@ class Mcp:
             link = self._unclaimed[endpoint.digest] = self._new_link(endpoint)
         return link
 
-    def _link_of(self, source: Source, credential: Credential | None = None) -> Link:
+    def _link_of(self, source: Source, credential: Credential | None = None) -> SessionPool:
         return self._link_to(source.id, endpoints.of_config(source.config), credential)
 
-    def _link_to(self, source_id: str, endpoint: Endpoint, credential: Credential | None) -> Link:
+    def _link_to(self, source_id: str, endpoint: Endpoint, credential: Credential | None) -> SessionPool:
         """Sessions are never shared between sources or credentials: what one did in it is no other's business."""
         key = source_id, credential.digest if credential is not None else ""
         endpoint = endpoints.with_credential(endpoint, credential)
@@ -290,19 +292,19 @@ class Mcp:
         link.watch(lambda: self._changes.tell(source_id))
         return link
 
-    def _close_later(self, link: Link) -> None:
+    def _close_later(self, link: SessionPool) -> None:
         task = asyncio.create_task(link.close())
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
 
-    def _new_link(self, endpoint: Endpoint) -> Link:
+    def _new_link(self, endpoint: Endpoint) -> SessionPool:
         """Requests by HTTP share the connections with those of other sources; each command has a share of its own."""
         hold = None if endpoint.command else partial(self._egress.slots.hold, parse(endpoint.url).origin)
-        return Link(endpoint, self._dial, self._limits.idle_seconds, hold)
+        return SessionPool(endpoint, self._dial, self._limits.idle_seconds, hold)
 
     async def _dial(self, endpoint: Endpoint, on_changed: Callable[[], None]) -> Any:
         """The SDK takes a second to import, so it is imported in a thread when the first connection is made."""
-        module = await asyncio.to_thread(importlib.import_module, "executor.sources.mcp.connection")
+        module = await asyncio.to_thread(importlib.import_module, "executor.sources.mcp.sessions.session")
         is_stdio = endpoint.transport == "stdio"
         if endpoint.url.startswith("https:") and self._ssl is None:
             self._ssl = await asyncio.to_thread(ssl.create_default_context)
@@ -313,7 +315,7 @@ class Mcp:
             log_file=self._log_file(endpoint) if is_stdio else None,
             ssl_context=self._ssl,
         )
-        connection = module.Connection(endpoint, terms, on_changed)
+        connection = module.McpSession(endpoint, terms, on_changed)
         try:
             await connection.open()
         except SourceUnreachable as error:
@@ -327,7 +329,7 @@ class Mcp:
     def _log_file(self, endpoint: Endpoint) -> Path | None:
         if self._state_dir is None:
             return None
-        word = names.identifier(names.telling_word(endpoint.command) or "command")
+        word = tool_names.identifier(tool_names.telling_word(endpoint.command) or "command")
         return self._state_dir / "mcp" / f"{word}-{endpoint.place[:12]}.log"
 
 

@@ -12,25 +12,28 @@ from executor.errors import EgressRefused, SourceUnreachable
 from executor.model.credential import Credential
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
-from executor.sources import apart, grants
-from executor.sources.addresses import shown
-from executor.sources.credentials import with_credential
-from executor.sources.egress import Answer, Bounds, Egress, MayFollow, Outgoing
-from executor.sources.files import Kept, Upload
-from executor.sources.kind import Meaning, Probe, SourceRequest, Unchanged, as_it_came
-from executor.sources.loading import Loading, in_time
-from executor.sources.openapi import arguments as forms
-from executor.sources.openapi import linked, listing, parsing, parts, probing
-from executor.sources.openapi.attachments import check_files, with_files
-from executor.sources.openapi.catalog import READER, build_catalog, digest_of, read_catalog, without_collection
-from executor.sources.openapi.credential_parameters import with_bearer
-from executor.sources.openapi.document import read_root
-from executor.sources.openapi.fetching import PARTS, Fetcher, Read, address_of
-from executor.sources.openapi.media import file_from
-from executor.sources.openapi.request import build as build_request
-from executor.sources.openapi.request import check_names
-from executor.sources.openapi.results import result_text
-from executor.sources.openapi.servers import origin_of
+from executor.network.addresses import display_url
+from executor.network.client import Answer, Bounds, Egress, MayFollow, Outgoing
+from executor.network.credentials import with_credential
+from executor.network.files import Kept, Upload
+from executor.sources.documents import subprocess as apart
+from executor.sources.documents.threads import Loading, in_time
+from executor.sources.kind import Meaning, Probe, SourceRequest, Unchanged, as_it_came, configured_destination
+from executor.sources.lifecycle import address_grants
+from executor.sources.openapi.calls import arguments as forms
+from executor.sources.openapi.calls.attachments import check_files, with_files
+from executor.sources.openapi.calls.media import file_from
+from executor.sources.openapi.calls.request import build as build_request
+from executor.sources.openapi.calls.request import check_names
+from executor.sources.openapi.calls.results import result_text
+from executor.sources.openapi.documents import detection, external_documents, parser
+from executor.sources.openapi.documents import files as parts
+from executor.sources.openapi.documents.document import read_root
+from executor.sources.openapi.documents.fetch import PARTS, Fetcher, Read, address_of
+from executor.sources.openapi.pagination import all_pages
+from executor.sources.openapi.tools.builder import READER, build_catalog, digest_of, read_catalog, without_collection
+from executor.sources.openapi.tools.credential_parameters import with_bearer
+from executor.sources.openapi.tools.servers import origin_of
 from executor.sources.rate_limits import send_when_allowed
 from executor.sources.results import transport_error
 
@@ -40,6 +43,7 @@ NOTHING: Mapping[str, str] = {}
 
 class OpenApi:
     name = "openapi"
+    destination = staticmethod(configured_destination)
     filters = ("tag", "path", "method", "tool")
     calls_stand_alone = True
 
@@ -55,16 +59,16 @@ class OpenApi:
         self._egress = egress
         self._load_seconds = load_seconds
         self._loading = Loading()
-        self._fetcher = Fetcher(egress, Bounds(min(load_seconds, 60.0), parsing.MAX_BYTES), self._loading)
-        self._prober = Fetcher(egress, Bounds(min(load_seconds, 10.0), parsing.MAX_BYTES), self._loading)
+        self._fetcher = Fetcher(egress, Bounds(min(load_seconds, 60.0), parser.MAX_BYTES), self._loading)
+        self._prober = Fetcher(egress, Bounds(min(load_seconds, 10.0), parser.MAX_BYTES), self._loading)
         self._call_bounds = Bounds(call_seconds, answer_bytes, min(stream_seconds, call_seconds), file_from=file_from)
 
     async def probe(self, request: SourceRequest) -> Probe | None:
-        return await probing.probe(self._prober, await grants.opened(request), self._loading)
+        return await detection.probe(self._prober, await address_grants.grant_addresses(request), self._loading)
 
     async def load(self, request: SourceRequest) -> Loaded:
         async with in_time(self._load_seconds, address_of(request)):
-            request = await grants.opened(request)
+            request = await address_grants.grant_addresses(request)
             read = await self._fetcher.read(request)
             others = await self._others(request, read)
             if await asyncio.to_thread(is_known, request, read.data, others.contents):
@@ -73,17 +77,17 @@ class OpenApi:
             given = (read.data, read.location, others.contents, others.refused)
             loaded = await apart.build(read_catalog, without_values(request), *given, loading=self._loading)
             server, anywhere = loaded.config["base_url"], self._egress.allow_private
-            origins = await grants.settled(request, server, anywhere=anywhere)
+            origins = await address_grants.settle_grants(request, server, anywhere=anywhere)
             headers = [list(pair) for pair in request.headers]
             loaded = replace(loaded, config={**loaded.config, "origins": origins, "headers": headers})
             loaded = replace(loaded, document=read.data, media_type=media_type(read.data))
             return with_validators(loaded, read, others)
 
-    async def _others(self, request: SourceRequest, read: Read) -> linked.Linked:
+    async def _others(self, request: SourceRequest, read: Read) -> external_documents.Linked:
         request.progress(f"reading {len(read.data):,} bytes")
-        if not await self._loading.run(lambda stopped: linked.may_leave(read.data)):
-            return linked.Linked()
-        where = shown(read.location) or "the document"
+        if not await self._loading.run(lambda stopped: external_documents.may_leave(read.data)):
+            return external_documents.Linked()
+        where = display_url(read.location) or "the document"
         root = await self._loading.run(lambda stopped: parse_root(read.data, where))
         return await self._fetcher.others(request, root, read.location)
 
@@ -123,7 +127,7 @@ class OpenApi:
     async def identity(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> Any:
         """The request itself; bodies that are read as values count as these, not as the bytes that write them."""
         body, base_url = tool.binding["body"], tool.binding["server"] or source.config["base_url"]
-        arranged = forms.arrange(tool, listing.first_page(arguments) if "all" in tool.binding else arguments)
+        arranged = forms.arrange(tool, all_pages.first_page(arguments) if "all" in tool.binding else arguments)
         apart = body is not None and body.get("form") != "form"
         rest = {name: value for name, value in arranged.items() if not apart or name != "body"}
         built = build_request(base_url, tool.binding, rest, "")
@@ -141,7 +145,7 @@ class OpenApi:
         may_follow: MayFollow | None = None,
     ) -> str:
         if "all" in tool.binding:
-            return await listing.collect(Sending(self, credential, may_follow), source, tool, arguments)
+            return await all_pages.collect(Sending(self, credential, may_follow), source, tool, arguments)
         return result_text(tool, await self.send(source, tool, arguments, idempotency_key, credential, may_follow))
 
     async def send(
@@ -165,7 +169,7 @@ class OpenApi:
         if "all" not in tool.binding:
             outgoing = request_of(source, tool, await with_files(tool, arguments), idempotency_key)
             return f"{outgoing.method} {outgoing.url}{files_shown(outgoing)}"
-        outgoing = request_of(source, tool, listing.first_page(arguments), "")
+        outgoing = request_of(source, tool, all_pages.first_page(arguments), "")
         return f"{outgoing.method} {outgoing.url}, and the pages after it"
 
     async def dispatch(
@@ -258,7 +262,7 @@ def media_type(data: bytes) -> str:
     return "application/json" if is_json else "application/yaml"
 
 
-def with_validators(loaded: Loaded, read: Read, others: linked.Linked) -> Loaded:
+def with_validators(loaded: Loaded, read: Read, others: external_documents.Linked) -> Loaded:
     """An answer of `not modified` tells nothing about the other documents, so it is not asked for when there are."""
     told = {PARTS: parts.fingerprint(others.contents)} if others.contents else read.validators
     config = {**loaded.config, "validators": {**loaded.config["validators"], **told}}

@@ -3,7 +3,7 @@
 `credential()` gives a function the values of the connection that its call uses.
 """
 
-from executor.sources.python.given import credential
-from executor.sources.python.marks import tool
+from executor.sources.python.credential import credential
+from executor.sources.python.decorator import tool
 
 __all__ = ["credential", "tool"]

@@ -14,11 +14,11 @@ from executor.errors import DocumentInvalid
 from executor.model.digest import digest
 from executor.model.source import Loaded
 from executor.model.tool import Schema, Skipped, Tool
-from executor.sources.digests import with_digests
+from executor.schemas.digests import with_digests
+from executor.schemas.references import PREFIX
 from executor.sources.kind import SourceRequest
-from executor.sources.names import identifier
-from executor.sources.python.marks import marks_of
-from executor.sources.references import PREFIX
+from executor.sources.python.decorator import marks_of
+from executor.sources.tool_names import identifier
 
 MAX_DESCRIPTION = 4_000
 VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -74,8 +74,8 @@ def tool_of(namespace: str, name: str, function: Any, names: dict[str, str], def
         source_id="",
         description=(inspect.getdoc(function) or f"{name} of {function.__module__}")[:MAX_DESCRIPTION],
         effect=marks["effect"],
-        input_schema={**lifted(taken, f"{name}_", definitions), "additionalProperties": False},
-        output_schema=lifted(given, f"{name}_result_", definitions) if given else None,
+        input_schema={**lift_definitions(taken, f"{name}_", definitions), "additionalProperties": False},
+        output_schema=lift_definitions(given, f"{name}_result_", definitions) if given else None,
         binding={"operation": name, "function": name},
         idempotent=bool(marks["idempotent"]),
     )
@@ -118,18 +118,18 @@ def output_schema(function: Any) -> dict[str, Any] | None:
         raise NotATool(f"its result has no JSON form: {str(error).splitlines()[0][:200]}") from error
 
 
-def lifted(schema: Schema, prefix: str, definitions: dict[str, Schema]) -> Schema:
+def lift_definitions(schema: Schema, prefix: str, definitions: dict[str, Schema]) -> Schema:
     """The schema without its own `$defs`: they join the source's definitions under names that can't clash."""
-    definitions.update({prefix + name: renamed(one, prefix) for name, one in schema.get("$defs", {}).items()})
-    return dict(renamed({key: value for key, value in schema.items() if key != "$defs"}, prefix))
+    definitions.update({prefix + name: rename_references(one, prefix) for name, one in schema.get("$defs", {}).items()})
+    return dict(rename_references({key: value for key, value in schema.items() if key != "$defs"}, prefix))
 
 
-def renamed(node: Any, prefix: str) -> Any:
+def rename_references(node: Any, prefix: str) -> Any:
     if isinstance(node, list):
-        return [renamed(one, prefix) for one in node]
+        return [rename_references(one, prefix) for one in node]
     if not isinstance(node, dict):
         return node
-    changed = {key: renamed(value, prefix) for key, value in node.items()}
+    changed = {key: rename_references(value, prefix) for key, value in node.items()}
     ref = node.get("$ref")
     if isinstance(ref, str) and ref.startswith(PREFIX):
         changed["$ref"] = f"{PREFIX}{prefix}{ref[len(PREFIX) :]}"

@@ -25,14 +25,14 @@ from executor.model.credential import Credential
 from executor.model.fairness import CURRENT
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
-from executor.sources.consent import check_consent
-from executor.sources.kind import Probe, SourceRequest
+from executor.network.slots import QUEUE_SECONDS, THREADS, Slots
+from executor.sources.kind import Probe, SourceRequest, configured_destination
+from executor.sources.lifecycle.consent import check_consent
+from executor.sources.python.credential import GIVEN
 from executor.sources.python.functions import arguments_model, build, namespace_from, result_adapter
-from executor.sources.python.given import GIVEN
 from executor.sources.python.threads import Coroutines, Ended, Late, Running
 from executor.sources.registry import Surroundings
 from executor.sources.results import transport_error
-from executor.sources.slots import QUEUE_SECONDS, THREADS, Slots
 
 PREFIX = "python:"
 CALL_SECONDS = 60.0
@@ -44,6 +44,7 @@ _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*\Z", re.ASCII)
 
 class PythonFunctions:
     name = "python"
+    destination = staticmethod(configured_destination)
     calls_stand_alone = True
     runs_code = True
 
@@ -70,7 +71,7 @@ class PythonFunctions:
     async def load(self, request: SourceRequest) -> Loaded:
         check_consent(self, request)
         name = module_name(request.location)
-        running = Running(lambda _: build(request, imported(name, again=request.again)), lambda: None)
+        running = Running(lambda _: build(request, import_named(name, again=request.again)), lambda: None)
         try:
             return await running.result(self._load_seconds)
         except Late as error:
@@ -130,11 +131,11 @@ class PythonFunctions:
     def _answer(self, running: Running[str], source: Source, tool: Tool, arguments: dict[str, Any]) -> str:
         """In a thread of its own, from the import to the text of the result: code of the module runs in all of it."""
         name = tool.binding["function"]
-        module = imported(module_name(source.config["location"]), again=False)
+        module = import_named(module_name(source.config["location"]), again=False)
         function = getattr(module, name, None)
         if function is None:
             raise ToolError("unknown_tool", f"{module.__name__} has no function {name}", hint="refresh the source")
-        result = function(**converted(tool, name, function, arguments))
+        result = function(**convert_arguments(tool, name, function, arguments))
         if inspect.isawaitable(result):
             result = self._coroutines.wait(result, running)
         return as_json(tool, function, result)
@@ -159,7 +160,7 @@ def module_name(location: str) -> str:
     return name
 
 
-def imported(name: str, *, again: bool) -> ModuleType:
+def import_named(name: str, *, again: bool) -> ModuleType:
     try:
         if again and name in sys.modules:
             return importlib.reload(sys.modules[name])
@@ -172,7 +173,7 @@ def imported(name: str, *, again: bool) -> ModuleType:
         ) from error
 
 
-def converted(tool: Tool, name: str, function: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+def convert_arguments(tool: Tool, name: str, function: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     model = arguments_model(name, function)
     try:
         checked = model.model_validate_json(orjson.dumps(arguments))

@@ -92,7 +92,7 @@ class Coroutines:
     def wait(self, result: Awaitable[T], running: Running[Any]) -> T:
         """From the thread of `running`: waits there for what a coroutine returns, or until its time is up."""
         loop = self._open()
-        future = asyncio.run_coroutine_threadsafe(contained(result), loop)
+        future = asyncio.run_coroutine_threadsafe(contain_exit(result), loop)
         running.awaited.append(future)
         try:
             return future.result()
@@ -144,7 +144,7 @@ def interrupt(thread: threading.Thread) -> None:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(Overdue))
 
 
-async def contained(result: Awaitable[T]) -> T:
+async def contain_exit(result: Awaitable[T]) -> T:
     """`sys.exit` in a task would end its loop."""
     try:
         return await result

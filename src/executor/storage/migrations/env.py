@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from executor.storage.tables import metadata
+from executor.storage.tables.core import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

@@ -11,9 +11,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from executor import __version__
-from executor.daemon.executor import Executor
+from executor.daemon.wiring.executor import Executor
 from executor.errors import ExecutorError
-from executor.surfaces.api import (
+from executor.surfaces.api import oauth_pages
+from executor.surfaces.api.context import EdgeRoute, needs
+from executor.surfaces.api.json_response import answer
+from executor.surfaces.api.routes import (
     anonymous,
     artifacts,
     audit,
@@ -29,28 +32,25 @@ from executor.surfaces.api import (
     oauth,
     oidc,
     policies,
-    problems,
-    readings,
-    returning,
     secrets,
+    source_history,
     sources,
     status,
     templates,
     tools,
-    wellknown,
+    well_known,
     workspaces,
 )
-from executor.surfaces.api.answers import answer
-from executor.surfaces.api.context import EdgeRoute, needs
-from executor.surfaces.api.guard import Edge
-from executor.surfaces.waiting import Held
+from executor.surfaces.http import problems
+from executor.surfaces.http.guard import Edge
+from executor.surfaces.http.long_wait import LongWaits
 
 NOUNS = (
     executions,
     artifacts,
     interactions,
     sources,
-    readings,
+    source_history,
     templates,
     tools,
     catalog,
@@ -60,11 +60,11 @@ NOUNS = (
     status,
     secrets,
     oauth,
-    returning,
+    oauth_pages,
     connections,
     auth,
     oidc,
-    wellknown,
+    well_known,
     anonymous,
     keys,
     clients,
@@ -73,7 +73,7 @@ NOUNS = (
 )
 
 
-def create_app(executor: Executor, held: Held) -> FastAPI:
+def create_app(executor: Executor, held: LongWaits) -> FastAPI:
     app = FastAPI(
         title="Executor",
         version=__version__,
@@ -94,7 +94,7 @@ def create_app(executor: Executor, held: Held) -> FastAPI:
         app.router.routes.extend(noun.router.routes)  # flat: one list to match and to look at
     app.router.add_api_route("/v1/openapi.json", document, include_in_schema=False, route_class_override=EdgeRoute)
     app.add_middleware(Edge)  # before Starlette's own last resort, which answers in plain text
-    app.openapi = lambda: described(app)  # type: ignore[method-assign]  # the documented way to extend the document
+    app.openapi = lambda: describe_api(app)  # type: ignore[method-assign]  # the documented way to extend the document
     return app
 
 
@@ -105,7 +105,7 @@ async def document(request: Request) -> Response:
     return answer(app.openapi())
 
 
-def described(app: FastAPI) -> dict[str, Any]:
+def describe_api(app: FastAPI) -> dict[str, Any]:
     """FastAPI's document plus what it can't know: the bearer tokens that the door asks for."""
     if app.openapi_schema is None:
         app.openapi_schema = FastAPI.openapi(app)

@@ -2,23 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Literal, TypeVar
 
+from fastapi._compat import ModelField
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from executor.catalog.indexes import Veil
-from executor.daemon.executor import Executor
-from executor.errors import Forbidden
+from executor.daemon.wiring.executor import Executor
+from executor.errors import Forbidden, InvalidRequest
 from executor.model.tenancy import Actor, Permission
-from executor.surfaces.api.guard import ACTOR
-from executor.surfaces.api.parameters import names_of, refuse_unknown
-from executor.surfaces.body import StrictRequest
-from executor.surfaces.open_requests import declare_needs
-from executor.surfaces.waiting import Held
+from executor.policy.visibility import Visibility
+from executor.surfaces.http.guard import ACTOR
+from executor.surfaces.http.long_wait import LongWaits
+from executor.surfaces.http.open_requests import declare_needs
+from executor.surfaces.http.strict_json import StrictRequest
+
+
+# Parameters of an address. One that a route does not know is refused: a misspelt filter would filter nothing.
+def names_of(fields: Iterable[ModelField]) -> Iterator[str]:
+    """The names that a route takes; those of a model stand for it."""
+    for field in fields:
+        shape = field.field_info.annotation
+        if isinstance(shape, type) and issubclass(shape, BaseModel):
+            yield from (one.alias or name for name, one in shape.model_fields.items())
+        else:
+            yield field.alias
+
+
+def refuse_unknown(request: Request, known: Iterable[str]) -> None:
+    if not request.scope["query_string"]:
+        return
+    names = sorted(known)
+    for name in request.query_params:
+        if name not in names:
+            raise InvalidRequest(f"{request.url.path} has no parameter `{name[:100]}`", hint=hint(name, names))
+
+
+def hint(name: str, names: list[str]) -> str:
+    if not names:
+        return "leave it out: this address takes none"
+    near = get_close_matches(name, names, n=1)
+    return f"did you mean `{near[0]}`?" if near else f"it takes {', '.join(f'`{one}`' for one in names)}"
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 # credential: anybody who is known · human: somebody at a terminal or a browser of theirs, not a program with a key
@@ -29,21 +59,25 @@ Need = Permission | Literal["credential", "human"]
 class Context:
     executor: Executor
     actor: Actor
-    held: Held
+    held: LongWaits
 
     @property
     def workspace_id(self) -> str:
         return self.actor.workspace_id
 
 
-async def veil_of(here: Context) -> Veil | None:
+async def visibility_for(here: Context) -> Visibility | None:
     """What the actor must not see described; whoever administers the policies sees also what they deny."""
-    return None if here.actor.may("administer") else await here.executor.rules.veil(here.workspace_id, here.actor.id)
+    return (
+        None
+        if here.actor.may("administer")
+        else await here.executor.policies.visibility(here.workspace_id, here.actor.id)
+    )
 
 
 def context(request: Request) -> Context:
     executor: Executor = request.app.state.executor
-    held: Held = request.app.state.streams
+    held: LongWaits = request.app.state.streams
     return Context(executor, request.scope[ACTOR], held)
 
 
@@ -97,13 +131,13 @@ class EdgeRoute(APIRoute):
 
 
 def refusal(any_of: tuple[Need, ...], actor: Actor) -> Forbidden:
-    what = "a human" if any_of == ("human",) else f"the permission `{'` or `'.join(any_of)}`"
+    what = "a person" if any_of == ("human",) else f"`{'` or `'.join(any_of)}`"
     if meets(actor, "human"):
         return Forbidden(
-            f"your role may not do this: it needs {what}",
-            hint="an admin or owner does it, or gives you another role: `executor members list` names them",
+            f"permission denied: your role lacks {what}",
+            hint="ask an admin or owner; `executor members list` shows who they are",
         )
     return Forbidden(
-        f"this credential may not do this: it needs {what}",
-        hint="an operator does it: `executor` in a terminal, or a browser that has signed in",
+        f"permission denied: {what} is required",
+        hint="use `executor` in a terminal, or a signed-in browser",
     )

@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 
 from executor.errors import ExecutorError
 from executor.sources.kind import Progress
-from executor.surfaces.api import problems
+from executor.surfaces.http import problems
 from executor.surfaces.views import View
 
 Work = Callable[[Progress], Awaitable[View]]
@@ -25,10 +25,10 @@ def wants_progress(request: Request) -> bool:
 
 def with_progress(work: Work) -> Response:
     """The work goes on when the reader leaves, as it would without progress."""
-    return StreamingResponse(told(work), media_type="text/event-stream")
+    return StreamingResponse(stream_progress(work), media_type="text/event-stream")
 
 
-async def told(work: Work) -> AsyncIterator[bytes]:
+async def stream_progress(work: Work) -> AsyncIterator[bytes]:
     loop = asyncio.get_running_loop()
     texts: asyncio.Queue[str | None] = asyncio.Queue()
 

@@ -25,9 +25,9 @@ def open_signed_in(settings: Settings, url: str) -> None:
     """Through a page that only its owner can read: the arguments of the browser are for everybody to see."""
     import webbrowser
 
-    from executor.daemon import files
+    from executor.daemon import data_files
 
     page = settings.state_dir / "sign-in.html"
-    files.write_private(page, _PAGE.format(url=escape(url, quote=True)))
+    data_files.write_private(page, _PAGE.format(url=escape(url, quote=True)))
     if not webbrowser.open(page.as_uri()):
         say("no browser could be opened here")

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from executor.daemon import process
-from executor.daemon.process import DaemonUnreachable, Running
-from executor.errors import DataDirectoryUnusable, ExecutorError, InvalidRequest
+from executor.daemon import control
+from executor.daemon.control import Running
+from executor.errors import DaemonUnreachable, DataDirectoryUnusable, ExecutorError, InvalidRequest
 from executor.settings import Settings
 from executor.surfaces.cli.output import say
-from executor.surfaces.cli.wire import Answer, Connection, WireError
+from executor.surfaces.http.client import Answer, Connection, WireError
 
 ANSWER_SECONDS = 120.0
 
@@ -56,13 +56,13 @@ class Client:
         """An answer of JSON lines as they come; `seconds` are for each silence."""
         headers = {"Authorization": f"Bearer {self._token}", **workspace_header()}
         try:
-            answer = self._connected(seconds).follow("GET", path, headers, None, seconds=seconds)
+            answer = self._connect(seconds).follow("GET", path, headers, None, seconds=seconds)
             if isinstance(answer, Answer):
                 _value(answer)
                 raise WireError("the answer is not a stream")
             yield from (line.decode() for line in answer)
         except (OSError, WireError) as error:
-            raise self._lost(error) from error
+            raise self._lost_error(error) from error
         finally:
             self.close()
 
@@ -74,10 +74,10 @@ class Client:
         """An answer as it came, with its headers."""
         headers = {"Authorization": f"Bearer {self._token}", **workspace_header()}
         try:
-            answer = self._connected(seconds).request("GET", path, headers, None, seconds=seconds)
+            answer = self._connect(seconds).request("GET", path, headers, None, seconds=seconds)
         except (OSError, WireError) as error:
             self.close()
-            raise self._lost(error) from error
+            raise self._lost_error(error) from error
         if answer.status >= 400:
             _value(answer)
         return answer
@@ -99,13 +99,13 @@ class Client:
             headers["Idempotency-Key"] = key
         content = None
         if body is not None:
-            content = _encoded(body)
+            content = _encode(body)
             headers["Content-Type"] = "application/json"
         try:
-            answer = self._connected(seconds).request(method, path, headers, content, seconds=seconds)
+            answer = self._connect(seconds).request(method, path, headers, content, seconds=seconds)
         except (OSError, WireError) as error:
             self.close()
-            raise self._lost(error) from error
+            raise self._lost_error(error) from error
         return _value(answer)
 
     def follow(
@@ -121,10 +121,10 @@ class Client:
         headers = {"Authorization": f"Bearer {self._token}", "Accept": "text/event-stream"}
         headers |= {"Content-Type": "application/json", **workspace_header()}
         try:
-            answer = self._connected(seconds).follow(method, path, headers, _encoded(body), seconds=seconds)
-            return _value(answer) if isinstance(answer, Answer) else _followed(answer, progress)
+            answer = self._connect(seconds).follow(method, path, headers, _encode(body), seconds=seconds)
+            return _value(answer) if isinstance(answer, Answer) else _follow(answer, progress)
         except (OSError, WireError) as error:
-            raise self._lost(error) from error
+            raise self._lost_error(error) from error
         finally:
             self.close()
 
@@ -133,23 +133,23 @@ class Client:
             self._connection.close()
             self._connection = None
 
-    def _connected(self, seconds: float) -> Connection:
+    def _connect(self, seconds: float) -> Connection:
         if self._connection is None or not self._connection.is_open:
             self.close()
-            self._connection = self._opened(seconds)
+            self._connection = self._open(seconds)
         return self._connection
 
-    def _opened(self, seconds: float) -> Connection:
+    def _open(self, seconds: float) -> Connection:
         """A refused connection carried nothing, so the daemon that just ended can safely be replaced by the next."""
         try:
             return Connection(self.running.host, self.running.port, seconds)
         except ConnectionRefusedError:
             if not self.restarts:
                 raise
-            self.running = process.ensure(self.settings, progress=_say_progress)
+            self.running = control.ensure(self.settings, progress=_say_progress)
             return Connection(self.running.host, self.running.port, seconds)
 
-    def _lost(self, error: Exception) -> DaemonUnreachable:
+    def _lost_error(self, error: Exception) -> DaemonUnreachable:
         why = "did not answer in time" if isinstance(error, TimeoutError) else f"did not answer: {error}"
         return DaemonUnreachable(
             f"the daemon at {self.running.base_url} {why}",
@@ -172,12 +172,12 @@ def segment(text: str) -> str:
 
 def connect(settings: Settings) -> Client:
     """To the running daemon, or to one started now."""
-    running = process.ensure(settings, progress=_say_progress)
+    running = control.ensure(settings, progress=_say_progress)
     return Client(settings, running, token(settings), restarts=True)
 
 
 def connect_if_running(settings: Settings) -> Client | None:
-    running = process.find(settings)
+    running = control.find(settings)
     return Client(settings, running, token(settings)) if running else None
 
 
@@ -205,14 +205,14 @@ def _say_progress(text: str) -> None:
     say(f"{text} …")
 
 
-def _encoded(body: Mapping[str, Any]) -> bytes:
+def _encode(body: Mapping[str, Any]) -> bytes:
     try:
         return json.dumps(body, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         return json.dumps(body).encode()  # a lone surrogate has no UTF-8 form; escaped, the daemon can judge it
 
 
-def _followed(lines: Iterator[bytes], progress: Callable[[str], None]) -> Any:
+def _follow(lines: Iterator[bytes], progress: Callable[[str], None]) -> Any:
     kind = ""
     for line in lines:
         name, _, value = line.decode().partition(": ")

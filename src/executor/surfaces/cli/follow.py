@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from executor.daemon.process import DaemonUnreachable
-from executor.surfaces.cli import exits
+from executor.errors import DaemonUnreachable
+from executor.surfaces.cli import exit_codes
 from executor.surfaces.cli.client import Client, connect, segment
-from executor.surfaces.cli.decide import decide_all, say_how_to_go_on
 from executor.surfaces.cli.output import (
     as_json,
     clean,
@@ -20,11 +19,12 @@ from executor.surfaces.cli.output import (
     emit_json,
     interactive,
     program,
-    quoted,
+    quote_remote,
     say,
     with_program,
 )
-from executor.surfaces.text import error_code
+from executor.surfaces.cli.prompts.approval import decide_all, say_how_to_go_on
+from executor.surfaces.escape import error_code
 
 FIRST_WAIT = 1
 WAIT = 20
@@ -33,7 +33,7 @@ RECONNECTIONS = 5
 STANDING = ("paused", "completed", "failed", "cancelled")
 
 
-class Follower:
+class ExecutionFollower:
     """`run` or `resume`, then `finish`; between them `view` is the execution as last seen."""
 
     def __init__(self, client: Client, *, as_json: bool, ask: bool) -> None:
@@ -54,11 +54,11 @@ class Follower:
                 "`executor executions list` shows whether it was started",
             )
         self.interrupted = bool(pressed)
-        return self._followed(view)
+        return self._follow(view)
 
     def resume(self, execution_id: str) -> dict[str, Any]:
         path = f"/v1/executions/{segment(execution_id)}/resume"
-        return self._followed(self.client.post(path, {"wait": 0}))
+        return self._follow(self.client.post(path, {"wait": 0}))
 
     def finish(self, view: dict[str, Any]) -> int:
         """Show the outcome; the exit code."""
@@ -66,7 +66,7 @@ class Follower:
             _say_it_goes_on(view)
         if self.as_json:
             emit_json(view)
-            return exits.INTERRUPTED if self.interrupted else exits.of_execution(view)
+            return exit_codes.INTERRUPTED if self.interrupted else exit_codes.of_execution(view)
         show_diagnostics(view)
         if view["status"] == "completed":
             emit(as_json(view.get("result")))
@@ -74,9 +74,9 @@ class Follower:
             say_how_to_go_on(view, self._asked)
         elif view["status"] in STANDING:
             show_failure(view)
-        return exits.INTERRUPTED if self.interrupted else exits.of_execution(view)
+        return exit_codes.INTERRUPTED if self.interrupted else exit_codes.of_execution(view)
 
-    def _followed(self, view: dict[str, Any]) -> dict[str, Any]:
+    def _follow(self, view: dict[str, Any]) -> dict[str, Any]:
         while not self.interrupted:
             try:
                 self._show_logs(view)
@@ -118,7 +118,7 @@ class Follower:
         logs = view.get("logs") or []
         if not self.as_json:
             for line in logs[self._logs_shown :]:
-                say(f"{clean(line.get('level', 'log'))}: {quoted(line.get('text', ''))}")
+                say(f"{clean(line.get('level', 'log'))}: {quote_remote(line.get('text', ''))}")
         self._logs_shown = max(self._logs_shown, len(logs))
 
 
@@ -133,7 +133,7 @@ def show_diagnostics(view: dict[str, Any]) -> None:
     """What its type check found; of a failed one the first is told as the failure."""
     found = (view.get("error") or {}).get("diagnostics", ())[1:] or view.get("diagnostics") or ()
     for one in found:
-        say(f"{clean(one['severity'])}: line {one['line']}, column {one['column']}: {quoted(one['message'])}")
+        say(f"{clean(one['severity'])}: line {one['line']}, column {one['column']}: {quote_remote(one['message'])}")
 
 
 def signature_of(error: dict[str, Any]) -> str:
@@ -145,13 +145,16 @@ def signature_of(error: dict[str, Any]) -> str:
 def show_failure(view: dict[str, Any]) -> None:
     error = view.get("error") or {}
     where = f" (line {error['line']}, column {error.get('column', '?')})" if error.get("line") else ""
-    say(f"{view['status']}: {error_code(error.get('code', view['status']))}: {quoted(error.get('message', ''))}{where}")
+    say(
+        f"{view['status']}: {error_code(error.get('code', view['status']))}: "
+        f"{quote_remote(error.get('message', ''))}{where}"
+    )
     for line in clean_lines(signature_of(error)).splitlines():
         say(f"    {line}")
     if stack := error.get("stack"):
-        say(f"| {quoted(stack)}")
+        say(f"| {quote_remote(stack)}")
     if hint := error.get("hint"):
-        say(f"hint: {quoted(with_program(hint))}")
+        say(f"hint: {quote_remote(with_program(hint))}")
     say(f"execution {clean(view['executionId'])}")
 
 

@@ -16,5 +16,5 @@ def json_option(command: Command) -> Command:
 
 def limit_option(default: int) -> Callable[[Command], Command]:
     return click.option(
-        "--limit", type=click.IntRange(1, 500), default=default, show_default=True, help="At most this many."
+        "--limit", type=click.IntRange(1, 500), default=default, show_default=True, help="Maximum number of entries."
     )

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from executor.errors import ExecutorError
-from executor.surfaces.cli.exits import code_of
-from executor.surfaces.text import escape, is_plain, quote_lines
+from executor.surfaces.cli.exit_codes import code_of
+from executor.surfaces.escape import escape, is_plain, quote_lines
 
 CELL = 80
 # What JSON lets through and a terminal may act on.
@@ -53,7 +53,7 @@ def clean_lines(value: Any) -> str:
     return escape(str(value), keep="\n")
 
 
-def quoted(value: Any) -> str:
+def quote_remote(value: Any) -> str:
     """Remote text after words of ours: of several lines those after the first are marked, so that none can pose."""
     return quote_lines(clean_lines(value))
 
@@ -77,9 +77,9 @@ def facts(pairs: Sequence[tuple[str, Any]]) -> str:
 
 
 def show_error(error: ExecutorError) -> None:
-    say(f"error: {quoted(error.message)}")
+    say(f"error: {quote_remote(error.message)}")
     if error.hint:
-        say(f"hint: {quoted(with_program(error.hint))}")
+        say(f"hint: {quote_remote(with_program(error.hint))}")
 
 
 def error_object(error: ExecutorError) -> dict[str, Any]:

@@ -22,7 +22,9 @@ FIELDS = {
 
 _OPTIONS = (
     click.option(
-        "--server", metavar="SERVER", help="Which of the document's servers: number from 0, URL, name or description."
+        "--server",
+        metavar="SERVER",
+        help="Which of the document's servers to use: number (from 0), URL, name or description.",
     ),
     click.option(
         "--variable",
@@ -35,15 +37,15 @@ _OPTIONS = (
         "--remote-refs",
         multiple=True,
         metavar="ORIGIN",
-        help="An origin that the document's references may lead to, or `any`. Repeatable.",
+        help="An origin that references in the document may point to, or `any`. Repeatable.",
     ),
-    click.option("--transport", type=click.Choice(["http", "sse"]), help="Of an MCP server; found out if not given."),
-    click.option("--raw/--no-raw", default=None, help="With or without the GraphQL tools that take your own document."),
-    click.option("--cwd", metavar="FOLDER", help="Where a command runs; here if not given."),
     click.option(
-        "--call-seconds", type=int, help="How long a call of an MCP server may take without news of its progress."
+        "--transport", type=click.Choice(["http", "sse"]), help="Transport of an MCP server. Default: detected."
     ),
-    click.option("--total-seconds", type=int, help="How long a call of an MCP server may take in all."),
+    click.option("--raw/--no-raw", default=None, help="Include the GraphQL tools that take your own document."),
+    click.option("--cwd", metavar="FOLDER", help="Working directory of a command. Default: the current one."),
+    click.option("--call-seconds", type=int, help="How long a call to an MCP server may take without progress."),
+    click.option("--total-seconds", type=int, help="How long a call to an MCP server may take in total."),
 )
 
 

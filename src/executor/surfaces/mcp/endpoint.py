@@ -15,26 +15,25 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from executor.errors import Forbidden, InvalidRequest
+from executor.errors import Forbidden, InvalidRequest, MethodNotAllowed
 from executor.model.tenancy import Actor
-from executor.surfaces.api import problems
-from executor.surfaces.api.guard import ACTOR
-from executor.surfaces.api.problems import MethodNotAllowed
-from executor.surfaces.body import StrictRequest
+from executor.surfaces.http import problems
+from executor.surfaces.http.guard import ACTOR
+from executor.surfaces.http.long_wait import LongWaits
+from executor.surfaces.http.open_requests import declare_needs
+from executor.surfaces.http.strict_json import StrictRequest
 from executor.surfaces.mcp.elicitation import DIALOG, Links, dialog_of
-from executor.surfaces.mcp.exchange import answer, is_plain
+from executor.surfaces.mcp.fast_path import answer, is_plain
 from executor.surfaces.mcp.gateway import ASKING, EngineGateway
 from executor.surfaces.mcp.handshake import OPENINGS
 from executor.surfaces.mcp.open_calls import CANCELLED, OpenCalls, call_key
 from executor.surfaces.mcp.progress import CallStream, progress_token, reads_streams
 from executor.surfaces.mcp.session import SESSION, new_session
-from executor.surfaces.open_requests import declare_needs
-from executor.surfaces.waiting import Held
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-    from executor.daemon.executor import Executor
+    from executor.daemon.wiring.executor import Executor
 
 logger = logging.getLogger(__name__)
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
@@ -45,7 +44,7 @@ Serve = Callable[[Scope, Receive, Send], Awaitable[None]]
 class McpEndpoint:
     """Whoever holds a token acts here as the agent: nothing that arrives at `/mcp` can decide anything."""
 
-    def __init__(self, executor: Executor, held: Held) -> None:
+    def __init__(self, executor: Executor, held: LongWaits) -> None:
         self._gateway = EngineGateway(executor, held)
         self._calls = OpenCalls(held)
         self._links = Links()
@@ -123,7 +122,7 @@ class McpEndpoint:
             await serve(request.scope, await _again(request, request.receive), send)
 
     async def _name_connected(self) -> None:
-        from executor.surfaces.mcp.server import INSTRUCTIONS_NOW
+        from executor.surfaces.mcp.sdk_server import INSTRUCTIONS_NOW
 
         INSTRUCTIONS_NOW.set(await self._gateway.instructions())
 
@@ -147,7 +146,7 @@ class McpEndpoint:
 
 def refuse_unfit(actor: Actor, path: str) -> None:
     if not actor.may("execute"):
-        raise Forbidden("this credential may not do this: it needs the permission `execute`", hint="use another key")
+        raise Forbidden("permission denied: `execute` is required", hint="use another key")
     if path == "/mcp/anonymous" and actor.via not in ("anonymous", "api_key", "agent_token"):
         raise Forbidden("this address is for tokens of agents and for keys", hint="use /mcp")
 
@@ -155,7 +154,7 @@ def refuse_unfit(actor: Actor, path: str) -> None:
 def _load(gateway: EngineGateway) -> StreamableHTTPSessionManager:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-    from executor.surfaces.mcp.server import build_server
+    from executor.surfaces.mcp.sdk_server import build_server
 
     server = build_server(gateway)
     return StreamableHTTPSessionManager(server, stateless=True, json_response=True, max_request_body_size=MAX_BODY)

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING
 import orjson
 from sqlalchemy.engine import Connection
 
-from executor.execution.keeping import MOST_FILES
+from executor.execution.artifacts.storage import MOST_FILES
 from executor.execution.submissions import Submission
 from executor.model.ids import now_ms
 from executor.model.tenancy import AGENT, OWNER, Actor
-from executor.storage import artifacts, history
-from executor.storage.history import Wanted
+from executor.storage.executions import artifacts, execution_search
+from executor.storage.executions.execution_search import Wanted
+from executor.surfaces.http.long_wait import LongWaits, outcome_of, resume, wait
 from executor.surfaces.mcp.media import ALL_BYTES, BLOCK_BYTES, KeptFile, is_showable
-from executor.surfaces.mcp.offer import MAX_NAMES, instructions
 from executor.surfaces.mcp.open_calls import CURRENT_CALL
+from executor.surfaces.mcp.tool_definitions import MAX_NAMES, instructions
 from executor.surfaces.views import View, execution_summary, execution_view
-from executor.surfaces.waiting import Held, outcome_of, resume, wait
 
 if TYPE_CHECKING:
-    from executor.daemon.executor import Executor
+    from executor.daemon.wiring.executor import Executor
     from executor.execution.outcome import Outcome
     from executor.model.artifact import Artifact
     from executor.model.execution import Execution
@@ -40,7 +40,7 @@ RETRY_SECONDS = 5.0  # after a connection broke, for a client that can name its 
 
 
 class EngineGateway:
-    def __init__(self, executor: Executor, held: Held) -> None:
+    def __init__(self, executor: Executor, held: LongWaits) -> None:
         self._executor = executor
         self._held = held
 
@@ -72,8 +72,10 @@ class EngineGateway:
 
     async def instructions(self) -> str:
         actor = self._actor
-        veil = await self._executor.rules.veil(actor.workspace_id, actor.id)
-        return instructions(await self._executor.catalog.namespaces(actor.workspace_id, MAX_NAMES + 1, veil=veil))
+        visibility = await self._executor.policies.visibility(actor.workspace_id, actor.id)
+        return instructions(
+            await self._executor.catalog.namespaces(actor.workspace_id, MAX_NAMES + 1, visibility=visibility)
+        )
 
     async def latest(self) -> list[View]:
         actor = self._actor
@@ -81,8 +83,8 @@ class EngineGateway:
         recent = Wanted(actor_id=actor.id, since=now_ms() - RECENT_SECONDS * 1000)
 
         def job(c: Connection) -> list[Execution]:
-            live = history.page(c, actor.workspace_id, unfinished, limit=MOST_LISTED)
-            newest = history.page(c, actor.workspace_id, recent, limit=MOST_LISTED)
+            live = execution_search.page(c, actor.workspace_id, unfinished, limit=MOST_LISTED)
+            newest = execution_search.page(c, actor.workspace_id, recent, limit=MOST_LISTED)
             return [*live, *(one for one in newest if one.is_final)]
 
         return [execution_summary(one) for one in await self._executor.database.read(job)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from executor import __version__
-from executor.surfaces.mcp.offer import INSTRUCTIONS, NAME, TOOLS
+from executor.surfaces.mcp.tool_definitions import INSTRUCTIONS, NAME, TOOLS
 
 HANDSHAKE_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN_VERSION: Final = "2026-07-28"

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from executor.errors import Conflict, NotFound
 from executor.model.fairness import Counts
-from executor.surfaces.open_requests import CURRENT as CURRENT_REQUEST
+from executor.surfaces.http.open_requests import CURRENT as CURRENT_REQUEST
 
 if TYPE_CHECKING:
     from executor.model.tenancy import Actor
-    from executor.surfaces.waiting import Held
+    from executor.surfaces.http.long_wait import LongWaits
 
 CANCELLED: Final = "notifications/cancelled"
 Key = tuple[object, ...]
@@ -75,7 +75,7 @@ CURRENT_CALL: ContextVar[OpenCall] = ContextVar("open_call")
 
 
 class OpenCalls:
-    def __init__(self, held: Held) -> None:
+    def __init__(self, held: LongWaits) -> None:
         self._held = held
         self._calls: dict[Key, list[OpenCall]] = {}
         self._followed: Counts[str] = Counts()

@@ -18,11 +18,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any, BinaryIO
 
-from executor.daemon import process
-from executor.daemon.process import DaemonUnreachable, Running
-from executor.errors import ExecutorError
+from executor.daemon import control
+from executor.daemon.control import Running
+from executor.errors import DaemonUnreachable, ExecutorError
 from executor.settings import Settings
-from executor.surfaces.cli.wire import Answer, Connection, WireError
+from executor.surfaces.http.client import Answer, Connection, WireError
 from executor.surfaces.mcp.session import new_session
 from executor.surfaces.mcp.stdio_request import CALL, Request, response
 
@@ -119,7 +119,7 @@ class Bridge:
     def _quick(self, request: Request) -> bytes | None:
         """From a daemon that runs and is not busy; its answer also names what is connected."""
         try:
-            running = process.find(self._settings)
+            running = control.find(self._settings)
             return next(self._exchange(request, running, OPENING_SECONDS), None) if running else None
         except (OSError, WireError, ExecutorError):
             return None
@@ -136,7 +136,7 @@ class Bridge:
                 return
             except (OSError, WireError) as error:
                 if is_last or isinstance(error, TimeoutError):
-                    raise _lost(error) from error
+                    raise _lost_error(error) from error
                 if isinstance(error, ConnectionRefusedError):
                     self._wait_for_end(running)
 
@@ -159,7 +159,7 @@ class Bridge:
     def _ensure(self) -> Running:
         """An agent need not know where this installation keeps its files: its user reads that on standard error."""
         try:
-            return process.ensure(self._settings, _say)
+            return control.ensure(self._settings, _say)
         except ExecutorError as error:
             _say(f"{error.message}; {error.hint}")
             hint = "tell the user: `executor doctor` says why"
@@ -167,8 +167,8 @@ class Bridge:
 
     def _wait_for_end(self, running: Running) -> None:
         """One that refuses connections is on its way out, and holds the data directory until it is gone."""
-        deadline = time.monotonic() + process.STOP_SECONDS
-        while process.find(self._settings) == running and time.monotonic() < deadline:
+        deadline = time.monotonic() + control.STOP_SECONDS
+        while control.find(self._settings) == running and time.monotonic() < deadline:
             time.sleep(POLL_SECONDS)
 
     def _refuse(self, request: Request, error: ExecutorError) -> None:
@@ -179,7 +179,7 @@ class Bridge:
                 problem = {"code": INTERNAL_ERROR, "message": error.message, "data": {"hint": error.hint}}
                 self._write(response(request.id, error=problem))
                 return
-            from executor.surfaces.mcp.answer import result_of_error
+            from executor.surfaces.mcp.tool_results import result_of_error
 
             result = result_of_error(error)
             if not request.is_modern:
@@ -213,7 +213,7 @@ def _refusal_in(answer: Answer) -> Refused:
     return Refused(problem if isinstance(problem, dict) else {}, answer.status)
 
 
-def _lost(error: Exception) -> DaemonUnreachable:
+def _lost_error(error: Exception) -> DaemonUnreachable:
     why = "did not answer in time" if isinstance(error, TimeoutError) else "went away"
     return DaemonUnreachable(
         f"the daemon {why}", hint="`executor executions list` shows whether the code was started; it goes on by itself"

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Iterator
 from typing import Any, Final
 
-from executor.surfaces.cli.wire import WireError
+from executor.surfaces.http.client import WireError
 from executor.surfaces.mcp.handshake import IDEMPOTENCY_KEYS, META, opening_result
 
 CALL: Final = "tools/call"

@@ -53,10 +53,10 @@ class Files:
             self._built, self._paths = None, {}
             return
         if self._built != (state.st_mtime_ns, state.st_ino):
-            self._built, self._paths = (state.st_mtime_ns, state.st_ino), listed(self._root)
+            self._built, self._paths = (state.st_mtime_ns, state.st_ino), list_files(self._root)
 
 
-def listed(root: Path) -> dict[str, Path]:
+def list_files(root: Path) -> dict[str, Path]:
     """Regular files of known types, by address. Links are left out, and folders behind links are not entered."""
     found = {}
     for folder, _, names in os.walk(root, followlinks=False):

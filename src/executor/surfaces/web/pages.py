@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from executor.surfaces.web.files import INDEX, STATIC, TYPES, Files
-from executor.surfaces.web.packing import Packing
+from executor.surfaces.web.gzip import Packing
 
 ASSETS = "/assets/"
 FOREVER = "public, max-age=31536000, immutable"  # their names change with their content

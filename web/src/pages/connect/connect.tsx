@@ -113,7 +113,9 @@ function Done({ asked }: { asked: Interaction }) {
   const given = asked.status === "approved";
   const run = useQuery(execution(asked.executionId)).data;
   const failed = run?.status === "failed";
-  const outcome = failed ? "It was given, but the execution has failed" : "It is given; the execution goes on";
+  const outcome = failed
+    ? "Credential saved, but the execution has failed"
+    : "Credential saved. The execution is resuming";
   return (
     <Empty title={given ? outcome : `This question is ${asked.status}`}>
       {failed && run.error && <p className="break-words text-bad">{visible(run.error.message)}</p>}

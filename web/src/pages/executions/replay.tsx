@@ -20,7 +20,7 @@ export function ReplayOutcome({ id, report, error, onClose }: Props) {
       <div className="flex items-start gap-2">
         <p className={`min-w-0 flex-1 break-words font-medium ${report.matches ? "text-ok" : "text-bad"}`}>
           <span aria-hidden="true">{report.matches ? "✓" : "✕"}</span>{" "}
-          {report.matches ? "Run again from its journal, it does the same" : "Run again from its journal, it differs"}:{" "}
+          {report.matches ? "Replay matches the recorded run" : "Replay differs from the recorded run"}:{" "}
           {visible(report.detail)}
         </p>
         <IconButton label="Close the replay" onClick={onClose}>

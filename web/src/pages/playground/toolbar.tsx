@@ -101,7 +101,7 @@ function Share({ run, code, origin }: Props) {
   const id = ran ?? (origin && !run.shown ? origin : undefined);
   const copy = async () => {
     await navigator.clipboard.writeText(`${window.location.origin}/playground?from=${id}`);
-    tell("Copied. Whoever is in this workspace sees the code with it");
+    tell("Link copied. Anyone in this workspace can open it");
   };
   return (
     <IconButton

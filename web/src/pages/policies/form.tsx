@@ -102,7 +102,7 @@ function Reach({ draft, rule, position }: ReachProps) {
   const changed = rule?.id ? { rule: asked, position: rule.position, without: [rule.id] } : { rule: asked, position };
   const past = useQuery(simulation(changed, enabled));
   if (!enabled || !matches.data)
-    return <p className="text-dim text-xs">Name some tools to see how many the rule is about.</p>;
+    return <p className="text-dim text-xs">Enter a pattern to see how many tools it matches.</p>;
   const { count, tools } = matches.data;
   return (
     <div className="space-y-2">

@@ -6,7 +6,7 @@ import { Badge } from "@/ui/badge";
 const LAYERS: Record<string, string> = {
   rlimits: "It can't fill the memory of this machine or write large files.",
   "network namespace": "It has no network at all: only the tools it is given reach anything.",
-  "no new privileges": "It can't become another user, whatever it runs.",
+  "no new privileges": "Can't gain privileges, whatever it runs.",
   landlock: "It can't open any file.",
   seccomp: "The kernel refuses everything it has no use for, new processes included.",
 };

@@ -20,7 +20,7 @@ export function SettingsPage() {
     { id: "about", title: "About", content: <About /> },
   ];
   return (
-    <Page title="Settings" about="Who may come in, how it looks, and how it is.">
+    <Page title="Settings" about="Access, appearance and system status.">
       <Tabs
         label="Settings"
         tabs={tabs}

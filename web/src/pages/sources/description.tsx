@@ -7,7 +7,7 @@ const LONG = 700;
 export function Description({ text }: { text: string }) {
   const [whole, setWhole] = useState(false);
   const cut = !whole && text.length > LONG;
-  if (!text.trim()) return <p className="mt-3 text-dim text-sm">It says nothing about itself.</p>;
+  if (!text.trim()) return <p className="mt-3 text-dim text-sm">No description.</p>;
   return (
     <div className="mt-3 max-w-prose space-y-2 text-sm">
       {blocks(cut ? `${text.slice(0, LONG)}…` : text).map((block, at) => (

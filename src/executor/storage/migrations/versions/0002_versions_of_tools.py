@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from executor.model.ids import now_ms
-from executor.model.references import deep_digests, links_of, names_in
+from executor.schemas.references import deep_digests, links_of, names_in
 
 revision = "0002"
 down_revision = "0001"

@@ -1,0 +1,1 @@
+"""The search index: segments of words per source, kept on disk, joined per workspace."""

@@ -1,0 +1,1 @@
+"""From the words of a query to terms: tokenizer, spelling, synonyms, actions and app names."""

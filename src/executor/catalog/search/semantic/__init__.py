@@ -1,0 +1,1 @@
+"""Similarity by meaning, only with the extra `semantic`."""

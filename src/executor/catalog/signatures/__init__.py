@@ -1,0 +1,1 @@
+"""Compact signatures of tools, in TypeScript and Python, as agents read them."""

@@ -1,0 +1,1 @@
+"""Reading submitted programs: tokens, calls of tools and the literals they are given."""

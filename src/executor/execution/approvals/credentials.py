@@ -1,0 +1,94 @@
+"""A human gives a credential: the connection is made, and what waited for it goes on, in one transaction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy.engine import Connection as Database
+
+from executor.connections import new_connection
+from executor.connections.connections import Connections, check_scope
+from executor.connections.new_connection import Offer
+from executor.connections.resolution import WAY
+from executor.connections.schemes import Needed
+from executor.errors import Forbidden, InvalidRequest, NotFound
+from executor.execution.approvals.authority import Authority
+from executor.execution.approvals.requests import NEEDS
+from executor.execution.approvals.settlement import check_open, settle
+from executor.execution.engine import Engine
+from executor.model.connection import Connection
+from executor.model.execution import Execution
+from executor.model.ids import now_ms
+from executor.model.interaction import Interaction
+from executor.model.source import Source
+from executor.model.tenancy import Actor
+from executor.storage.catalog import sources
+from executor.storage.executions import interactions
+
+Settled = list[tuple[Interaction, Execution | None]]
+PAGE = 500
+
+
+async def provide(
+    engine: Engine, connections: Connections, actor: Actor, interaction_id: str, offer: Offer
+) -> Interaction:
+    """A connection for the actor whose call waits, or for the whole workspace. Nobody is told the values again."""
+    if not actor.may("connect"):
+        raise Forbidden("only a human may give a credential", hint="use a terminal or a browser that has signed in")
+    check_scope(offer.scope, actor)
+
+    def job(c: Database) -> Settled:
+        asked = waiting(c, actor.workspace_id, interaction_id)
+        Authority(c, actor).check(asked, approves=True)
+        source, wanted = source_of(c, asked), asked.prompt["credential"]
+        needed = way_of(wanted, source, offer)
+        owner = asked.binding.actor_id if offer.scope == "actor" else ""
+        new_connection.check_owner(c, actor.workspace_id, owner, actor)
+        made = new_connection.save(
+            c, connections.secrets, source, needed, offer, actor_id=owner, by=actor, origin=wanted["origin"]
+        )
+        return settle_waiting(c, made, by=actor, first=asked)
+
+    settled = await engine.settle_by(job)
+    return settled[0]
+
+
+def settle_waiting(c: Database, connection: Connection, *, by: Actor, first: Interaction | None = None) -> Settled:
+    """In a writing job: whatever waits for a credential that this connection is. Its engine carries it on."""
+    page = interactions.page(c, connection.workspace_id, status="pending", limit=PAGE)
+    also = [one for one in reversed(page) if (first is None or one.id != first.id) and is_answered(one, connection)]
+    return [settle(c, one, "approved", by=by) for one in ([first, *also] if first is not None else also)]
+
+
+def is_answered(asked: Interaction, connection: Connection) -> bool:
+    wanted = asked.prompt.get("credential")
+    if asked.kind not in NEEDS or not wanted or asked.expires_at <= now_ms():
+        return False
+    mine = connection.actor_id in ("", asked.binding.actor_id)
+    same = (wanted["sourceId"], wanted["origin"]) == (connection.source_id, connection.origin)
+    way = connection.options.get(WAY, "")
+    return mine and same and (not way or way in {one["name"] for one in wanted["ways"]})
+
+
+def waiting(c: Database, workspace_id: str, interaction_id: str) -> Interaction:
+    asked = interactions.get(c, workspace_id, interaction_id)
+    if asked is None:
+        raise NotFound(f"there is no interaction {interaction_id}", hint="see `executor approvals list`")
+    check_open(asked)
+    if asked.kind not in NEEDS:
+        raise InvalidRequest(f"interaction {asked.id} asks for no credential", hint="approve or deny it")
+    return asked
+
+
+def source_of(c: Database, asked: Interaction) -> Source:
+    source = sources.get(c, asked.workspace_id, asked.prompt["credential"]["sourceId"])
+    if source is None:
+        raise NotFound("the source of this call is gone", hint="deny it; the code is told")
+    return source
+
+
+def way_of(wanted: dict[str, Any], source: Source, offer: Offer) -> Needed:
+    """One of those that were shown, or by hand where the source does not say."""
+    if offer.placements:
+        return new_connection.needed_for(source, offer)
+    return new_connection.choose_way([Needed.read(one) for one in wanted["ways"]], offer.way, source.namespace)

@@ -1,0 +1,66 @@
+"""What a human should know besides the call itself: which rule no longer holds for it and why, which rules it meets."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from executor.execution.approvals.prompt import ADD_SOURCE, address_of
+from executor.execution.calls.arguments import parse_arguments
+from executor.execution.calls.pipeline import CallPipeline
+from executor.execution.policies.treat_as_read import suggestion
+from executor.model.execution import Call, Execution
+from executor.model.policy import MadeFor, Policy
+from executor.model.tool import Tool
+from executor.policy.decide import find_outdated
+from executor.policy.drafts import text
+from executor.sources.lifecycle import revisions
+from executor.sources.mcp.tools.hints import claims_to_read
+from executor.storage.catalog.policies import names_namespace
+
+MOST_RULES = 20
+
+
+async def notices_of(pipeline: CallPipeline, execution: Execution, call: Call, tool: Tool) -> dict[str, Any]:
+    """For the prompt: `changed` of a tool that a rule allowed as it was, `rules` of a source that is to be added."""
+    arguments = parse_arguments(call.arguments)
+    rules = (await pipeline.policies.of(execution.workspace_id)).policies
+    if tool.path == ADD_SOURCE:
+        namespace = str(arguments.get("namespace", ""))
+        found = [text(rule) for rule in rules if names_namespace(rule, namespace)]
+        more = [f"and {len(found) - MOST_RULES} more"] if len(found) > MOST_RULES else []
+        return {"namespace": namespace, "rules": [*found[:MOST_RULES], *more]}
+    looks = suggestion(tool)
+    advice = {"suggestion": looks} if looks else {}
+    rule = find_outdated(
+        await pipeline.admissions.subject(tool, execution.actor_id, arguments),
+        [one for one in rules if is_for(one, tool)],
+    )
+    if rule is None or rule.made_for is None:
+        return advice
+    return {**advice, "changed": await _describe_change(pipeline, execution.workspace_id, tool, rule, rule.made_for)}
+
+
+def is_for(rule: Policy, tool: Tool) -> bool:
+    """A rule about a server's hints is for what it says only reads, and for nothing else of it."""
+    hinted = rule.made_for is not None and rule.made_for.basis == "hints"
+    return not hinted or claims_to_read(tool.binding)
+
+
+async def _describe_change(
+    pipeline: CallPipeline, workspace_id: str, tool: Tool, rule: Policy, made_for: MadeFor
+) -> dict[str, Any]:
+    """What is different from the tool that the rule was made for; `isNew` if there was none of this path."""
+    found = await pipeline.database.read(lambda c: revisions.since(c, workspace_id, made_for.digests, tool))
+    source = await pipeline.bindings.source_of(workspace_id, tool)
+    differences = [asdict(one) for one in found.found] if found is not None else []
+    if source is not None and made_for.destination != await pipeline.bindings.destination_for(source, tool):
+        now = address_of(source)
+        differences.insert(0, {"at": "destination", "what": "address", "was": made_for.host, "now": now})
+    return {
+        "policyId": rule.id,
+        "rule": text(rule),
+        "isNew": found is None,
+        "differences": differences,
+        "cut": found is not None and found.cut,
+    }

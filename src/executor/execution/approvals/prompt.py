@@ -1,0 +1,136 @@
+"""What a human is shown before deciding, rendered from the server's own data and never by the code that asks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from executor.connections.resolution import Use
+from executor.connections.source_headers import PARTS
+from executor.model.execution import Call
+from executor.model.ids import new_id, now_ms
+from executor.model.interaction import Binding, Interaction, InteractionKind
+from executor.model.source import Source, is_described
+from executor.model.tool import Tool
+from executor.network.addresses import display_url
+from executor.sources.kind import SourceRequest
+from executor.sources.lifecycle.consent import opens
+
+SHOWN_BYTES = 64 * 1024
+HOST_CHARACTERS = 4_000
+DESCRIPTION_CHARACTERS = 500
+REQUEST_CHARACTERS = 8_000
+ADD_SOURCE = "executor.sources.add"
+
+QUESTIONS: dict[InteractionKind, str] = {
+    "approval": "Allow this call?",
+    "credential": "This call needs a credential. Give one, and it is made with it.",
+    "oauth": "This call needs your consent at its service. Sign in there, and it is made with it.",
+    "unknown_outcome": (
+        "This call was sent, but its answer was lost: it may or may not have taken effect. Approve to send it again, "
+        "or give the result that it really had; deny to let the code see the error `unknown_outcome`."
+    ),
+}
+
+
+def ask(
+    kind: InteractionKind, call: Call, binding: Binding, tool: Tool, source: Source | None, reason: str, ttl_ms: int
+) -> Interaction:
+    at = now_ms()
+    return Interaction(
+        id=new_id("int"),
+        workspace_id=call.workspace_id,
+        execution_id=call.execution_id,
+        call_seq=call.seq,
+        kind=kind,
+        status="pending",
+        binding=binding,
+        prompt=render(kind, call, tool, source, reason),
+        created_at=at,
+        expires_at=at + ttl_ms,
+    )
+
+
+def render(kind: InteractionKind, call: Call, tool: Tool, source: Source | None, reason: str) -> dict[str, Any]:
+    """Everything, or a note of what was cut."""
+    prompt = {
+        "question": QUESTIONS[kind],
+        "tool": tool.path,
+        "effect": tool.effect,
+        "description": shown_description(tool.description),
+        "source": shown_name(source),
+        "host": whereto(call, tool, source),
+        "reason": reason,
+    }
+    if source is not None and is_described(tool.path, tool.binding, source.config):
+        prompt["describedBy"] = "people of this workspace"
+    if len(call.arguments) <= SHOWN_BYTES:
+        prompt["arguments"] = orjson.loads(call.arguments)
+    else:
+        prompt["arguments"] = call.arguments[:SHOWN_BYTES]
+        prompt["cut"] = f"{len(call.arguments) - SHOWN_BYTES} of {len(call.arguments)} characters of the arguments"
+    return prompt
+
+
+def uncut(asked: Interaction, call: Call | None) -> Interaction:
+    """With all arguments of its call, as they will be sent."""
+    if call is None or "cut" not in asked.prompt:
+        return asked
+    prompt = {name: value for name, value in asked.prompt.items() if name != "cut"}
+    return replace(asked, prompt={**prompt, "arguments": orjson.loads(call.arguments)})
+
+
+def shown_description(text: str) -> str:
+    return text if len(text) <= DESCRIPTION_CHARACTERS else f"{text[:DESCRIPTION_CHARACTERS]}…"
+
+
+def shown_name(source: Source | None) -> str:
+    """A source's namespace stands before the name that it gave itself."""
+    if source is None:
+        return "Executor itself"
+    return source.namespace if source.name == source.namespace else f"{source.namespace} ({source.name})"
+
+
+def shown_credential(use: Use, source: Source | None) -> str:
+    """By name; never a value."""
+    if use.connection is not None:
+        owner = "of the actor" if use.connection.actor_id else "of the workspace"
+        return f"{use.connection.name} ({use.connection.scheme}, {owner})"
+    if use.missing is not None:
+        return "missing"
+    own = [name for part in PARTS for name, value in (source.config.get(part) or () if source else ())]
+    return f"the source's own: {', '.join(map(str, own))}" if own else "none"
+
+
+def shown_request(text: str) -> str:
+    more = len(text) - REQUEST_CHARACTERS
+    return text if more <= 0 else f"{text[:REQUEST_CHARACTERS]}… (cut: {more} characters, made of the arguments)"
+
+
+def whereto(call: Call, tool: Tool, source: Source | None) -> str:
+    """What the call would reach. Arguments of a source's command may be secrets: only its first word is told."""
+    if source is None:
+        return opened_by(orjson.loads(call.arguments)) if tool.path == ADD_SOURCE else ""
+    return str(tool.binding.get("server") or "") or address_of(source)
+
+
+def address_of(source: Source) -> str:
+    if command := source.config.get("command"):
+        return f"this machine, where the command `{command[0]}` runs"
+    return str(source.config.get("base_url") or display_url(str(source.config.get("location", ""))))
+
+
+def opened_by(arguments: dict[str, Any]) -> str:
+    """Of a source to be added: all that approving it would open, named before anything is contacted."""
+    request = SourceRequest(
+        kind=arguments.get("kind", ""),
+        location=arguments.get("url", ""),
+        command=tuple(arguments.get("command", ())),
+        base_url=arguments.get("baseUrl", ""),
+        spec_url=arguments.get("specUrl", ""),
+    )
+    text = "; ".join(opens(request))
+    more = len(text) - HOST_CHARACTERS
+    return text if more <= 0 else f"{text[:HOST_CHARACTERS]}… (cut: {more} characters; see the arguments)"

@@ -1,0 +1,1 @@
+"""Artifacts: large results and files of executions, with their previews, pages and built-in tools."""

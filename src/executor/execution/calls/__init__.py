@@ -1,0 +1,1 @@
+"""One call: admission, binding, credential, sending."""

@@ -1,0 +1,43 @@
+"""The pipeline of a call, from the proposal to the answer: admission, binding, sending."""
+
+from __future__ import annotations
+
+from executor.catalog.catalog import Catalog
+from executor.connections.connections import Connections
+from executor.execution.approvals.limits import OpenApprovals
+from executor.execution.approvals.permits import Permits
+from executor.execution.artifacts.files import FileStore
+from executor.execution.calls.admission import Admissions
+from executor.execution.calls.binding import Bindings
+from executor.execution.calls.sender import CallSender
+from executor.execution.policies.cache import PolicyCache
+from executor.storage.database import Database
+
+
+class CallPipeline:
+    """`lost_answers` is "ask" or "error": what happens when nobody knows whether a write was done."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        policies: PolicyCache,
+        permits: Permits,
+        open_approvals: OpenApprovals,
+        connections: Connections | None = None,
+        *,
+        database: Database,
+        lost_answers: str = "ask",
+        retry_seconds: float = 120,
+        files: FileStore | None = None,
+    ) -> None:
+        self.database = database
+        self.retry_seconds = retry_seconds
+        self.files = files or FileStore(database)
+        self.catalog = catalog
+        self.policies = policies
+        self.open_approvals = open_approvals
+        self.bindings = Bindings(catalog, policies, connections)
+        self.admissions = Admissions(catalog, policies, permits, self.bindings, self.files)
+        self.sender = CallSender(
+            catalog, policies, self.admissions, self.bindings, connections, database, self.files, lost_answers
+        )

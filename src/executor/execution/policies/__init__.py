@@ -1,0 +1,1 @@
+"""Policies in force, and the ones that decisions of people create."""

@@ -1,0 +1,168 @@
+"""`Always allow`: the narrowest rule that covers a call someone is asked about, shown before it is saved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy.engine import Connection
+
+from executor.errors import Conflict, Forbidden, InvalidRequest, NotFound
+from executor.execution.approvals.prompt import address_of
+from executor.execution.builtins import tools as builtins
+from executor.execution.calls.arguments import parse_arguments
+from executor.execution.calls.pipeline import CallPipeline
+from executor.model.execution import Call
+from executor.model.interaction import Interaction
+from executor.model.policy import Basis, Decision, Level, MadeFor, Policy
+from executor.model.source import Source
+from executor.model.tenancy import Actor, Permission
+from executor.model.tool import ALL, Effect
+from executor.policy.decide import applies, decide
+from executor.policy.drafts import Covers, is_broader, narrowest, text, with_rule
+from executor.policy.pattern import matches
+from executor.sources.mcp.tools.hints import claims_to_read
+from executor.storage.catalog import policies, tools
+
+NEEDED: dict[Level, Permission] = {"organization": "manage", "workspace": "administer", "toolkit": "administer"}
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    """A rule and its place: just before the rule that asked, so that whatever stands above it still comes first.
+
+    `revision` is that of the policies it was made for; under any others it has to be looked at again. `renews` is the
+    same rule, made for the tool as it was: it takes the place of that.
+    """
+
+    rule: Policy
+    position: int | None
+    revision: int
+    after: Decision
+    renews: Policy | None = None
+
+
+async def draft_rule(
+    pipeline: CallPipeline,
+    asked: Interaction,
+    call: Call,
+    pins: Sequence[str] = (),
+    *,
+    covers: Covers = "tool",
+    given: Policy | None = None,
+) -> Always:
+    """The narrowest rule, or the `given` one in its place."""
+    tool = await pipeline.admissions.find(asked.workspace_id, asked.binding.path)
+    check_scope(asked)
+    if tool is None:
+        raise NotFound(f"there is no tool {asked.binding.path} any more", hint="deny it, or approve it once")
+    arguments = parse_arguments(call.arguments)
+    subject = await pipeline.admissions.subject(tool, asked.binding.actor_id, arguments)
+    rules = await pipeline.policies.of(asked.workspace_id)
+    decided = decide(subject, rules.policies)
+    asking = next((policy for policy in rules.policies if policy.id == decided.policy_id), None)
+    level, owner = (asking.level, asking.owner_id) if asking else ("workspace", asked.workspace_id)
+    if covers == "source" and tool.source_id == builtins.SOURCE:
+        raise InvalidRequest(f"{tool.path} is of no source", hint="let the rule cover the tool")
+    rule = given or narrowest(subject, pins, level=level, owner_id=owner, covers=covers)
+    rule = replace(rule, made_for=await tools_of(pipeline, asked.workspace_id, rule))
+    position = asking.position if asking and asking.level == rule.level else None
+    if not applies(rule, subject) or rule.action != "allow":
+        raise InvalidRequest(f"the rule {text(rule)} does not allow this call", hint="start from the draft")
+    renews = next((one for one in rules.policies if is_same(one, rule)), None)
+    if renews is not None:
+        then = [replace(one, made_for=rule.made_for) if one is renews else one for one in rules.policies]
+        after = decide(subject, then)
+        if after.action == "allow":
+            return Always(rule, renews.position, rules.revision, after, renews)
+    after = decide(subject, with_rule(rules.policies, rule, position))
+    if after.action != "allow":
+        hint = "change that rule, or approve this call alone"
+        raise Conflict(f"with the rule it would still be asked: {after.reason}", hint=hint)
+    return Always(rule, position, rules.revision, after)
+
+
+def is_same(one: Policy, other: Policy) -> bool:
+    """The same wording, whatever tools they were made for."""
+    bases = [rule.made_for.basis if rule.made_for is not None else "always" for rule in (one, other)]
+    return one.retired_at is None and bases[0] == bases[1] and not is_broader(one, other) and not is_broader(other, one)
+
+
+async def tools_of(pipeline: CallPipeline, workspace_id: str, rule: Policy) -> MadeFor | None:
+    """The tools that a rule allows, as they are now; None for a rule that reaches beyond one source.
+
+    A tool and the one that walks its pages are judged together, so they are taken together.
+    """
+    namespace = rule.pattern.partition(".")[0]
+    if own := builtins.BUILTINS.get(rule.pattern):
+        return MadeFor("", frozenset({own.schema_digest}))
+    source = await pipeline.catalog.source(workspace_id, namespace) if "*" not in namespace else None
+    if source is None:
+        return None
+    basis = rule.made_for.basis if rule.made_for is not None else "always"
+    found = await pipeline.database.read(lambda c: offered_tools(c, source, basis))
+    digests = frozenset(
+        digest
+        for path, effect, digest in found
+        if rule.effect in ("", effect)
+        and any(matches(rule.pattern, name) for name in (path, path.removesuffix(ALL), path + ALL))
+    )
+    tool = await pipeline.admissions.find(workspace_id, rule.pattern)
+    where = await pipeline.bindings.destination_for(source, tool)
+    return MadeFor(where, digests, address_of(source), basis)
+
+
+def offered_tools(c: Connection, source: Source, basis: Basis) -> list[tuple[str, Effect, str]]:
+    """Path, effect and digest of what a rule can be made for: of a server's hints, what it says only reads."""
+    found = tools.digests(c, source.id)
+    if basis != "hints":
+        return found
+    claims = {path for path, _, binding in tools.bindings(c, source.id) if claims_to_read(binding)}
+    return [one for one in found if one[0] in claims]
+
+
+def keep_rule(c: Connection, workspace_id: str, always: Always, *, by: Actor) -> Policy:
+    """Under the policies that it was made for, and under no others."""
+    if policies.revision(c, workspace_id) != always.revision:
+        raise Conflict("the policies changed while the rule was shown", hint="look at the rule again, then decide")
+    if always.renews is None:
+        return policies.add(c, workspace_id, always.rule, always.position, by=by)
+    renewed = replace(always.renews, made_for=always.rule.made_for)
+    policies.change(c, workspace_id, renewed, by=by)
+    return renewed
+
+
+async def renew_policy(pipeline: CallPipeline, workspace_id: str, rule: Policy) -> Policy:
+    """The rule for the tools and sources there are now. Raises Conflict if the source it was made for is gone."""
+    if (
+        rule.source_id not in ("", builtins.SOURCE)
+        and await pipeline.catalog.source(workspace_id, rule.source_id) is None
+    ):
+        hint = "remove it, and make another for the source there is now"
+        raise Conflict("the source that the rule was made for is gone", hint=hint)
+    made_for = await tools_of(pipeline, workspace_id, rule) if rule.made_for is not None else None
+    return replace(rule, made_for=made_for, excluded=(), retired_at=None)
+
+
+def check_scope(asked: Interaction) -> None:
+    """Only an approval can hold for more than one call, and never one that lets code change what it may reach."""
+    if asked.kind != "approval":
+        raise InvalidRequest(f"an interaction of kind {asked.kind} is decided once", hint="leave the scope out")
+    own = builtins.BUILTINS.get(asked.binding.path)
+    if own is not None and own.effect != "read":
+        raise InvalidRequest(f"{own.path} is allowed one call at a time", hint="approve it once")
+
+
+def check_permitted(actor: Actor, rule: Policy) -> None:
+    needed = NEEDED[rule.level]
+    if not actor.may(needed):
+        hint = "approve it once or for this execution; an administrator makes rules"
+        raise Forbidden(f"a rule of the {rule.level} needs the permission `{needed}`", hint=hint)
+
+
+def check_breadth(rule: Policy, narrow: Policy, *, broader: bool) -> None:
+    if is_broader(rule, narrow) and not broader:
+        raise InvalidRequest(
+            f"the rule {text(rule)} covers more than this call",
+            hint="take the draft, or say `broader` to mean it",
+        )

@@ -1,0 +1,59 @@
+"""The policies in force, kept in memory and dropped the moment a change is committed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlalchemy.engine import Connection
+
+from executor.model.event import Announcement
+from executor.model.policy import Policy
+from executor.policy.visibility import Visibility, visibility_of
+from executor.storage.catalog import policies, sources
+from executor.storage.database import Database
+from executor.storage.feed import Feed
+
+
+@dataclass(frozen=True, slots=True)
+class PoliciesInForce:
+    revision: int
+    policies: tuple[Policy, ...]
+    namespaces: Mapping[str, str] = field(default_factory=dict)
+    judges_arguments: bool = False
+    own_paths: Mapping[str, str] = field(default_factory=dict)
+
+
+class PolicyCache:
+    def __init__(self, database: Database, feed: Feed) -> None:
+        self._database = database
+        self._known: dict[str, PoliciesInForce] = {}
+        self._changes = 0
+        feed.listen(self._forget)
+
+    async def of(self, workspace_id: str) -> PoliciesInForce:
+        while (known := self._known.get(workspace_id)) is None:
+            changes = self._changes
+            known = await self._database.read(lambda c: read_policies(c, workspace_id))
+            if changes == self._changes:
+                self._known[workspace_id] = known
+        return known
+
+    async def visibility(self, workspace_id: str, actor_id: str) -> Visibility | None:
+        """What the policies in force keep from being found by an actor, or described to it."""
+        rules = await self.of(workspace_id)
+        return visibility_of(rules.policies, actor_id, rules.namespaces, rules.own_paths)
+
+    def _forget(self, announcement: Announcement) -> None:
+        if announcement.type.startswith(("policy.", "source.")):
+            self._changes += 1
+            self._known.pop(announcement.workspace_id, None)
+
+
+def read_policies(c: Connection, workspace_id: str) -> PoliciesInForce:
+    found = tuple(policies.in_force(c, workspace_id))
+    named = any(one.source_id for one in found)
+    namespaces = {one.id: one.namespace for one in sources.listing(c, workspace_id)} if named else {}
+    conditional = any(one.conditions for one in found)
+    own_paths = sources.own_paths(c, workspace_id)
+    return PoliciesInForce(policies.revision(c, workspace_id), found, namespaces, conditional, own_paths)

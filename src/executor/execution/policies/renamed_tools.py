@@ -1,0 +1,82 @@
+"""Rules and renamed tools: a new name neither takes a tool out of a rule that tightens nor into one that allows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy.engine import Connection
+
+from executor.errors import Conflict
+from executor.model.policy import Policy
+from executor.model.source import Source
+from executor.model.tool import ALL
+from executor.policy.drafts import text
+from executor.policy.pattern import matches
+from executor.sources.lifecycle.renames import Rename
+from executor.storage.catalog import policies
+
+SAID = 5
+
+
+def check_renames(c: Connection, source: Source, renames: Sequence[Rename], *, inherit_rules: bool = False) -> None:
+    """Raises Conflict, which names the rules.
+
+    A rule about the source's own name goes on to hold (see `policy.decide`). One that tightens and is about a name that
+    somebody gave would be dodged; one that allows, and is not about the present name, would take in what nobody agreed
+    to, unless that is said with `inherit_rules`. Rules of `always` hold only for the tools that they were made for.
+    """
+    rules = [one for one in policies.in_force(c, source.workspace_id) if is_about(one, source)]
+    dodged = [one for one in rules if one.action != "allow" and any(is_dodged(one, rename) for rename in renames)]
+    if dodged:
+        raise Conflict(
+            f"a rule holds for the present name and would not for the new one: {describe_policies(dodged)}",
+            hint="change the pattern of the rule first, then rename",
+            rules=[one.id for one in dodged],
+        )
+    widened = [one for one in rules if one.action == "allow" and any(is_widened(one, rename) for rename in renames)]
+    if widened and not inherit_rules:
+        raise Conflict(
+            f"a rule would allow calls under the new name: {describe_policies(widened)}",
+            hint="take another name, narrow the rule, or let it hold: `--inherit-rules`, in the API `inheritRules`",
+            rules=[one.id for one in widened],
+        )
+
+
+def ended_rules(rules: Sequence[Policy], source: Source, renames: Sequence[Rename]) -> list[Policy]:
+    """Those that allowed the tool under the name that it had, and don't under the one it has now."""
+    return [
+        one
+        for one in rules
+        if one.action == "allow"
+        and one.retired_at is None
+        and is_about(one, source)
+        and any(covers(one, rename.old) and is_lost(one, rename) for rename in renames)
+    ]
+
+
+def is_lost(rule: Policy, rename: Rename) -> bool:
+    made_for = rule.made_for is not None and rename.digest in rule.made_for.digests
+    return made_for or not covers(rule, rename.new)
+
+
+def is_about(rule: Policy, source: Source) -> bool:
+    return rule.source_id in ("", source.id) and not (rule.action == "allow" and source.id in rule.excluded)
+
+
+def is_dodged(rule: Policy, rename: Rename) -> bool:
+    return covers(rule, rename.old) and not covers(rule, rename.new) and not covers(rule, rename.own)
+
+
+def is_widened(rule: Policy, rename: Rename) -> bool:
+    if rule.made_for is not None or rule.retired_at is not None or rule.effect not in ("", rename.effect):
+        return False
+    return covers(rule, rename.new) and not covers(rule, rename.old)
+
+
+def covers(rule: Policy, path: str) -> bool:
+    return matches(rule.pattern, path) or (path.endswith(ALL) and matches(rule.pattern, path.removesuffix(ALL)))
+
+
+def describe_policies(rules: Sequence[Policy]) -> str:
+    more = f" and {len(rules) - SAID} more" if len(rules) > SAID else ""
+    return "; ".join(f"{text(one)} ({one.id})" for one in rules[:SAID]) + more

@@ -1,0 +1,85 @@
+"""`Treat as a read`: a rule by which a tool is allowed as reads are, although nothing but a person says that it is one.
+
+The tool's effect stays what it is: a call whose answer is lost is still never sent twice, and rules about writes hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from executor.errors import Conflict, InvalidRequest
+from executor.execution.approvals.prompt import address_of
+from executor.execution.builtins import tools
+from executor.execution.calls.pipeline import CallPipeline
+from executor.execution.policies.always import Always, is_same
+from executor.model.policy import MadeFor
+from executor.model.tool import Tool
+from executor.policy.decide import decide
+from executor.policy.drafts import draft
+from executor.sources.mcp.tools.hints import claims_to_read
+from executor.sources.tool_names import words
+
+READING = frozenset(
+    {
+        "search", "list", "query", "find", "get", "lookup", "look", "read", "fetch", "count", "freebusy", "check",
+        "show", "view", "describe", "preview", "estimate", "calculate", "filter", "export", "suggest", "match",
+        "evaluate", "compare", "translate", "summarize", "retrieve", "browse", "scan",
+    }
+)  # fmt: skip
+WRITING = frozenset(
+    {
+        "create", "update", "delete", "set", "send", "add", "remove", "put", "patch", "write", "insert", "replace",
+        "upsert", "import", "upload", "move", "copy", "cancel", "close", "start", "stop", "run", "execute", "apply",
+        "assign", "approve", "archive", "merge", "pay", "charge", "refund", "reset", "revoke", "publish", "submit",
+        "register",
+    }
+)  # fmt: skip
+
+
+async def draft_read_rule(pipeline: CallPipeline, workspace_id: str, tool: Tool, actor_id: str) -> Always:
+    """The rule for the tool as it is now, for every caller. It never comes before another rule."""
+    if why := unfit(tool):
+        raise InvalidRequest(f"{tool.path} can't be treated as a read: {why}", hint="allow it with `always` instead")
+    subject = await pipeline.admissions.subject(tool, actor_id, None)
+    rules = await pipeline.policies.of(workspace_id)
+    source = await pipeline.catalog.source_of(tool)
+    made_for = MadeFor(
+        await pipeline.bindings.destination_for(source, tool),
+        frozenset({tool.schema_digest}),
+        address_of(source),
+        basis="read",
+    )
+    rule = draft(tool.path, "allow", owner_id=workspace_id, source_id=tool.source_id, effect=tool.effect)
+    rule = replace(rule, made_for=made_for)
+    renews = next((one for one in rules.policies if is_same(one, rule)), None)
+    others = [one for one in rules.policies if one is not renews]
+    after = decide(subject, [*others, replace(rule, id=renews.id if renews else "pol_draft")])
+    if after.action != "allow":
+        hint = "change that rule, or approve the call"
+        raise Conflict(f"another rule decides about {tool.path}: {after.reason}", hint=hint)
+    return Always(rule, None, rules.revision, after, renews)
+
+
+def unfit(tool: Tool) -> str:
+    """Why nobody can call it a read; empty if a person may."""
+    if tool.effect == "read":
+        return "it is one already"
+    if tool.source_id == tools.SOURCE:
+        return "it changes what Executor may reach"
+    if tool.binding.get("type") in ("mutation", "raw"):
+        return "it sends GraphQL mutations"
+    method = tool.binding.get("method")
+    return f"it sends {method}" if method not in (None, "POST") else ""
+
+
+def suggestion(tool: Tool) -> str:
+    """For the person who is asked: that it looks like a read. Never more than words."""
+    if unfit(tool):
+        return ""
+    if claims_to_read(tool.binding):
+        return "the server says that it only reads; if you know that, treat it as a read"
+    named = {word.lower() for segment in tool.path.split(".")[1:] for word in words(segment)}
+    flat = {segment.lower() for segment in tool.path.split(".")[1:]}
+    if (named | flat) & READING and not named & WRITING:
+        return "by its name it may only read; if you know that, treat it as a read"
+    return ""

@@ -1,0 +1,91 @@
+"""Tools that an MCP server calls read-only: a person may trust that, for the tools as they are then, by a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from sqlalchemy.engine import Connection
+
+from executor.errors import InvalidRequest
+from executor.execution.approvals.prompt import address_of
+from executor.execution.calls.pipeline import CallPipeline
+from executor.model.policy import MadeFor, Policy
+from executor.model.source import Source
+from executor.model.tenancy import Actor
+from executor.policy.drafts import draft
+from executor.sources.mcp.tools.hints import claims_to_read
+from executor.storage.catalog import policies, tools
+
+Trust = Literal["trust", "ask"]
+KIND = "mcp"
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """The tools that the server says only read, and those of them for which a person decided to trust it."""
+
+    claimed: tuple[str, ...]
+    trusted: tuple[str, ...]
+    rule: Policy | None = None
+
+
+def read_hints(c: Connection, source: Source) -> Hints:
+    claims, rule = read_claims(c, source), rule_of(c, source)
+    known = rule.made_for.digests if rule is not None and rule.made_for is not None else frozenset[str]()
+    trusted = tuple(path for path, digest in claims.items() if digest in known)
+    return Hints(tuple(claims), trusted, rule if trusted else None)
+
+
+def read_claims(c: Connection, source: Source) -> dict[str, str]:
+    """Digests by path, as the tools are now."""
+    digests = {path: digest for path, _, digest in tools.digests(c, source.id)}
+    return {path: digests[path] for path, _, binding in tools.bindings(c, source.id) if claims_to_read(binding)}
+
+
+def rule_of(c: Connection, source: Source) -> Policy | None:
+    mine = (one for one in policies.listing(c, source.workspace_id) if one.source_id == source.id)
+    return next((one for one in mine if one.made_for is not None and one.made_for.basis == "hints"), None)
+
+
+async def decide_hints(
+    pipeline: CallPipeline, source: Source, trust: Trust, paths: Sequence[str] | None, *, by: Actor
+) -> Hints:
+    """Trust the server for these tools, or for all that it says only read; or ask, as without any decision.
+
+    What it says later, of other tools or of these when they have changed, is asked about until this is decided again.
+    """
+    check_kind(source)
+    where = await pipeline.bindings.destination(source)
+
+    def job(c: Connection) -> Hints:
+        claims, present = read_claims(c, source), rule_of(c, source)
+        wanted = choose_claims(claims, paths) if trust == "trust" else {}
+        if present is not None:
+            policies.remove(c, source.workspace_id, present, by=by)
+        if wanted:
+            rule = draft(f"{source.namespace}.**", "allow", owner_id=source.workspace_id, source_id=source.id)
+            made_for = MadeFor(where, frozenset(wanted.values()), address_of(source), basis="hints")
+            policies.add(c, source.workspace_id, replace(rule, made_for=made_for), by=by)
+        return read_hints(c, source)
+
+    return await pipeline.database.write(job)
+
+
+def choose_claims(claims: Mapping[str, str], paths: Sequence[str] | None) -> dict[str, str]:
+    wrong = [path for path in paths or () if path not in claims]
+    if wrong:
+        raise InvalidRequest(
+            f"the server does not say that {wrong[0]} only reads",
+            hint=f"choose from: {', '.join(list(claims)[:20])}" if claims else "it says so of none of its tools",
+        )
+    return {path: digest for path, digest in claims.items() if paths is None or path in paths}
+
+
+def check_kind(source: Source) -> None:
+    if source.kind != KIND:
+        raise InvalidRequest(
+            f"{source.namespace} is of kind {source.kind}: only MCP servers give such hints",
+            hint="treat single tools as reads: `executor tools treat-as-read PATH`",
+        )

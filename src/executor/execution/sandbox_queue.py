@@ -1,0 +1,74 @@
+"""Who holds a sandbox. A run that only waits gives its place up when another needs one, and replays later."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from time import monotonic
+
+from executor.execution.backlog import Backlog, Lane
+from executor.execution.run import Run
+from executor.runtime.protocol import Runtime, Sandbox
+
+ROOM_SECONDS = 0.05
+IDLE_SECONDS = 0.1
+
+
+class Pool:
+    """The places of one runtime: how many runs want one, and which hold one idly, those that wait longest first."""
+
+    def __init__(self) -> None:
+        self.wanted = 0
+        self.idle: OrderedDict[Run, None] = OrderedDict()
+
+    def make_room(self, now: float) -> None:
+        resting: list[Run] = []
+        for run in self.idle:
+            if len(resting) == self.wanted or run.idle_since is None or now - run.idle_since < IDLE_SECONDS:
+                break
+            resting.append(run)
+        for run in resting:
+            run.rest()
+
+
+class Places:
+    """One timer for everyone who waits, and only while somebody does."""
+
+    def __init__(self, backlog: Backlog) -> None:
+        self._backlog = backlog
+        self._pools: dict[Runtime, Pool] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    def pool(self, runtime: Runtime) -> Pool:
+        found = self._pools.get(runtime)
+        if found is None:
+            found = self._pools[runtime] = Pool()
+        return found
+
+    def opener(self, runtime: Runtime, lane: Lane) -> Callable[[], Awaitable[Sandbox]]:
+        pool = self.pool(runtime)
+
+        async def open_sandbox() -> Sandbox:
+            pool.wanted += 1
+            self._backlog.entered(lane)
+            self._watch()
+            try:
+                return await runtime.open()
+            finally:
+                pool.wanted -= 1
+                self._backlog.left(lane)
+
+        return open_sandbox
+
+    def _watch(self) -> None:
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(ROOM_SECONDS, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        now = monotonic()
+        for pool in self._pools.values():
+            if pool.wanted:
+                pool.make_room(now)
+                self._watch()

@@ -1,0 +1,105 @@
+"""Type checks of executions: begun with the sandbox, and asked before anything is sent."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from executor.catalog.catalog import Catalog
+from executor.catalog.signatures.signature import COMPACT, signature
+from executor.checking.checker import Checker
+from executor.checking.diagnostics import PASSED, Diagnostic, Verdict, shorten
+from executor.checking.source.lexer import Language
+from executor.execution import failures
+from executor.execution.builtins import tools
+from executor.execution.calls.pipeline import CallPipeline
+from executor.model.execution import Execution, Failure
+from executor.model.tool import Tool
+from executor.policy.visibility import Visibility
+
+Typecheck = Literal["error", "warn", "off"]
+MAX_SIGNATURE = 1_500
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What becomes of an execution: it fails with `failure`, or goes on with `diagnostics` as warnings."""
+
+    failure: Failure | None = None
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+class CheckerTools:
+    """The tools as a checker asks for them: those of the catalog and those of Executor itself."""
+
+    def __init__(self, pipeline: CallPipeline, catalog: Catalog) -> None:
+        self._pipeline, self._catalog = pipeline, catalog
+
+    async def find(self, workspace_id: str, path: str) -> Tool | None:
+        return await self._pipeline.admissions.find(workspace_id, path)
+
+    async def check(self, tool: Tool, arguments: dict[str, Any]) -> None:
+        await self._pipeline.admissions.check(tool, arguments)
+
+    async def signature(self, workspace_id: str, tool: Tool, language: Language) -> str:
+        if tool.source_id == tools.SOURCE:
+            return signature(tool, {}, budget=COMPACT, language=language)
+        return shorten(await self._catalog.signature(tool, language), MAX_SIGNATURE)
+
+    async def input_schema(self, workspace_id: str, tool: Tool) -> dict[str, Any]:
+        if tool.source_id == tools.SOURCE:
+            return tool.input_schema
+        described = await self._catalog.describe(workspace_id, tool.path, include_schemas=True)
+        found: dict[str, Any] = described["inputSchema"]
+        return found
+
+    async def nearest(self, workspace_id: str, path: str, visibility: Visibility | None) -> list[str]:
+        return await self._catalog.nearest(workspace_id, path, visibility=visibility)
+
+    async def visibility(self, workspace_id: str, actor_id: str) -> Visibility | None:
+        return await self._pipeline.policies.visibility(workspace_id, actor_id)
+
+
+class Checks:
+    """`typecheck` and `unavailable` are the settings of the same names; a submission may choose its own `typecheck`."""
+
+    def __init__(self, checker: Checker, *, typecheck: str, unavailable: str) -> None:
+        self.checker = checker
+        self._typecheck, self._unavailable = typecheck, unavailable
+
+    def begin(self, execution: Execution, typecheck: Typecheck | None) -> asyncio.Task[Ruling] | None:
+        """None if there is nothing to wait for: that costs a look at the code, and no more."""
+        chosen = typecheck or self._typecheck
+        if chosen == "off":
+            return None
+        known = self.checker.known(execution.workspace_id, execution.language, execution.code, execution.actor_id)
+        if known == PASSED:
+            return None
+        return asyncio.create_task(self._rule(execution, chosen))
+
+    async def _rule(self, execution: Execution, chosen: str) -> Ruling:
+        try:
+            verdict = await self.checker.verdict(
+                execution.workspace_id, execution.language, execution.code, execution.actor_id
+            )
+        except Exception as error:  # the edge: whatever is wrong with the check, it is no fault of the code
+            logger.error("the type check failed", exc_info=error, extra={"execution": execution.id})
+            verdict = Verdict(unavailable=f"the check failed inside Executor: {type(error).__name__}")
+        return self.ruling(verdict, chosen)
+
+    def ruling(self, verdict: Verdict, chosen: str) -> Ruling:
+        if verdict.unavailable:
+            if self._unavailable == "fail" and chosen == "error":
+                return Ruling(failures.typecheck_unavailable(verdict.unavailable))
+            return Ruling(diagnostics=(not_checked(verdict.unavailable),))
+        if verdict.errors and chosen == "error":
+            return Ruling(failures.type_error([one.to_dict() for one in verdict.diagnostics]))
+        return Ruling(diagnostics=tuple(replace(one, severity="warning") for one in verdict.diagnostics))
+
+
+def not_checked(why: str) -> Diagnostic:
+    return Diagnostic("warning", 1, 1, 1, 1, f"the code was run without a type check: {why}", "unchecked")

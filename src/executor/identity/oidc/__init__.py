@@ -1,0 +1,1 @@
+"""OpenID Connect: sign-in of people and tokens of external agents."""

@@ -1,0 +1,1 @@
+"""Outbound HTTP: which addresses may be reached, and the one client that reaches them."""

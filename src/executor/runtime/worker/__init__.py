@@ -1,0 +1,1 @@
+"""Sealed worker processes, shared by the runtimes: pool, frames, steps and scheduler."""

@@ -1,0 +1,1 @@
+"""JSON Schema: validation, examples, differences, digests. Pure functions."""

@@ -1,0 +1,105 @@
+"""Schemas that hold one value against thousands of others are opened: checking it would stop everything else.
+
+Alternatives that refer to further alternatives multiply, so a short document can ask for billions of comparisons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from executor.model.tool import Schema, Skipped, Tool
+from executor.schemas.keywords import LISTS, MAPS, SINGLES
+from executor.schemas.references import PREFIX, components
+
+MAX_ALTERNATIVES = 2_000
+# Words whose schemas are held against the same value as the schema they stand in.
+BESIDE = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"})
+HOLDERS = MAPS | LISTS | SINGLES | {"$ref"}  # a schema with none of them counts for itself only
+
+
+def loosen(tools: Iterable[Tool], definitions: dict[str, Schema]) -> list[Skipped]:
+    """Changes the schemas where they are too much, and says where that was."""
+    links = {name: sorted(beside(schema) & definitions.keys()) for name, schema in definitions.items()}
+    counts: dict[str, int] = {}
+    opened: list[Skipped] = []
+    for name in (name for component in components(links) for name in component):
+        counts[name] = alternatives(definitions[name], counts)
+        if counts[name] > MAX_ALTERNATIVES:
+            opened.append(note(f"#/components/schemas/{name}"))
+            definitions[name], counts[name] = {}, 1
+    for name, schema in definitions.items():
+        if open_children(schema, counts):
+            opened.append(note(f"#/components/schemas/{name}"))
+    for tool in tools:
+        body = tool.binding.get("body") or {}
+        whole: Schema = {"items": tool.input_schema, "contains": body.get("schema", {})}
+        if open_children(whole, counts):
+            opened.append(note(tool.path))
+        if whole["items"] is not tool.input_schema:
+            tool.input_schema.clear()
+            tool.input_schema["type"] = "object"
+        if "schema" in body:
+            body["schema"] = whole["contains"]
+    return opened
+
+
+def alternatives(schema: Any, counts: Mapping[str, int]) -> int:
+    """How many schemas one value is held against."""
+    total = 0
+    for one in same_value(schema):
+        total += 1 + counts.get(target(one), 0)
+    return total
+
+
+def beside(schema: Any) -> set[str]:
+    return {target(one) for one in same_value(schema)}
+
+
+def same_value(schema: Any) -> Iterator[Schema]:
+    stack = [schema]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            yield node
+            for word in BESIDE & node.keys():
+                stack.extend(part for _, _, part in places(node, word))
+
+
+def open_children(schema: Any, counts: Mapping[str, int]) -> bool:
+    """Opens each schema for a part of the value that is too much, however deep it stands."""
+    found = False
+    stack = [schema]
+    while stack:
+        node = stack.pop()
+        for word in list(node) if isinstance(node, dict) else ():
+            for holder, key, part in list(places(node, word)) if word in HOLDERS else ():
+                if not isinstance(part, dict) or HOLDERS.isdisjoint(part):
+                    continue
+                if word not in BESIDE and alternatives(part, counts) > MAX_ALTERNATIVES:
+                    holder[key], found = {}, True
+                else:
+                    stack.append(part)
+    return found
+
+
+def places(node: Schema, word: str) -> Iterator[tuple[Any, Any, Any]]:
+    """(holder, key, schema) of the schemas that a word of a schema holds."""
+    value = node[word]
+    if word in MAPS and isinstance(value, dict):
+        yield from ((value, key, part) for key, part in value.items())
+    elif word in LISTS and isinstance(value, list):
+        yield from ((value, index, part) for index, part in enumerate(value))
+    elif word in SINGLES:
+        yield node, word, value
+
+
+def target(schema: Schema) -> str:
+    ref = schema.get("$ref")
+    return ref[len(PREFIX) :] if isinstance(ref, str) and ref.startswith(PREFIX) else ""
+
+
+def note(where: str) -> Skipped:
+    return Skipped(
+        where[:200], f"it has over {MAX_ALTERNATIVES:,} alternatives for one value; any value is accepted there"
+    )

@@ -1,0 +1,1 @@
+"""JSON Schema as shapes, for type declarations."""

@@ -1,0 +1,1 @@
+"""Where secrets come from if not from the database: environment, keyring, 1Password, Vault."""

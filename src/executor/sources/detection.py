@@ -1,0 +1,135 @@
+"""What is at an address? Every kind is asked at the same time, within bounds; the first in order that knows it wins."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+
+from executor.errors import (
+    DocumentInvalid,
+    EgressRefused,
+    ExecutorError,
+    InvalidRequest,
+    SourceError,
+    SourceUnreachable,
+)
+from executor.network.addresses import display_url
+from executor.sources.documents.threads import in_time
+from executor.sources.kind import DAMAGED, Probe, SourceRequest
+from executor.sources.lifecycle import address_grants
+from executor.sources.registry import Kinds
+
+PROBE_SECONDS = 20.0
+COMMAND_KIND = "mcp"
+logger = logging.getLogger(__name__)
+
+
+async def resolve(kinds: Kinds, request: SourceRequest, *, seconds: float = PROBE_SECONDS) -> SourceRequest:
+    """The same request with its kind and where it really is. What the document says beyond that is not fixed here."""
+    request = await with_kind(kinds, request)
+    if request.kind:
+        return request
+    request = await open_request(request, seconds)
+    found = await probe(kinds, request, seconds=seconds)
+    return replace(
+        request,
+        kind=found.kind,
+        location=found.location or request.location,
+        namespace=request.namespace or found.namespace,
+    )
+
+
+async def open_request(request: SourceRequest, seconds: float) -> SourceRequest:
+    """With its grants: what probing finds is not what someone asked for, and must open nothing."""
+    async with in_time(seconds, request.location):
+        return await address_grants.grant_addresses(request)
+
+
+async def with_kind(kinds: Kinds, request: SourceRequest) -> SourceRequest:
+    """The kind as far as the request itself tells: a command, or an address such as `python:package.module`."""
+    if request.kind:
+        return request
+    if request.command:
+        return replace(request, kind=COMMAND_KIND)
+    prefix, colon, rest = request.location.partition(":")
+    if colon and not rest.startswith("//") and prefix in await kinds.names():
+        return replace(request, kind=prefix)
+    return request
+
+
+async def probe(kinds: Kinds, request: SourceRequest, *, seconds: float = PROBE_SECONDS) -> Probe:
+    """Raises the error that says best why nothing was found."""
+    request = await with_kind(kinds, request)
+    if request.kind:
+        await kinds.get(request.kind)  # one that was asked for by name has to be there
+    names = [request.kind] if request.kind else await kinds.names()
+    request = await open_request(request, seconds)
+    request.progress("looking at what it is")
+    tasks = {name: asyncio.create_task(ask(kinds, name, request, seconds)) for name in names}
+    refusals: dict[str, ExecutorError | None] = {}
+    try:
+        for name, task in tasks.items():
+            answer = await task
+            if isinstance(answer, Probe):
+                return answer
+            refusals[name] = answer
+    finally:
+        for task in tasks.values():
+            task.cancel()
+        await asyncio.gather(*tasks.values(), return_exceptions=True)
+    raise unrecognized_error(request, refusals)
+
+
+async def ask(kinds: Kinds, name: str, request: SourceRequest, seconds: float) -> Probe | ExecutorError | None:
+    """Each kind is made by whoever asks it, so that one with a slow library holds up no other."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await (await kinds.get(name)).probe(request)
+    except TimeoutError:
+        where = display_url(request.location) or "the document"
+        return SourceUnreachable(
+            f"{where} did not tell within {seconds:g} seconds what it is",
+            hint="check that it is up, or name the kind with --kind",
+            reason="timeout",
+        )
+    except ExecutorError as error:
+        return error
+    except Exception:  # a kind may come from any package: what breaks in one must not break the others
+        logger.exception("kind.probe_failed", extra={"kind": name})
+        return SourceError(f"the kind {name} failed while looking at it", hint="see the daemon's log")
+
+
+def unrecognized_error(request: SourceRequest, refusals: Mapping[str, ExecutorError | None]) -> ExecutorError:
+    where = display_url(request.location) or "the document"
+    errors = [error for error in refusals.values() if error is not None]
+    for error in sorted(errors, key=lambda error: not isinstance(error, EgressRefused)):
+        if is_out_of_reach(error) or len(refusals) == 1:
+            return error
+    if damaged := next((error for error in errors if error.details.get("reason") == DAMAGED), None):
+        return damaged
+    tried = {name: error.message if error else "not of this kind" for name, error in refusals.items()}
+    status = next((error for error in errors if error.details.get("reason") == "status"), None)
+    said = f": it answered {status.details['upstream_status']}" if status is not None else ""
+    hint = f"tried: {', '.join(refusals)}; give the address of the document or endpoint itself, or --kind"
+    return DocumentInvalid(
+        f"nothing that can be connected was found at {where}{said}",
+        hint=f"{status.hint} ({hint})" if status is not None else hint,
+        tried=tried,
+    )
+
+
+def is_out_of_reach(error: ExecutorError) -> bool:
+    """Then it doesn't matter which kind it would be. A status is an answer."""
+    if isinstance(error, SourceUnreachable):
+        return error.details.get("reason") not in ("status", "location")
+    return isinstance(error, EgressRefused)
+
+
+def check_shape(request: SourceRequest) -> None:
+    if not (request.location or request.command or request.document is not None):
+        raise InvalidRequest(
+            "a source needs a location, a document or a command",
+            hint="give the address of an API, the text of its document, or the command of an MCP server",
+        )

@@ -1,0 +1,1 @@
+"""GraphQL lists that come in pages."""

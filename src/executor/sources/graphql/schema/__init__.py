@@ -1,0 +1,1 @@
+"""GraphQL schemas: introspection, SDL and the outline that tools are built from."""

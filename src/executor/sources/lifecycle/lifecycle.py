@@ -1,0 +1,236 @@
+"""How sources come, stay fresh and go: probing, adding, refreshing when asked, told or due, removing."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from typing import Any
+
+from executor.connections.connections import Connections
+from executor.errors import Conflict, ExecutorError
+from executor.model.authority import require
+from executor.model.credential import Credential
+from executor.model.ids import now_ms
+from executor.model.source import Source
+from executor.model.tenancy import Actor
+from executor.sources import detection, templates
+from executor.sources.kind import Forgets, Kind, Probe, Progress, SourceRequest, silent
+from executor.sources.lifecycle import namespaces, persistence, renames
+from executor.sources.lifecycle import preview as previewing
+from executor.sources.lifecycle.consent import check_consent
+from executor.sources.lifecycle.persistence import NewChoice, Refreshed
+from executor.sources.lifecycle.preview import Preview
+from executor.sources.lifecycle.renames import Change, CheckRenames, Relabelled
+from executor.sources.registry import Kinds
+from executor.storage.catalog import sources
+from executor.storage.database import Database
+from executor.storage.executions.events import By
+
+TICK_SECONDS = 60.0
+TELLING = ("mcp", "graphql")  # kinds that ask the service itself when they are read
+logger = logging.getLogger(__name__)
+
+
+class Lifecycle:
+    """`forget` is told of each source that has changed, so that nothing old is remembered of it."""
+
+    def __init__(
+        self,
+        database: Database,
+        kinds: Kinds,
+        forget: Callable[[Source], None],
+        connections: Connections | None = None,
+    ) -> None:
+        self._connections = connections
+        self._database = database
+        self._kinds = kinds
+        self._forget = forget
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._told: set[str] = set()
+        self._tried: dict[str, int] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        kinds.on_changed = self.source_changed
+
+    async def probe(self, request: SourceRequest) -> Probe:
+        detection.check_shape(request)
+        request = templates.apply_template(request)
+        kind = await detection.with_kind(self._kinds, request)
+        if kind.kind:
+            check_consent(await self._kinds.get(kind.kind), kind)
+        return await detection.probe(self._kinds, request)
+
+    async def preview(self, request: SourceRequest) -> Preview:
+        """Read as if it were added; nothing is kept."""
+        kind, request = await self._resolve(request)
+        return await previewing.preview(kind, request)
+
+    async def add(self, workspace_id: str, request: SourceRequest, *, by: By = None) -> Source:
+        kind, request = await self._resolve(request, workspace_id)
+        source = await persistence.add(self._database, kind, workspace_id, request, self._connections, by=by)
+        self._forget(source)
+        return source
+
+    async def _resolve(self, request: SourceRequest, workspace_id: str = "") -> tuple[Kind, SourceRequest]:
+        """What it is, agreed to; a namespace that is taken is refused before anything is read."""
+        detection.check_shape(request)
+        request = await detection.with_kind(self._kinds, templates.apply_template(request))
+        if request.kind:
+            check_consent(await self._kinds.get(request.kind), request)
+        if workspace_id:
+            await persistence.check_namespace(self._database, workspace_id, request.namespace)
+        request = await detection.resolve(self._kinds, request)
+        kind = await self._kinds.get(request.kind)
+        check_consent(kind, request)
+        return kind, request
+
+    async def rename(self, workspace_id: str, id_or_namespace: str, name: str, *, by: By = None) -> Source:
+        """Only its name for people: paths begin with the namespace, which stays."""
+        namespaces.check_name(name)
+        source = await persistence.present(self._database, workspace_id, id_or_namespace)
+        async with self._locks.setdefault(source.id, asyncio.Lock()):
+            renamed = replace(await persistence.present(self._database, workspace_id, source.id), name=name)
+            await self._database.write(lambda c: sources.rename(c, renamed, by=by))
+            self._forget(renamed)
+        return renamed
+
+    async def refresh(
+        self, workspace_id: str, id_or_namespace: str, progress: Progress = silent, *, by: Actor | None = None
+    ) -> Refreshed:
+        """One at a time for each source, so that an older document never follows a newer one.
+
+        `by` is who asks for it, if anybody: code on this machine is run again for its operator alone.
+        """
+        source = await persistence.present(self._database, workspace_id, id_or_namespace)
+        if by is not None and runs_code(source):
+            require(by, "running a source's code again")
+        async with self._locks.setdefault(source.id, asyncio.Lock()):
+            source = await persistence.present(self._database, workspace_id, source.id)
+            kind = await self._kinds.get(source.kind)
+            check_readable(source)
+            self._tried[source.id] = now_ms()
+            try:
+                return await persistence.refresh(self._database, kind, source, progress, self._connections)
+            finally:
+                self._forget(source)
+
+    async def choose(
+        self,
+        workspace_id: str,
+        id_or_namespace: str,
+        new: NewChoice,
+        progress: Progress = silent,
+        *,
+        by: Actor,
+    ) -> Refreshed:
+        """Another choice of its tools, made from what it offers now."""
+        source = await persistence.present(self._database, workspace_id, id_or_namespace)
+        if runs_code(source):
+            require(by, "running a source's code again")
+        async with self._locks.setdefault(source.id, asyncio.Lock()):
+            source = await persistence.present(self._database, workspace_id, source.id)
+            kind = await self._kinds.get(source.kind)
+            try:
+                return await persistence.refresh(self._database, kind, source, progress, self._connections, new=new)
+            finally:
+                self._forget(source)
+
+    async def relabel(self, source: Source, change: Change, check: CheckRenames, *, by: By) -> Relabelled:
+        """Other names or descriptions for its tools; one at a time, as it is read."""
+        async with self._locks.setdefault(source.id, asyncio.Lock()):
+            source = await persistence.present(self._database, source.workspace_id, source.id)
+            try:
+                return await renames.relabel(self._database, source, change, check, by=by)
+            finally:
+                self._forget(source)
+
+    async def remove(self, workspace_id: str, id_or_namespace: str, *, by: By = None) -> Source:
+        source = await persistence.remove(self._database, workspace_id, id_or_namespace, self._connections, by=by)
+        self._locks.pop(source.id, None)
+        self._forget(source)
+        kind = self._kinds.ready(source.kind)
+        if isinstance(kind, Forgets):
+            await kind.forget(source)
+        return source
+
+    async def try_credential(self, source: Source, credential: Credential | None) -> bool:
+        """Read the source with it, or without any, and keep nothing. False if reading it tells nothing about that."""
+        kind = await self._kinds.get(source.kind)
+        if source.kind not in TELLING:
+            return False
+        opened = (await self._connections.opened(source))[0] if self._connections is not None else source
+        await kind.load(replace(kind.reload_request(opened), credential=credential, validators={}))
+        return True
+
+    def source_changed(self, source_id: str) -> None:
+        """A kind noticed it. However often it is told meanwhile, the source is read once more after this."""
+        if source_id not in self._told:
+            self._told.add(source_id)
+            self._start(self._read_again(source_id))
+
+    async def refresh_due(self, seconds: int, now: int) -> list[str]:
+        """Read those again that were last read, or tried, more than `seconds` ago; one after the other."""
+        due = [one for one in await self._database.read(sources.everywhere) if self._is_due(one, seconds, now)]
+        for source in due:
+            await self._quietly(source)
+        return [source.id for source in due]
+
+    def start(self, seconds: int) -> None:
+        """Refresh by itself from now on. What a daemon that was killed left half written is removed."""
+        self._start(persistence.sweep(self._database))
+        if seconds:
+            self._start(self._keep_fresh(seconds))
+
+    async def close(self) -> None:
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _is_due(self, source: Source, seconds: int, now: int) -> bool:
+        last = max(source.refreshed_at, self._tried.get(source.id, 0))
+        return is_readable(source) and now - last >= seconds * 1000
+
+    async def _keep_fresh(self, seconds: int) -> None:
+        while True:
+            await asyncio.sleep(min(TICK_SECONDS, seconds))
+            await self.refresh_due(seconds, now_ms())
+
+    async def _read_again(self, source_id: str) -> None:
+        self._told.discard(source_id)
+        source = await self._database.read(lambda c: sources.by_id(c, source_id))
+        if source is not None:
+            await self._quietly(source)
+
+    async def _quietly(self, source: Source) -> None:
+        """Nobody waits for this: a failure is shown in the source's own status, and in the log."""
+        try:
+            await self.refresh(source.workspace_id, source.id)
+        except ExecutorError as error:
+            logger.warning("source.refresh_failed", extra={"source": source.namespace, "reason": error.message})
+        except Exception:
+            logger.exception("source.refresh_failed", extra={"source": source.namespace})
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def runs_code(source: Source) -> bool:
+    return bool(source.config.get("command")) or source.kind == "python"
+
+
+def is_readable(source: Source) -> bool:
+    """What was uploaded is nowhere to be read again."""
+    return bool(source.config.get("location") or source.config.get("command"))
+
+
+def check_readable(source: Source) -> None:
+    """That it can't be read again is no failure of the source, so none is kept."""
+    if not is_readable(source):
+        raise Conflict(
+            f"{source.namespace} was connected with a document, not with an address: there is nothing to read again",
+            hint=f"remove it and add the new document: `executor sources remove {source.namespace}`",
+        )

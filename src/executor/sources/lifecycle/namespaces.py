@@ -1,0 +1,48 @@
+"""Namespaces: the first segment of every path of a source."""
+
+from __future__ import annotations
+
+import re
+
+from executor.errors import InvalidRequest, NamespaceTaken
+from executor.sources.kind import RESERVED
+from executor.sources.tool_names import poses_as_executor
+
+PATTERN = re.compile(r"[a-z][a-z0-9_]{0,62}\Z")
+
+
+def check(namespace: str) -> None:
+    if not PATTERN.match(namespace):
+        raise InvalidRequest(
+            f"{namespace[:80]!r} can't be a namespace",
+            hint="use lower-case letters, digits and _, beginning with a letter, at most 63 characters",
+        )
+    if namespace in RESERVED or poses_as_executor(namespace):
+        raise NamespaceTaken(
+            f"the namespace {namespace!r} is reserved for built-in tools", hint="choose another with --namespace"
+        )
+
+
+def check_name(name: str) -> None:
+    """A name for people. What Executor says of itself must not be what a source says of itself."""
+    if poses_as_executor(name):
+        raise InvalidRequest(
+            f"{name[:80]!r} can't be the name of a source: it reads like Executor's own",
+            hint="choose a name without `executor` in it",
+        )
+
+
+def namespace_taken(namespace: str) -> NamespaceTaken:
+    return NamespaceTaken(
+        f"there is already a source with the namespace {namespace!r}",
+        hint="choose another with --namespace, or run `executor sources refresh` to read that source again",
+        namespace=namespace,
+    )
+
+
+def check_kept(given: str, found: str) -> None:
+    """People agree to a namespace, and to the rules that come with it: no document chooses another afterwards."""
+    if given not in ("", found):
+        raise InvalidRequest(
+            f"the source is of the namespace {found!r}, not of {given!r}", hint="this is a defect of its kind"
+        )

@@ -1,0 +1,72 @@
+"""How a source is read: with which credential, and without any echo of it in what is kept or told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Protocol, runtime_checkable
+
+import orjson
+
+from executor.connections.connections import Connections
+from executor.connections.source_headers import values_of
+from executor.errors import SourceError
+from executor.model.source import Loaded, Source
+from executor.secrets.redaction import redact
+from executor.sources.kind import Kind, SourceRequest
+from executor.sources.lifecycle import namespaces
+from executor.sources.tool_names import poses_as_executor
+
+
+@runtime_checkable
+class Pending(Protocol):
+    """What a kind has besides if a source of it can be connected before it can be read."""
+
+    async def pending(self, request: SourceRequest, error: SourceError) -> Loaded | None: ...
+
+
+async def first(kind: Kind, request: SourceRequest) -> tuple[Loaded, str]:
+    """What was read; or, of a source that wants a credential first, what is known without one and why."""
+    namespaces.check_name(request.name)
+    request = redacting(request, values_of({"headers": request.headers}))
+    try:
+        return own_named(await kind.load(request)), ""
+    except SourceError as raised:
+        error = redact_error(raised, request)
+        can_wait = error.details.get("reason") == "auth" and isinstance(kind, Pending) and not request.by_code
+        loaded = await kind.pending(request, error) if can_wait and isinstance(kind, Pending) else None
+        if loaded is None:
+            raise error from raised
+        return loaded, error.message
+
+
+def own_named(loaded: Loaded) -> Loaded:
+    """A document whose title poses as Executor is called by its namespace."""
+    return replace(loaded, name=loaded.namespace) if poses_as_executor(loaded.name) else loaded
+
+
+async def again(kind: Kind, source: Source, connections: Connections | None) -> SourceRequest:
+    if connections is None:
+        return kind.reload_request(source)
+    opened, values = await connections.opened(source)
+    credential = await connections.for_reading(source)
+    request = replace(kind.reload_request(opened), credential=credential)
+    return redacting(request, (*values, *(credential.values if credential is not None else ())))
+
+
+def redacting(request: SourceRequest, values: tuple[str, ...]) -> SourceRequest:
+    """Bytes that are no UTF-8 stay as they are: each is one character here."""
+
+    def clean(content: bytes) -> bytes:
+        text = content.decode("latin-1")
+        cleaned = redact(text, tuple(value.encode().decode("latin-1") for value in values))
+        return content if cleaned is text else cleaned.encode("latin-1")
+
+    return replace(request, redact=clean) if values else request
+
+
+def redact_error(error: SourceError, request: SourceRequest) -> SourceError:
+    def clean(text: str) -> str:
+        return request.redact(text.encode()).decode("utf-8", "replace")
+
+    details = orjson.loads(request.redact(orjson.dumps(error.details, default=str)))
+    return type(error)(clean(error.message), hint=clean(error.hint), **details)

@@ -1,0 +1,1 @@
+"""Tools of MCP servers: their list, names, schemas and results."""

@@ -1,0 +1,79 @@
+"""A source made of what a server said about itself and its tools."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from executor.errors import DocumentInvalid, InvalidRequest
+from executor.model.digest import digest
+from executor.model.source import Loaded
+from executor.sources.kind import SourceRequest
+from executor.sources.mcp.tools import tool_names, tools
+from executor.sources.mcp.transports.endpoint import Endpoint, command_line
+
+MAX_INSTRUCTIONS = 2_000
+MAX_SECONDS = 86_400
+
+
+def build_catalog(request: SourceRequest, endpoint: Endpoint, server: dict[str, str], listed: list[Any]) -> Loaded:
+    """CPU only: runs in a thread, beside running executions."""
+    title = tools.clean(server.get("title") or server.get("name", ""), 200)
+    host = urlsplit(endpoint.url).hostname or ""
+    namespace = request.namespace or tool_names.namespace_from(title, host, endpoint.command)
+    listing = tools.build(listed, namespace, request.names)
+    if not listing.tools:
+        raise no_tools(endpoint, listing)
+    return Loaded(
+        name=request.name or title or namespace,
+        namespace=namespace,
+        tools=listing.tools,
+        definitions=listing.definitions,
+        skipped=listing.skipped,
+        document_digest=digest([tool.schema_digest for tool in listing.tools]),
+        config=config_of(request, endpoint, server),
+        document=json.dumps({"tools": listed}, ensure_ascii=False, indent=2).encode("utf-8", "replace"),
+        media_type="application/json",
+    )
+
+
+def config_of(request: SourceRequest, endpoint: Endpoint, server: dict[str, str]) -> dict[str, Any]:
+    return {
+        "transport": endpoint.transport,
+        "location": endpoint.url or command_line(endpoint.command),
+        "command": list(endpoint.command),
+        "environment": [list(pair) for pair in endpoint.environment],
+        "directory": endpoint.directory,
+        "headers": [list(pair) for pair in endpoint.headers],
+        "origins": list(endpoint.origins),
+        "allow_private": request.allow_private,
+        **({"seconds": seconds} if (seconds := own_seconds(request.options)) else {}),
+        "server": {key: tools.clean(value, MAX_INSTRUCTIONS) for key, value in server.items()},
+    }
+
+
+def own_seconds(options: Mapping[str, Any]) -> dict[str, float]:
+    """How long calls of this source may take, where that is not as for others."""
+    found = {name: options[name] for name in ("callSeconds", "totalSeconds") if options.get(name) is not None}
+    for name, value in found.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 1 <= value <= MAX_SECONDS:
+            message = f"`{name}` is {str(value)[:40]!r}, not a number of seconds"
+            raise InvalidRequest(message, hint=f"give a number from 1 to {MAX_SECONDS:,}")
+    return found
+
+
+def load_unlisted(request: SourceRequest, endpoint: Endpoint, auth: list[dict[str, Any]]) -> Loaded:
+    """A server that lists nothing before it has a credential; `auth` is what it asks for."""
+    namespace = request.namespace or tool_names.namespace_from("", urlsplit(endpoint.url).hostname or "", ())
+    config = {**config_of(request, endpoint, {}), "auth": auth}
+    return Loaded(request.name or namespace, namespace, (), {}, (), "", config)
+
+
+def no_tools(endpoint: Endpoint, listing: tools.Listing) -> DocumentInvalid:
+    skipped = [{"where": one.where, "reason": one.reason} for one in listing.skipped[:20]]
+    if skipped:
+        message = f"none of the {len(listing.skipped)} tools of {endpoint.shown} can be used"
+        return DocumentInvalid(message, hint=f"first reason: {skipped[0]['reason']}", skipped=skipped)
+    return DocumentInvalid(f"{endpoint.shown} offers no tools", hint="resources and prompts can't be used yet")

@@ -1,0 +1,1 @@
+"""How MCP servers are reached: streamable HTTP, SSE, standard input and output."""

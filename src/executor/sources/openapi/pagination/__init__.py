@@ -1,0 +1,1 @@
+"""OpenAPI lists that come in pages: how the document describes them, and the `.all` tool."""

@@ -1,0 +1,1 @@
+"""From operations of a document to tools."""

@@ -1,0 +1,1 @@
+"""Rows of sources, tools, policies and search entries."""

@@ -1,0 +1,222 @@
+"""Policies: an ordered list for each organization, workspace and toolkit. Every change raises the policy revisions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import asdict, replace
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from executor.model.ids import new_id, now_ms
+from executor.model.policy import Condition, Level, MadeFor, Policy
+from executor.model.source import Source
+from executor.model.tenancy import Actor
+from executor.storage.executions import events
+from executor.storage.executions.events import By
+from executor.storage.rows import dump, load
+from executor.storage.tables.core import policies, sources, workspaces
+
+KEPT = ("id", "level", "owner_id", "position", "created_by", "created_at")  # whatever else of a rule is changed
+
+
+def listing(c: Connection, owner_id: str, level: Level = "workspace") -> list[Policy]:
+    mine = (policies.c.level == level, policies.c.owner_id == owner_id)
+    query = sa.select(policies).where(*mine).order_by(policies.c.position)
+    return [_policy(row) for row in c.execute(query)]
+
+
+def in_force(c: Connection, workspace_id: str) -> list[Policy]:
+    """The organization's first, then the workspace's."""
+    return [*listing(c, organization_of(c, workspace_id), "organization"), *listing(c, workspace_id)]
+
+
+def get(c: Connection, workspace_id: str, policy_id: str) -> Policy | None:
+    """One that holds in the workspace, whoever owns it."""
+    return next((policy for policy in in_force(c, workspace_id) if policy.id == policy_id), None)
+
+
+def add(c: Connection, workspace_id: str, draft: Policy, position: int | None = None, *, by: Actor) -> Policy:
+    """Insert at `position` (0 is first; the end if None) and move the later ones down."""
+    present = listing(c, draft.owner_id, draft.level)
+    place = len(present) if position is None else max(0, min(position, len(present)))
+    policy = replace(draft, id=new_id("pol"), position=place, created_by=by.id, created_at=now_ms())
+    for later in present[place:]:
+        _place(c, later.id, later.position + 1)
+    c.execute(sa.insert(policies), _row(policy))
+    _note_change(c, workspace_id, "policy.added", policy, by)
+    return policy
+
+
+def change(c: Connection, workspace_id: str, policy: Policy, *, by: Actor) -> None:
+    """Everything of it but its place and owner."""
+    values = {name: value for name, value in _row(policy).items() if name not in KEPT}
+    c.execute(sa.update(policies).where(policies.c.id == policy.id).values(**values))
+    _note_change(c, workspace_id, "policy.changed", policy, by)
+
+
+def move(c: Connection, workspace_id: str, policy: Policy, position: int, *, by: Actor) -> Policy:
+    others = [one for one in listing(c, policy.owner_id, policy.level) if one.id != policy.id]
+    place = max(0, min(position, len(others)))
+    others.insert(place, policy)
+    for index, one in enumerate(others):
+        if one.position != index:
+            _place(c, one.id, index)
+    moved = replace(policy, position=place)
+    _note_change(c, workspace_id, "policy.moved", moved, by)
+    return moved
+
+
+def remove(c: Connection, workspace_id: str, policy: Policy, *, by: Actor) -> None:
+    c.execute(sa.delete(policies).where(policies.c.id == policy.id))
+    for later in listing(c, policy.owner_id, policy.level)[policy.position :]:
+        _place(c, later.id, later.position - 1)
+    _note_change(c, workspace_id, "policy.removed", policy, by)
+
+
+def exclude(c: Connection, source: Source, *, by: By = None) -> list[Policy]:
+    """A source that is new inherits no rule that allows: those that cover its namespace don't hold for it."""
+    excluded = [replace(one, excluded=(*one.excluded, source.id)) for one in covering(c, source)]
+    for one in excluded:
+        _restrain(c, source.workspace_id, one, by)
+    return excluded
+
+
+def covering(c: Connection, source: Source) -> list[Policy]:
+    """Rules in force that would allow calls of a source because of its namespace alone."""
+    return [one for one in in_force(c, source.workspace_id) if names_namespace(one, source.namespace)]
+
+
+def names_namespace(policy: Policy, namespace: str) -> bool:
+    """A rule for one source is for none that comes later."""
+    is_open = policy.action == "allow" and not policy.source_id and policy.retired_at is None
+    return is_open and policy.pattern.partition(".")[0] in (namespace, "*", "**")
+
+
+def retire(c: Connection, source: Source, *, by: By = None) -> list[Policy]:
+    """The source is gone: rules that allowed calls of nothing else hold no longer; others forget it."""
+    ended = []
+    for policy in in_force(c, source.workspace_id):
+        rest = replace(policy, excluded=tuple(one for one in policy.excluded if one != source.id))
+        if is_made_for(c, policy, source):
+            ended.append(replace(rest, retired_at=now_ms()))
+            for affected in _affected_workspaces(c, source.workspace_id, policy):
+                _restrain(c, affected, ended[-1], by)
+        elif rest != policy:
+            _restrain(c, source.workspace_id, rest, by)
+    return ended
+
+
+def is_made_for(c: Connection, policy: Policy, source: Source) -> bool:
+    """A rule of the organization is also for sources of that namespace in its other workspaces."""
+    if policy.action != "allow" or policy.retired_at is not None:
+        return False
+    if policy.source_id:
+        return policy.source_id == source.id
+    if policy.pattern.partition(".")[0] != source.namespace:
+        return False
+    if policy.level != "organization":
+        return True
+    elsewhere = sa.select(sources.c.id).join(workspaces, workspaces.c.id == sources.c.workspace_id)
+    alike = (workspaces.c.organization_id == policy.owner_id, sources.c.namespace == source.namespace)
+    return c.execute(elsewhere.where(*alike, sources.c.id != source.id).limit(1)).first() is None
+
+
+def _restrain(c: Connection, workspace_id: str, policy: Policy, by: By) -> None:
+    """What it holds for, and nothing of its wording."""
+    values = {"excluded": dump(list(policy.excluded)), "retired_at": policy.retired_at}
+    c.execute(sa.update(policies).where(policies.c.id == policy.id).values(**values))
+    _raise_revision(c, workspace_id)
+    events.append(c, workspace_id, "policy.restrained", _facts(policy), by=by)
+
+
+def distrust(c: Connection, source: Source, digests: Collection[str]) -> None:
+    """A server says something else about these tools than when somebody trusted its hints: then that is over."""
+    for policy in in_force(c, source.workspace_id) if digests else ():
+        made_for = policy.made_for
+        if policy.source_id != source.id or made_for is None or made_for.basis != "hints":
+            continue
+        kept = made_for.digests - set(digests)
+        if kept != made_for.digests:
+            rest = replace(policy, made_for=replace(made_for, digests=kept))
+            c.execute(sa.update(policies).where(policies.c.id == policy.id).values(made_for=_row(rest)["made_for"]))
+            _raise_revision(c, source.workspace_id)
+            events.append(c, source.workspace_id, "policy.restrained", _facts(rest))
+
+
+def revision(c: Connection, workspace_id: str) -> int:
+    query = sa.select(workspaces.c.policy_revision).where(workspaces.c.id == workspace_id)
+    return int(c.execute(query).scalar_one())
+
+
+def organization_of(c: Connection, workspace_id: str) -> str:
+    return str(c.execute(sa.select(workspaces.c.organization_id).where(workspaces.c.id == workspace_id)).scalar_one())
+
+
+def _place(c: Connection, policy_id: str, position: int) -> None:
+    c.execute(sa.update(policies).where(policies.c.id == policy_id).values(position=position))
+
+
+def _note_change(c: Connection, workspace_id: str, type: str, policy: Policy, by: Actor) -> None:
+    """A rule of the organization changes every workspace of it; each one's revision and events say so."""
+    for affected in _affected_workspaces(c, workspace_id, policy):
+        _raise_revision(c, affected)
+        events.append(c, affected, type, _facts(policy), by=by)
+
+
+def _raise_revision(c: Connection, workspace_id: str) -> None:
+    raised = sa.update(workspaces).where(workspaces.c.id == workspace_id)
+    c.execute(raised.values(policy_revision=workspaces.c.policy_revision + 1))
+
+
+def _facts(policy: Policy) -> dict[str, Any]:
+    """For an event: all of a rule but what is empty, and of many tools their number alone."""
+    facts = {name: value for name, value in asdict(policy).items() if value not in ("", (), None)}
+    if policy.made_for is not None:
+        facts["made_for"] = {**facts["made_for"], "digests": len(policy.made_for.digests)}
+    return {name: value for name, value in facts.items() if name != "created_at"}
+
+
+def _affected_workspaces(c: Connection, workspace_id: str, policy: Policy) -> list[str]:
+    if policy.level != "organization":
+        return [workspace_id]
+    return list(c.execute(sa.select(workspaces.c.id).where(workspaces.c.organization_id == policy.owner_id)).scalars())
+
+
+def _row(policy: Policy) -> dict[str, Any]:
+    made_for = policy.made_for
+    return {
+        **asdict(policy),
+        "conditions": dump([asdict(one) for one in policy.conditions]),
+        "made_for": dump({**asdict(made_for), "digests": sorted(made_for.digests)}) if made_for is not None else "",
+        "excluded": dump(list(policy.excluded)),
+    }
+
+
+def _policy(row: Any) -> Policy:
+    return Policy(
+        row.id,
+        row.level,
+        row.owner_id,
+        row.position,
+        row.pattern,
+        row.action,
+        tuple(Condition(one["path"], one["test"], one["value"]) for one in load(row.conditions)),
+        row.actor_id,
+        row.source_id,
+        row.effect,
+        row.note,
+        row.created_by,
+        row.created_at,
+        _made_for(row.made_for),
+        tuple(load(row.excluded)),
+        row.retired_at,
+    )
+
+
+def _made_for(text: str) -> MadeFor | None:
+    if not text:
+        return None
+    facts = load(text)
+    return MadeFor(facts["destination"], frozenset(facts["digests"]), facts["host"], facts.get("basis", "always"))

@@ -1,0 +1,90 @@
+"""What depends on a source: asked before it is removed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection as Database
+
+from executor.model.connection import Connection
+from executor.model.policy import Policy
+from executor.model.source import Source
+from executor.storage.catalog import policies
+from executor.storage.credentials import connections
+from executor.storage.scan import Unindexed
+from executor.storage.tables.core import calls, executions, interactions
+
+WAITING = 50
+LOOKED_AT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A call of it that a human is asked about."""
+
+    execution_id: str
+    interaction_id: str
+    path: str
+    since: int
+
+
+@dataclass(frozen=True, slots=True)
+class Dependents:
+    """`calls` are those of the last executions, `last_call` the time of the newest of them."""
+
+    connections: tuple[Connection, ...]
+    policies: tuple[Policy, ...]
+    waiting: tuple[Waiting, ...]
+    calls: int
+    last_call: int | None
+
+
+def of_source(c: Database, source: Source) -> Dependents:
+    count, last = recent(c, source)
+    return Dependents(
+        tuple(connections.of_source(c, source.id)),
+        tuple(one for one in policies.in_force(c, source.workspace_id) if names(one, source)),
+        tuple(waiting(c, source)),
+        count,
+        last,
+    )
+
+
+def names(policy: Policy, source: Source) -> bool:
+    """It is about this source and no other."""
+    return policy.source_id == source.id or policy.pattern.split(".")[0] == source.namespace
+
+
+def waiting(c: Database, source: Source) -> list[Waiting]:
+    asked = sa.and_(calls.c.execution_id == interactions.c.execution_id, calls.c.seq == interactions.c.call_seq)
+    query = (
+        sa.select(interactions.c.execution_id, interactions.c.id, calls.c.path, interactions.c.created_at)
+        .join_from(interactions, calls, asked)
+        .where(
+            interactions.c.workspace_id == source.workspace_id,
+            interactions.c.status == "pending",
+            calls.c.source_id == source.id,
+        )
+        .order_by(interactions.c.id)
+        .limit(WAITING)
+    )
+    return [Waiting(*row) for row in c.execute(query)]
+
+
+def recent(c: Database, source: Source) -> tuple[int, int | None]:
+    """Of the last executions only: there is no index by source, and there may be millions of calls."""
+    last = (
+        sa.select(executions.c.id)
+        .where(executions.c.workspace_id == source.workspace_id)
+        .order_by(executions.c.id.desc())
+        .limit(LOOKED_AT)
+        .subquery()
+    )
+    query = (
+        sa.select(sa.func.count(), sa.func.max(calls.c.created_at))
+        .join_from(last, calls, calls.c.execution_id == last.c.id)
+        .where(Unindexed(calls.c.workspace_id) == source.workspace_id, calls.c.source_id == source.id)
+    )
+    count, at = c.execute(query).one()
+    return int(count), at

@@ -1,0 +1,190 @@
+"""Sources: one row per connected thing. Every change raises the workspace's catalog revision and is an event."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from executor.model.source import OVERLAY, Choice, Source, overlay_of
+from executor.model.tool import Skipped
+from executor.storage.catalog.tools import Differences
+from executor.storage.executions import events
+from executor.storage.executions.events import By
+from executor.storage.rows import dump, load
+from executor.storage.tables.core import sources, workspaces
+
+TOLD = 50
+HOSTED = "hosted"  # an option of a source, which nobody outside can set
+
+
+def insert(c: Connection, source: Source, *, by: By = None) -> None:
+    c.execute(sa.insert(sources), _row(source))
+    note_change(c, source, "source.added", by=by)
+
+
+def replace(
+    c: Connection,
+    source: Source,
+    differences: Differences | None = None,
+    *,
+    choice: Choice | None = None,
+    by: By = None,
+) -> bool:
+    """False if it is gone. `differences` are what reading it again changed, or another `choice` of its tools."""
+    mine = (sources.c.id == source.id, sources.c.workspace_id == source.workspace_id)
+    if not c.execute(sa.update(sources).where(*mine).values(_row(source))).rowcount:
+        return False
+    more = summarize(differences) if differences is not None else {}
+    if choice is not None:
+        more |= {"include": list(choice.include), "exclude": list(choice.exclude)}
+    note_change(c, source, "source.refreshed" if choice is None else "source.chosen", more, by=by)
+    return True
+
+
+def rename(c: Connection, source: Source, *, by: By = None) -> None:
+    mine = (sources.c.id == source.id, sources.c.workspace_id == source.workspace_id)
+    if c.execute(sa.update(sources).where(*mine).values(name=source.name)).rowcount:
+        note_change(c, source, "source.renamed", {"name": source.name}, by=by)
+
+
+def list_hosted(c: Connection) -> list[Source]:
+    """Of all workspaces: those whose service the daemon runs itself."""
+    query = sa.select(sources).where(sources.c.config.contains(f'"{HOSTED}":"', autoescape=True))
+    return [source for source in map(_source, c.execute(query)) if hosted_as(source)]
+
+
+def hosted_as(source: Source) -> str:
+    """Which of the daemon's own services it is; empty for a source that is somebody else's."""
+    return str((source.config.get("options") or {}).get(HOSTED) or "")
+
+
+def own_paths(c: Connection, workspace_id: str) -> dict[str, str]:
+    """The paths that sources give to tools which people renamed, by the ones that these have here."""
+    query = sa.select(sources.c.config).where(sources.c.workspace_id == workspace_id)
+    overlaid = c.execute(query.where(sources.c.config.contains(f'"{OVERLAY}":', autoescape=True))).scalars()
+    return {path: own for config in overlaid for path, own in overlay_of(load(config)).own_paths.items()}
+
+
+def relabel(c: Connection, source: Source, differences: Differences, renamed: dict[str, str], *, by: By = None) -> bool:
+    """Its tools have other names or descriptions. False if it is gone."""
+    mine = (sources.c.id == source.id, sources.c.workspace_id == source.workspace_id)
+    if not c.execute(sa.update(sources).where(*mine).values(_row(source))).rowcount:
+        return False
+    names = {"renamed": dict(list(renamed.items())[:TOLD]), "reworded": list(differences.reworded[:TOLD])}
+    note_change(c, source, "source.relabelled", names, by=by)
+    return True
+
+
+def rewrite(c: Connection, source: Source) -> None:
+    """The same source, kept in another way: nothing that anyone would see has changed."""
+    c.execute(sa.update(sources).where(sources.c.id == source.id).values(config=dump(source.config)))
+
+
+def summarize(differences: Differences) -> dict[str, Any]:
+    """For an event: how many, and the first of each."""
+    parts = {"added": differences.added, "removed": differences.removed, "changed": differences.changed}
+    return {name: {"count": len(paths), "paths": list(paths[:TOLD])} for name, paths in parts.items()}
+
+
+def delete(c: Connection, workspace_id: str, id_or_namespace: str, *, by: By = None) -> Source | None:
+    """Its tools and definitions go with it."""
+    source = get(c, workspace_id, id_or_namespace)
+    if source is not None:
+        c.execute(sa.delete(sources).where(sources.c.id == source.id))
+        note_change(c, source, "source.removed", by=by)
+    return source
+
+
+def get(c: Connection, workspace_id: str, id_or_namespace: str) -> Source | None:
+    if not id_or_namespace.isascii():  # ids and namespaces are; other text may not even be storable
+        return None
+    named = sa.or_(sources.c.id == id_or_namespace, sources.c.namespace == id_or_namespace)
+    row = c.execute(sa.select(sources).where(sources.c.workspace_id == workspace_id, named)).first()
+    return _source(row) if row is not None else None
+
+
+def by_id(c: Connection, source_id: str) -> Source | None:
+    row = c.execute(sa.select(sources).where(sources.c.id == source_id)).first()
+    return _source(row) if row is not None else None
+
+
+def listing(c: Connection, workspace_id: str) -> list[Source]:
+    query = sa.select(sources).where(sources.c.workspace_id == workspace_id).order_by(sources.c.namespace)
+    return [_source(row) for row in c.execute(query)]
+
+
+def titles(c: Connection, workspace_id: str) -> dict[str, tuple[str, str]]:
+    """By namespace: the title, and the host that calls go to, empty where there is none."""
+    columns = (sources.c.namespace, sources.c.name, sources.c.config)
+    rows = c.execute(sa.select(*columns).where(sources.c.workspace_id == workspace_id))
+    return {row.namespace: (row.name, host_of(load(row.config))) for row in rows}
+
+
+def host_of(config: dict[str, Any]) -> str:
+    for address in (config.get("base_url"), config.get("location")):
+        try:
+            if host := urlsplit(str(address or "")).hostname:
+                return host
+        except ValueError:  # no address, but a command or a file
+            continue
+    return ""
+
+
+def everywhere(c: Connection) -> list[Source]:
+    """Of all workspaces: for the daemon's own upkeep, never for an answer to somebody."""
+    return [_source(row) for row in c.execute(sa.select(sources).order_by(sources.c.id))]
+
+
+def note_change(c: Connection, source: Source, type: str, more: dict[str, Any] | None = None, *, by: By = None) -> None:
+    raised = sa.update(workspaces).where(workspaces.c.id == source.workspace_id)
+    c.execute(raised.values(catalog_revision=workspaces.c.catalog_revision + 1))
+    data = {
+        "id": source.id,
+        "namespace": source.namespace,
+        "kind": source.kind,
+        "status": source.status,
+        "tools": source.tool_count,
+        "skipped": len(source.skipped),
+        "error": source.error,
+        **(more or {}),
+    }
+    events.append(c, source.workspace_id, type, data, by=by)
+
+
+def _row(source: Source) -> dict[str, Any]:
+    return {
+        "id": source.id,
+        "workspace_id": source.workspace_id,
+        "kind": source.kind,
+        "namespace": source.namespace,
+        "name": source.name,
+        "config": dump(source.config),
+        "status": source.status,
+        "document_digest": source.document_digest,
+        "error": source.error,
+        "tool_count": source.tool_count,
+        "skipped": dump([[one.where, one.reason] for one in source.skipped]),
+        "created_at": source.created_at,
+        "refreshed_at": source.refreshed_at,
+    }
+
+
+def _source(row: Any) -> Source:
+    return Source(
+        id=row.id,
+        workspace_id=row.workspace_id,
+        kind=row.kind,
+        namespace=row.namespace,
+        name=row.name,
+        config=load(row.config),
+        status=row.status,
+        document_digest=row.document_digest,
+        error=row.error,
+        tool_count=row.tool_count,
+        skipped=tuple(Skipped(where, reason) for where, reason in load(row.skipped)),
+        created_at=row.created_at,
+        refreshed_at=row.refreshed_at,
+    )

@@ -1,0 +1,256 @@
+"""Tools: what each source offers now. Their schemas and bindings stand in `versions`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from executor.model.packed import ToolRow
+from executor.model.source import Source
+from executor.model.tool import Effect, Tool
+from executor.storage.prepared_statements import Prepared as Many
+from executor.storage.rows import load
+from executor.storage.tables.core import listings, tool_versions
+from executor.storage.tables.core import tools as tools_table
+
+SAID = 1_000  # of a description, in the record of a change
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What lists and searches need of a tool, without its schemas."""
+
+    path: str
+    description: str
+    effect: Effect
+    tags: tuple[str, ...]
+    deprecated: bool
+    source_id: str
+
+
+class Entry(NamedTuple):
+    """One tool's versions before and after, by digest; empty where it was not there. `was` and `now` are the words
+    about it (`description`, `deprecated`) that no version tells apart, as far as they differ."""
+
+    path: str
+    before: str
+    after: str
+    was: Mapping[str, Any] = MappingProxyType({})
+    now: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """What reading a source again changed, by paths. Of the `reworded` only what is said about them is another."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    reworded: tuple[str, ...] = ()
+    entries: tuple[Entry, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.changed)
+
+
+def differences(c: Connection, source_id: str, rows: Sequence[ToolRow]) -> tuple[Differences, bool]:
+    """What these rows would change, and whether anything at all would be another."""
+    before = {row.path: tuple(row) for row in c.execute(_own(source_id))}
+    after = {row.path: _head_values(row) for row in rows}
+    found = [_entry(path, before.get(path), after.get(path)) for path in sorted(before.keys() | after.keys())]
+    entries = tuple(one for one in found if one.before != one.after or one.was != one.now)
+    kinds: dict[str, list[str]] = {"added": [], "removed": [], "changed": [], "reworded": []}
+    for one in entries:
+        kinds[kind_of(one)].append(one.path)
+    return Differences(**{kind: tuple(paths) for kind, paths in kinds.items()}, entries=entries), before != after
+
+
+def kind_of(entry: Entry) -> Literal["added", "removed", "changed", "reworded"]:
+    if not entry.before:
+        return "added"
+    if not entry.after:
+        return "removed"
+    return "changed" if entry.before != entry.after else "reworded"
+
+
+def _entry(path: str, before: tuple[Any, ...] | None, after: tuple[Any, ...] | None) -> Entry:
+    """Of both: path, description, effect, tags, deprecated, digest."""
+    if before is None or after is None:
+        return Entry(path, before[-1] if before else "", after[-1] if after else "")
+    was, now = ({"description": row[1][:SAID], "deprecated": bool(row[4])} for row in (before, after))
+    differing = [name for name in was if was[name] != now[name]]
+    return Entry(
+        path,
+        before[-1],
+        after[-1],
+        {name: was[name] for name in differing},
+        {name: now[name] for name in differing},
+    )
+
+
+def add(c: Connection, source: Source, generation: int, rows: Sequence[ToolRow]) -> None:
+    """Nobody sees them before `show`."""
+    key = (source.id, generation)
+    values = [_head_values(row) for row in rows]
+    _insert.rows(c, [(*key, path, source.workspace_id, *rest) for path, *rest in values])
+
+
+def show(c: Connection, source: Source, generation: int) -> None:
+    """From now on the source offers exactly the tools of this generation."""
+    c.execute(sa.delete(listings).where(listings.c.source_id == source.id))
+    c.execute(sa.insert(listings).values(source_id=source.id, workspace_id=source.workspace_id, generation=generation))
+
+
+def unseen(c: Connection, source_id: str = "", *, limit: int) -> list[dict[str, Any]]:
+    """Keys of rows that nobody sees, of one source or of all."""
+    t = tools_table.c
+    mine = (t.source_id == source_id,) if source_id else ()
+    seen = sa.exists().where(listings.c.source_id == t.source_id, listings.c.generation == t.generation)
+    query = sa.select(t.source_id, t.generation, t.path).where(*mine, ~seen).limit(limit)
+    return [{"s": row.source_id, "g": row.generation, "p": row.path} for row in c.execute(query)]
+
+
+def drop(c: Connection, keys: Sequence[dict[str, Any]]) -> None:
+    _delete(c, keys)
+
+
+def get(c: Connection, workspace_id: str, path: str) -> Tool | None:
+    t, v = tools_table.c, tool_versions.c
+    version = (v.idempotent, v.input_schema, v.output_schema, v.binding)
+    query = sa.select(tools_table, *version).join_from(tools_table, tool_versions, _version).join(listings, _seen)
+    row = c.execute(query.where(t.workspace_id == workspace_id, t.path == path)).first()
+    return _tool(row) if row is not None else None
+
+
+def heads(c: Connection, workspace_id: str) -> list[Head]:
+    """Every tool of the workspace, in the order of their paths."""
+    rows = c.execution_options(yield_per=500).execute(_heads(workspace_id))
+    return [_head(row) for row in rows]
+
+
+def page(
+    c: Connection, workspace_id: str, *, prefix: str = "", source_id: str = "", limit: int = 100, after: str = ""
+) -> list[Head]:
+    query = _heads(workspace_id).limit(limit)
+    if not (prefix + after).isascii():
+        return []
+    if prefix:
+        end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+        query = query.where(tools_table.c.path >= prefix, tools_table.c.path < end)
+    if source_id:
+        query = query.where(tools_table.c.source_id == source_id)
+    if after:
+        query = query.where(tools_table.c.path > after)
+    return [_head(row) for row in c.execute(query)]
+
+
+def count(c: Connection, workspace_id: str) -> int:
+    query = (
+        sa.select(sa.func.count())
+        .select_from(tools_table)
+        .join(listings, _seen)
+        .where(tools_table.c.workspace_id == workspace_id)
+    )
+    return int(c.execute(query).scalar_one())
+
+
+def digests(c: Connection, source_id: str) -> list[tuple[str, Effect, str]]:
+    """Path, effect and digest of everything a source offers."""
+    t = tools_table.c
+    query = sa.select(t.path, t.effect, t.schema_digest).join_from(tools_table, listings, _seen)
+    return [(row.path, row.effect, row.schema_digest) for row in c.execute(query.where(t.source_id == source_id))]
+
+
+def bindings(c: Connection, source_id: str) -> list[tuple[str, Effect, dict[str, Any]]]:
+    """Path, effect and binding of everything a source offers."""
+    t, v = tools_table.c, tool_versions.c
+    query = sa.select(t.path, t.effect, v.binding).join_from(tools_table, tool_versions, _version).join(listings, _seen)
+    query = query.where(t.source_id == source_id)
+    return [(row.path, row.effect, load(row.binding)) for row in c.execute(query)]
+
+
+def head_rows(c: Connection, source_id: str) -> list[ToolRow]:
+    """Everything a source offers, without what only versions have."""
+    rows = c.execute(_own(source_id).order_by(tools_table.c.path))
+    return [
+        ToolRow(path, said, effect, tags, bool(deprecated), False, "", None, "", digest, "")
+        for path, said, effect, tags, deprecated, digest in rows
+    ]
+
+
+def simple_reads(c: Connection, source_id: str, limit: int) -> list[Tool]:
+    """What a source offers that only reads and requires no argument, the shortest paths first."""
+    t, v = tools_table.c, tool_versions.c
+    version = (v.idempotent, v.input_schema, v.output_schema, v.binding)
+    query = sa.select(tools_table, *version).join_from(tools_table, tool_versions, _version).join(listings, _seen)
+    query = query.where(t.source_id == source_id, t.effect == "read").order_by(sa.func.length(t.path), t.path)
+    found = (_tool(row) for row in c.execution_options(yield_per=100).execute(query))
+    return list(islice((tool for tool in found if not tool.input_schema.get("required")), limit))
+
+
+def _heads(workspace_id: str) -> sa.Select[Any]:
+    t = tools_table.c
+    columns = sa.select(t.path, t.description, t.effect, t.tags, t.deprecated, t.source_id)
+    return columns.join_from(tools_table, listings, _seen).where(t.workspace_id == workspace_id).order_by(t.path)
+
+
+def _head(row: Any) -> Head:
+    return Head(row.path, row.description, row.effect, tuple(load(row.tags)), bool(row.deprecated), row.source_id)
+
+
+def _head_values(row: ToolRow) -> tuple[Any, ...]:
+    return row.path, row.description, row.effect, row.tags, int(row.deprecated), row.schema_digest
+
+
+def _own(source_id: str) -> sa.Select[Any]:
+    t = tools_table.c
+    deprecated = sa.cast(t.deprecated, sa.Integer)
+    query = sa.select(t.path, t.description, t.effect, t.tags, deprecated, t.schema_digest)
+    return query.join_from(tools_table, listings, _seen).where(t.source_id == source_id)
+
+
+def _tool(row: Any) -> Tool:
+    return Tool(
+        path=row.path,
+        source_id=row.source_id,
+        description=row.description,
+        effect=row.effect,
+        input_schema=load(row.input_schema),
+        output_schema=load(row.output_schema),
+        binding=load(row.binding),
+        tags=tuple(load(row.tags)),
+        deprecated=bool(row.deprecated),
+        idempotent=bool(row.idempotent),
+        schema_digest=row.schema_digest,
+    )
+
+
+COLUMNS = (  # in the order of the table's
+    "source_id",
+    "generation",
+    "path",
+    "workspace_id",
+    "description",
+    "effect",
+    "tags",
+    "deprecated",
+    "schema_digest",
+)
+_insert = Many(sa.insert(tools_table), columns=COLUMNS)
+_delete = Many(
+    sa.delete(tools_table).where(
+        tools_table.c.source_id == sa.bindparam("s"),
+        tools_table.c.generation == sa.bindparam("g"),
+        tools_table.c.path == sa.bindparam("p"),
+    )
+)
+_seen = sa.and_(listings.c.source_id == tools_table.c.source_id, listings.c.generation == tools_table.c.generation)
+_version = sa.and_(
+    tool_versions.c.workspace_id == tools_table.c.workspace_id, tool_versions.c.digest == tools_table.c.schema_digest
+)

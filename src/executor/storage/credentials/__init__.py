@@ -1,0 +1,1 @@
+"""Rows of connections, secrets and OAuth flows."""

@@ -1,0 +1,1 @@
+"""Rows of executions, calls, interactions, artifacts and events."""

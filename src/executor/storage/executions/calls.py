@@ -1,0 +1,156 @@
+"""Calls: the journal of an execution. Written before anything is sent, and again with the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from executor.model.execution import Call
+from executor.model.ids import now_ms
+from executor.storage.prepared_statements import Prepared
+from executor.storage.rows import dump, load
+from executor.storage.tables.core import artifacts, calls
+
+PREVIEW = 160
+_insert = Prepared(sa.insert(calls), columns=[column.name for column in calls.c])
+_key = (calls.c.execution_id == sa.bindparam("e"), calls.c.seq == sa.bindparam("s"))
+_of_execution = Prepared(
+    sa.select(calls)
+    .where(calls.c.execution_id == sa.bindparam("e"), calls.c.workspace_id == sa.bindparam("w"))
+    .order_by(calls.c.seq)
+)
+_start = Prepared(
+    sa.update(calls)
+    .where(*_key)
+    .values(state=sa.literal_column("'started'"), started_at=sa.bindparam("at"), route=sa.bindparam("new_route"))
+)
+_answer = Prepared(
+    sa.update(calls)
+    .where(*_key)
+    .values(
+        state=sa.bindparam("new_state"),
+        result=sa.bindparam("new_result"),
+        failure=sa.bindparam("new_failure"),
+        done_seq=sa.bindparam("new_done_seq"),
+        done_ms=sa.bindparam("new_done_ms"),
+        artifact_id=sa.bindparam("new_artifact_id"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A call with the beginning of its arguments and without its result; `size` is how many characters that has."""
+
+    call: Call
+    size: int | None
+
+
+def insert(c: Connection, journalled: Sequence[Call]) -> None:
+    _insert(c, [_values(call) for call in journalled])
+
+
+def start(c: Connection, call: Call) -> None:
+    _start(c, {"e": call.execution_id, "s": call.seq, "at": now_ms(), "new_route": call.route})
+
+
+def answer(c: Connection, call: Call) -> None:
+    """Record the answer and its place in delivery order."""
+    values = {
+        "e": call.execution_id,
+        "s": call.seq,
+        "new_state": call.state,
+        "new_result": call.result,
+        "new_failure": dump(call.failure) if call.failure is not None else None,
+        "new_done_seq": call.done_seq,
+        "new_done_ms": call.done_ms,
+        "new_artifact_id": call.artifact_id or None,
+    }
+    _answer(c, values)
+
+
+def close(c: Connection, execution_id: str, unknown: dict[str, Any]) -> list[tuple[int, str]]:
+    """The execution has ended: what never went out is abandoned, and a write without an answer fails as `unknown`.
+
+    Returns seq and path of those writes.
+    """
+    mine = calls.c.execution_id == execution_id
+    sent = (mine, calls.c.state == "started", calls.c.kind == "tool", calls.c.effect != "read")
+    lost = [(row.seq, row.path) for row in c.execute(sa.select(calls.c.seq, calls.c.path).where(*sent))]
+    if lost:
+        c.execute(sa.update(calls).where(*sent).values(state="failed", failure=dump(unknown)))
+    c.execute(sa.update(calls).where(mine, calls.c.state.in_(("proposed", "started"))).values(state="abandoned"))
+    return lost
+
+
+def of_execution(c: Connection, workspace_id: str, execution_id: str) -> list[Call]:
+    return [_call(row) for row in _of_execution(c, {"e": execution_id, "w": workspace_id})]
+
+
+def one(c: Connection, workspace_id: str, execution_id: str, seq: int) -> Call | None:
+    mine = (calls.c.execution_id == execution_id, calls.c.seq == seq, calls.c.workspace_id == workspace_id)
+    row = c.execute(sa.select(calls).where(*mine)).first()
+    return _call(row) if row else None
+
+
+def heads(c: Connection, workspace_id: str, execution_id: str) -> list[Head]:
+    """Every call without what was sent and answered: of that only the beginning and the size are read."""
+    columns = [column for column in calls.c if column.name not in ("arguments", "result")]
+    begin = sa.func.substr(calls.c.arguments, 1, PREVIEW)
+    size = sa.func.coalesce(sa.func.length(calls.c.result), artifacts.c.size)
+    query = sa.select(*columns, begin.label("arguments"), sa.null().label("result"), size.label("size"))
+    query = query.outerjoin(artifacts, artifacts.c.id == calls.c.artifact_id)
+    mine = (calls.c.execution_id == execution_id, calls.c.workspace_id == workspace_id)
+    return [Head(_call(row), row.size) for row in c.execute(query.where(*mine).order_by(calls.c.seq))]
+
+
+def _values(call: Call) -> dict[str, Any]:
+    return {
+        "execution_id": call.execution_id,
+        "seq": call.seq,
+        "workspace_id": call.workspace_id,
+        "kind": call.kind,
+        "path": call.path,
+        "arguments": call.arguments,
+        "arguments_digest": call.arguments_digest,
+        "state": call.state,
+        "effect": call.effect,
+        "source_id": call.source_id,
+        "schema_digest": call.schema_digest,
+        "result": call.result,
+        "failure": dump(call.failure) if call.failure is not None else None,
+        "done_seq": call.done_seq,
+        "done_ms": call.done_ms,
+        "created_at": call.created_at,
+        "started_at": call.started_at,
+        "artifact_id": call.artifact_id or None,
+        "route": call.route,
+    }
+
+
+def _call(row: Any) -> Call:
+    return Call(
+        execution_id=row.execution_id,
+        workspace_id=row.workspace_id,
+        seq=row.seq,
+        kind=row.kind,
+        path=row.path,
+        arguments=row.arguments,
+        arguments_digest=row.arguments_digest,
+        state=row.state,
+        effect=row.effect,
+        source_id=row.source_id,
+        schema_digest=row.schema_digest,
+        result=row.result,
+        failure=load(row.failure),
+        done_seq=row.done_seq,
+        done_ms=row.done_ms,
+        created_at=row.created_at,
+        started_at=row.started_at,
+        artifact_id=row.artifact_id or "",
+        route=row.route,
+    )

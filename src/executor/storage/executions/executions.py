@@ -1,0 +1,213 @@
+"""Executions. Whoever runs one writes only through `fence`: an owner that lost its epoch can't write."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, replace
+from functools import lru_cache
+from typing import Any, get_args
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from executor.errors import Fenced
+from executor.model.execution import Execution, Failure, Limits, Status
+from executor.model.ids import now_ms
+from executor.storage.prepared_statements import Prepared
+from executor.storage.rows import dump, load
+from executor.storage.scan import Unindexed
+from executor.storage.tables.core import artifacts, executions, interactions, workspaces
+
+COUNTED = 10_000
+# Statements on every execution's road are built once; building one costs more than running it.
+_id = executions.c.id == sa.bindparam("key")
+_insert = Prepared(sa.insert(executions), columns=[column.name for column in executions.c])
+_owner = Prepared(sa.select(executions.c.epoch, executions.c.status).where(_id).with_for_update())
+_finish = Prepared(
+    sa.update(executions)
+    .where(_id)
+    .values({name: sa.bindparam(f"new_{name}") for name in ("status", "wall_ms", "result", "failure", "artifact_id")})
+    .values(updated_at=sa.bindparam("at"), finished_at=sa.bindparam("at"))
+)
+_locked = Prepared(sa.select(executions).where(_id).with_for_update())
+_claim = Prepared(
+    sa.update(executions)
+    .where(_id)
+    .values(status=sa.literal_column("'running'"), epoch=sa.bindparam("new_epoch"), updated_at=sa.bindparam("at"))
+)
+_get = Prepared(sa.select(executions).where(_id, executions.c.workspace_id == sa.bindparam("workspace")))
+_park = Prepared(
+    sa.update(executions)
+    .where(_id)
+    .values(status=sa.bindparam("new_status"), wall_ms=sa.bindparam("new_wall_ms"), updated_at=sa.bindparam("at"))
+)
+_requeue = (
+    sa.update(executions)
+    .where(_id, executions.c.epoch == sa.bindparam("own"), executions.c.status == "running")
+    .values(status="queued", wall_ms=sa.bindparam("new_wall_ms"), updated_at=sa.bindparam("at"))
+)
+
+
+def insert(c: Connection, execution: Execution) -> None:
+    _insert(
+        c,
+        {
+            "id": execution.id,
+            "workspace_id": execution.workspace_id,
+            "actor_id": execution.actor_id,
+            "language": execution.language,
+            "code": execution.code,
+            "status": execution.status,
+            "seed": execution.seed,
+            "clock_ms": execution.clock_ms,
+            "limits": _limits(execution.limits),
+            "epoch": execution.epoch,
+            "wall_ms": execution.wall_ms,
+            "result": execution.result,
+            "failure": _failure(execution.failure),
+            "created_at": execution.created_at,
+            "updated_at": execution.updated_at,
+            "finished_at": execution.finished_at,
+            "runtime": execution.runtime,
+            "origin": execution.origin,
+            "artifact_id": execution.artifact_id or None,
+        },
+    )
+
+
+def fence(c: Connection, execution_id: str, epoch: int) -> None:
+    """Raise unless `epoch` still owns the execution and it is running. The lock lasts until the commit."""
+    row = _owner(c, {"key": execution_id}).first()
+    if row is None or row.epoch != epoch or row.status != "running":
+        raise Fenced(f"execution {execution_id} is no longer owned by epoch {epoch}")
+
+
+def claim(c: Connection, execution_id: str, *, only: Status | None = None) -> Execution | None:
+    """Take it over: running, under one more epoch. None if it isn't `only`, or neither queued nor left running."""
+    row = _locked(c, {"key": execution_id}).first()
+    if row is None or row.status not in ((only,) if only else ("queued", "running")):
+        return None
+    at = now_ms()
+    _claim(c, {"key": execution_id, "new_epoch": row.epoch + 1, "at": at})
+    return replace(from_row(row), status="running", epoch=row.epoch + 1, updated_at=at)
+
+
+def park(c: Connection, execution_id: str, status: Status, wall_ms: int) -> None:
+    _park(c, {"key": execution_id, "new_status": status, "new_wall_ms": wall_ms, "at": now_ms()})
+
+
+def requeue(c: Connection, left: Sequence[tuple[str, int, int]]) -> None:
+    """Leave them to the next start: id, epoch and wall time of each. One with another owner by now is not touched."""
+    at = now_ms()
+    rows = [{"key": key, "own": epoch, "new_wall_ms": wall_ms, "at": at} for key, epoch, wall_ms in left]
+    if rows:
+        c.execute(_requeue, rows)
+
+
+def finish(
+    c: Connection,
+    execution_id: str,
+    status: Status,
+    at: int,
+    wall_ms: int,
+    result: str | None,
+    failure: Failure | None,
+    artifact_id: str = "",
+) -> None:
+    values = {
+        "key": execution_id,
+        "new_status": status,
+        "new_wall_ms": wall_ms,
+        "new_result": result,
+        "new_failure": _failure(failure),
+        "new_artifact_id": artifact_id or None,
+        "at": at,
+    }
+    _finish(c, values)
+
+
+def cancel(c: Connection, execution_id: str, failure: Failure) -> bool:
+    """End it whatever it does; the raised epoch fences off a run that is under way. False if it had ended."""
+    at = now_ms()
+    statement = sa.update(executions).where(
+        executions.c.id == execution_id, executions.c.status.in_(("queued", "running", "paused"))
+    )
+    values = {
+        "status": "cancelled",
+        "epoch": executions.c.epoch + 1,
+        "failure": _failure(failure),
+        "updated_at": at,
+        "finished_at": at,
+    }
+    return c.execute(statement.values(**values)).rowcount == 1
+
+
+def get(c: Connection, workspace_id: str, execution_id: str) -> Execution | None:
+    row = _get(c, {"key": execution_id, "workspace": workspace_id}).first()
+    return from_row(row) if row else None
+
+
+def origins(c: Connection, workspace_id: str, ids: Collection[str]) -> dict[str, str]:
+    """By which credential each was submitted, and from where."""
+    mine = (Unindexed(executions.c.workspace_id) == workspace_id, executions.c.id.in_(ids))
+    query = sa.select(executions.c.id, executions.c.origin).where(*mine)
+    return {row.id: row.origin for row in c.execute(query)}
+
+
+def counts(c: Connection, workspace_id: str) -> dict[str, int]:
+    """By status, no further than `COUNTED` of each."""
+    found: dict[str, int] = {}
+    for status in get_args(Status):
+        mine = (executions.c.workspace_id == workspace_id, executions.c.status == status)
+        some = sa.select(sa.literal(1)).select_from(executions).where(*mine).limit(COUNTED).subquery()
+        if count := c.execute(sa.select(sa.func.count()).select_from(some)).scalar_one():
+            found[status] = count
+    return found
+
+
+def list_unfinished(c: Connection) -> list[tuple[str, str, str]]:
+    """Executions that should be running but have no owner after a restart, oldest first: id, actor and runtime."""
+    everywhere = executions.c.workspace_id.in_(sa.select(workspaces.c.id))  # so that the index serves
+    found = (executions.c.id, executions.c.actor_id, executions.c.runtime)
+    query = sa.select(*found).where(everywhere, executions.c.status.in_(("queued", "running")))
+    return [(row.id, row.actor_id, row.runtime) for row in c.execute(query.order_by(executions.c.id))]
+
+
+def newest_ids(c: Connection) -> list[str]:
+    """Of what is listed newest first."""
+    found = [c.execute(sa.select(sa.func.max(table.c.id))).scalar() for table in (executions, interactions, artifacts)]
+    return [key for key in found if key]
+
+
+@lru_cache(maxsize=64)
+def _limits(limits: Limits) -> str:
+    return dump(asdict(limits))
+
+
+def _failure(failure: Failure | None) -> str | None:
+    return None if failure is None else dump(asdict(failure))
+
+
+def from_row(row: Any) -> Execution:
+    failure = load(row.failure)
+    return Execution(
+        id=row.id,
+        workspace_id=row.workspace_id,
+        actor_id=row.actor_id,
+        language=row.language,
+        code=row.code,
+        status=row.status,
+        seed=row.seed,
+        clock_ms=row.clock_ms,
+        limits=Limits(**load(row.limits)),
+        epoch=row.epoch,
+        wall_ms=row.wall_ms,
+        result=row.result,
+        failure=Failure(**failure) if failure else None,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        finished_at=row.finished_at,
+        runtime=row.runtime,
+        origin=row.origin,
+        artifact_id=row.artifact_id or "",
+    )

@@ -1,0 +1,38 @@
+"""Separation of duties: whether the one who asked for a call may also approve it, as an organization has it."""
+
+from __future__ import annotations
+
+from typing import Literal, cast
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from executor.storage.tables.core import accounts, members, organizations, workspaces
+
+Mode = Literal["off", "destructive", "all"]
+Choice = Literal["default", "off", "destructive", "all"]
+
+
+def read_choice(c: Connection, workspace_id: str) -> Choice:
+    query = sa.select(organizations.c.separation).join(workspaces, workspaces.c.organization_id == organizations.c.id)
+    found = c.execute(query.where(workspaces.c.id == workspace_id)).scalar_one()
+    return cast(Choice, found or "default")
+
+
+def in_force(c: Connection, workspace_id: str) -> Mode:
+    """Unless somebody chose: destructive calls, once there is a second person who could look at them."""
+    choice = read_choice(c, workspace_id)
+    if choice != "default":
+        return choice
+    query = (
+        sa.select(members.c.account_id)
+        .join(workspaces, workspaces.c.organization_id == members.c.organization_id)
+        .join(accounts, accounts.c.id == members.c.account_id)
+        .where(workspaces.c.id == workspace_id, accounts.c.disabled_at.is_(None))
+    )
+    return "destructive" if len(c.execute(query.limit(2)).all()) > 1 else "off"
+
+
+def choose(c: Connection, organization_id: str, choice: Choice) -> None:
+    value = "" if choice == "default" else choice
+    c.execute(sa.update(organizations).where(organizations.c.id == organization_id).values(separation=value))

@@ -1,0 +1,1 @@
+"""Rows of organizations, workspaces, members, keys and sessions."""

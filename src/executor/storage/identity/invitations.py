@@ -1,0 +1,89 @@
+"""Invitations into an organization. The link is shown once; only its digest is here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from executor.model.tenancy import Role
+from executor.storage.tables.access import invitations
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    id: str
+    organization_id: str
+    email: str
+    role: Role
+    created_by: str
+    created_at: int
+    expires_at: int
+    accepted_at: int | None = None
+    accepted_by: str = ""
+    revoked_at: int | None = None
+
+    def status(self, now: int) -> str:
+        if self.accepted_at is not None:
+            return "accepted"
+        if self.revoked_at is not None:
+            return "revoked"
+        return "open" if now < self.expires_at else "expired"
+
+
+def insert(c: Connection, invitation: Invitation, digest: str) -> None:
+    c.execute(
+        sa.insert(invitations),
+        {
+            "id": invitation.id,
+            "organization_id": invitation.organization_id,
+            "email": invitation.email,
+            "role": invitation.role,
+            "digest": digest,
+            "created_by": invitation.created_by,
+            "created_at": invitation.created_at,
+            "expires_at": invitation.expires_at,
+        },
+    )
+
+
+def listing(c: Connection, organization_id: str) -> list[Invitation]:
+    query = sa.select(invitations).where(invitations.c.organization_id == organization_id)
+    return [_invitation(row) for row in c.execute(query.order_by(invitations.c.id))]
+
+
+def revoke(c: Connection, organization_id: str, invitation_id: str, at: int) -> bool:
+    mine = (invitations.c.organization_id == organization_id, invitations.c.id == invitation_id)
+    unspent = (invitations.c.accepted_at.is_(None), invitations.c.revoked_at.is_(None))
+    return c.execute(sa.update(invitations).where(*mine, *unspent).values(revoked_at=at)).rowcount == 1
+
+
+def use(c: Connection, digest: str, now: int) -> Invitation | None:
+    """The first time and while it is good; then never again."""
+    good = (invitations.c.accepted_at.is_(None), invitations.c.revoked_at.is_(None), invitations.c.expires_at > now)
+    wanted = invitations.c.digest == digest
+    if c.execute(sa.update(invitations).where(wanted, *good).values(accepted_at=now)).rowcount != 1:
+        return None
+    return _invitation(c.execute(sa.select(invitations).where(wanted)).one())
+
+
+def mark_accepted(c: Connection, organization_id: str, invitation_id: str, account_id: str) -> None:
+    mine = (invitations.c.organization_id == organization_id, invitations.c.id == invitation_id)
+    c.execute(sa.update(invitations).where(*mine).values(accepted_by=account_id))
+
+
+def _invitation(row: Any) -> Invitation:
+    return Invitation(
+        row.id,
+        row.organization_id,
+        row.email,
+        row.role,
+        row.created_by,
+        row.created_at,
+        row.expires_at,
+        row.accepted_at,
+        row.accepted_by,
+        row.revoked_at,
+    )

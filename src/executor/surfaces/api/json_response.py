@@ -1,0 +1,31 @@
+"""Answers as bytes: orjson writes them, nothing is validated or copied on the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from executor.surfaces.api.schemas.base import Problem
+
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    "default": {"description": "A problem (RFC 9457)", "content": {"application/problem+json": {}}, "model": Problem}
+}
+
+
+class Answer(Response):
+    """Lets go of its body when it hands it on: a slow reader may take long."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        message = {"type": "http.response.body", "body": self.body}
+        self.body = b""
+        await send(message)
+
+
+def answer(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    body = orjson.dumps(value, default=str)
+    return Answer(body, status_code=status, headers=headers, media_type="application/json")

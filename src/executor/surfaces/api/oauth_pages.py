@@ -1,0 +1,135 @@
+"""/oauth: the few pages a browser sees on the way to an authorization server and back. Plain, and without scripts."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from html import escape
+from urllib.parse import quote
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from executor.connections.oauth.code_flow import Callback
+from executor.connections.oauth.new_connection import Connected
+from executor.daemon.wiring.executor import Executor
+from executor.errors import ExecutorError, NotFound, OAuthFailed
+from executor.surfaces.api.context import EdgeRoute, public
+from executor.surfaces.api.json_response import answer
+from executor.surfaces.api.routes.oauth import set_cookie
+from executor.surfaces.api.session_cookie import client_address
+from executor.surfaces.http.guard import cookie
+
+router = APIRouter(prefix="/oauth", route_class=EdgeRoute, include_in_schema=False)
+MAX_VALUE = 16_384
+_TICKET = re.compile(r"[A-Za-z0-9_-]{43}\Z")
+_STYLE = (
+    "body{font:16px/1.6 system-ui,sans-serif;max-width:42rem;margin:4rem auto;padding:0 1rem}"
+    "pre{padding:.75rem 1rem;border:1px solid;border-radius:.5rem;white-space:pre-wrap;overflow-wrap:anywhere}"
+    ":root{color-scheme:light dark}"
+)
+_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        f"style-src 'sha256-{base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()}'",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
+)
+_PAGE = """<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>Executor: {title}</title><style>{style}</style></head>
+<body>
+<h1>{title}</h1>
+{content}
+</body>
+</html>
+"""
+
+
+@router.get("/begin/{ticket}")
+@public
+async def begin(request: Request, ticket: str) -> Response:
+    """Shown before anything happens: a link that somebody else sent must not log in by itself."""
+    executor: Executor = request.app.state.executor
+    try:
+        check_ticket(ticket)
+        asked = await executor.logins.look(ticket)
+    except OAuthFailed as error:
+        return failure_page(error)
+    content = (
+        f"<p>{escape(asked.by)} wants to connect <b>{escape(asked.source)}</b> to Executor, and sends you to "
+        f"<b>{escape(asked.page)}</b> to consent. The permission you give there is handed to "
+        f"<b>{escape(asked.token)}</b>. "
+        "Calls are then made in the name of the account you sign in with.</p>"
+        "<p>Go on only if you have started this yourself.</p>"
+        f'<p><a href="/oauth/begin/{ticket}/go">Go on</a></p>'
+    )
+    return page("Connect a source?", content)
+
+
+@router.get("/begin/{ticket}/go")
+@public
+async def go(request: Request, ticket: str) -> Response:
+    executor: Executor = request.app.state.executor
+    try:
+        check_ticket(ticket)
+        begun = await executor.logins.code.take_up(ticket)
+    except OAuthFailed as error:
+        return failure_page(error)
+    response = RedirectResponse(begun.url, 303)
+    set_cookie(response, begun, secure=executor.settings.address.startswith("https:"))
+    return response
+
+
+@router.get("/callback")
+@public
+async def callback(request: Request) -> Response:
+    """Where authorization servers send the browser back to. It shows that it worked, or exactly why not."""
+    executor: Executor = request.app.state.executor
+    try:
+        pairs = request.query_params.multi_items()
+        query = dict(pairs)
+        if len(query) != len(pairs) or any(len(value) > MAX_VALUE for value in query.values()):
+            raise OAuthFailed("this is not the answer of an authorization server", hint="start the login again")
+        header = request.headers.get("cookie", "")
+        done = await executor.logins.finish(Callback(query, lambda name: cookie(header, name), client_address(request)))
+    except ExecutorError as error:
+        return failure_page(error)
+    content = "<p>It is connected, and what waited for it goes on. You can close this page.</p>"
+    return page("Connected", f'{content}<p><a href="{escape(back(done))}">Back to Executor</a></p>')
+
+
+@router.get("/client.json")
+@public
+async def client(request: Request) -> Response:
+    """The client-id metadata document, where servers can read it."""
+    executor: Executor = request.app.state.executor
+    if not executor.logins.clients.document_url:
+        raise NotFound("there is nothing at this address", hint="it is served when `public_url` begins with https://")
+    return answer(executor.logins.clients.document(), headers={"Cache-Control": "public, max-age=3600"})
+
+
+def back(done: Connected) -> str:
+    """To the question that the login was begun for, which tells how its execution goes on."""
+    if done.interaction_id:
+        return f"/connect/{quote(done.interaction_id, safe='')}"
+    return f"/sources/{quote(done.source.namespace, safe='')}/edit"
+
+
+def check_ticket(ticket: str) -> None:
+    if not _TICKET.match(ticket):
+        raise OAuthFailed("this is not the address of a login", hint="copy the whole link")
+
+
+def failure_page(error: ExecutorError) -> Response:
+    hint = f"<p>{escape(error.hint)}</p>" if error.hint else ""
+    return page("Not connected", f"<pre>{escape(error.message)}</pre>{hint}", 400)
+
+
+def page(title: str, content: str, status: int = 200) -> Response:
+    html = _PAGE.format(title=title, style=_STYLE, content=content)
+    return HTMLResponse(html, status, headers={"Content-Security-Policy": _POLICY})

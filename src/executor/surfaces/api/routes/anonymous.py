@@ -1,0 +1,50 @@
+"""/v1/anonymous: what strangers use here, for whoever runs the machine."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from executor.errors import NotFound
+from executor.storage.identity.anonymous import AnonymousSession
+from executor.surfaces.api.context import Context, EdgeRoute, context, needs
+from executor.surfaces.api.json_response import PROBLEMS, answer
+from executor.surfaces.api.schemas import identity
+
+router = APIRouter(prefix="/v1/anonymous", route_class=EdgeRoute, tags=["identity"], responses=PROBLEMS)
+
+
+@router.get("", response_model=identity.AnonymousUsePage)
+@needs("operate")
+async def listing(request: Request) -> Response:
+    """Anonymous sessions, oldest first, each with what it has run and what it keeps."""
+    found = await context(request).executor.anonymous.listing()
+    return answer({"items": [identity.anonymous_use_view(session, *use) for session, use in found]})
+
+
+@router.delete("", status_code=204)
+@needs("operate")
+async def clear(request: Request) -> Response:
+    """End all of them and remove everything in their workspaces."""
+    here = context(request)
+    await _clear(here, [session for session, _ in await here.executor.anonymous.listing()])
+    return Response(status_code=204)
+
+
+@router.delete("/{session_id}", status_code=204)
+@needs("operate")
+async def clear_one(request: Request, session_id: str) -> Response:
+    """End it and remove everything in its workspace."""
+    here = context(request)
+    wanted = [session for session, _ in await here.executor.anonymous.listing() if session.id == session_id]
+    if not wanted:
+        raise NotFound(f"there is no anonymous session {session_id!r}", hint="see `executor anonymous list`")
+    await _clear(here, wanted)
+    return Response(status_code=204)
+
+
+async def _clear(here: Context, sessions: list[AnonymousSession]) -> None:
+    for session in sessions:
+        await here.executor.engine.abandon(session.workspace_id)
+    await here.executor.anonymous.clear(here.actor, sessions)

@@ -1,0 +1,57 @@
+"""/v1/catalog: for whoever writes code: is it right, and what could stand here."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from executor.checking.diagnostics import Lines
+from executor.errors import CodeTooLarge, InvalidRequest
+from executor.surfaces.api.context import Context, EdgeRoute, context, needs
+from executor.surfaces.api.json_response import PROBLEMS, answer
+from executor.surfaces.api.schemas.requests import CheckedCode, CompletedCode
+from executor.surfaces.api.schemas.tools import CheckView, Completions
+
+router = APIRouter(prefix="/v1/catalog", route_class=EdgeRoute, tags=["catalog"], responses=PROBLEMS)
+LANGUAGES = ("typescript", "python")
+
+
+@router.post("/check", response_model=CheckView)
+@needs("discover")
+async def check(request: Request, body: CheckedCode) -> Response:
+    """Check code against the connected tools, without running it. `ok` if nothing would keep it from running."""
+    here = context(request)
+    _refuse_unusable(here, body)
+    verdict = await here.executor.checker.verdict(here.workspace_id, body.language, body.code, here.actor.id)
+    diagnostics = [one.to_dict() for one in verdict.diagnostics]
+    ok = not verdict.errors and not verdict.unavailable
+    return answer({"ok": ok, "diagnostics": diagnostics, "unavailable": verdict.unavailable or None})
+
+
+@router.post("/complete", response_model=Completions)
+@needs("discover")
+async def complete(request: Request, body: CompletedCode) -> Response:
+    """What could stand at a place of unfinished code: tools, arguments, values, properties of results."""
+    here = context(request)
+    _refuse_unusable(here, body)
+    items = await here.executor.checker.complete(
+        here.workspace_id, body.language, body.code, _offset(body), here.actor.id
+    )
+    return answer({"items": items})
+
+
+def _offset(body: CompletedCode) -> int:
+    if body.offset is not None and body.line is None and body.column is None:
+        return body.offset
+    if body.offset is None and body.line is not None and body.column is not None:
+        return Lines(body.code).offset(body.line, body.column)
+    raise InvalidRequest("the place in the code is not clear", hint="give either line and column, or offset")
+
+
+def _refuse_unusable(here: Context, body: CheckedCode) -> None:
+    if body.language not in LANGUAGES:
+        raise InvalidRequest(f"there is no checker for {body.language[:80]!r}", hint=f"use {' or '.join(LANGUAGES)}")
+    limit = here.executor.settings.max_code_bytes
+    if len(body.code.encode(errors="replace")) > limit:
+        raise CodeTooLarge(f"the code has more than {limit} bytes", hint="the limit is EXECUTOR_MAX_CODE_BYTES")

@@ -1,0 +1,48 @@
+"""/v1/clients: how each MCP client is connected to this daemon."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from executor.identity.local_tokens import agent_file
+from executor.surfaces import snippets
+from executor.surfaces.api.context import EdgeRoute, context, needs
+from executor.surfaces.api.json_response import PROBLEMS, answer
+from executor.surfaces.api.schemas.base import Shape
+
+router = APIRouter(prefix="/v1", route_class=EdgeRoute, tags=["identity"], responses=PROBLEMS)
+
+
+class ClientView(Shape):
+    """`place` says where the text belongs. `stdio` is null for who may not start programs on the daemon's machine."""
+
+    id: str
+    name: str
+    place: str
+    stdio: str | None
+    http: str | None
+
+
+class ClientPage(Shape):
+    """`tokenPlaceholder` stands in `http` where the agent's token belongs."""
+
+    items: list[ClientView]
+    token_placeholder: str
+
+
+@router.get("/clients", response_model=ClientPage)
+@needs("human")
+async def listing(request: Request, agent: Annotated[str, Query(max_length=100)] = "") -> Response:
+    """`agent` is the one that a client started by stdio acts as; its token must be kept."""
+    here = context(request)
+    settings = here.executor.settings
+    if agent:
+        agent_file(settings.data_dir, agent)
+    command = snippets.bridge_command(settings, agent) if here.actor.may("operate") else None
+    found = snippets.snippets(command, settings.address)
+    return answer({"items": [asdict(one) for one in found], "tokenPlaceholder": snippets.TOKEN})

@@ -1,0 +1,141 @@
+"""/v1/connections/oauth: logins at authorization servers, for a browser, another device, or nobody at all."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter
+from pydantic import Field, SecretStr
+from starlette.requests import Request
+from starlette.responses import Response
+
+from executor.connections.oauth.code_flow import Begun
+from executor.connections.oauth.logins import Wish
+from executor.surfaces import views
+from executor.surfaces.api.context import EdgeRoute, context, needs
+from executor.surfaces.api.json_response import PROBLEMS, answer
+from executor.surfaces.api.routes.connections import connection_view
+from executor.surfaces.api.schemas.base import Shape
+from executor.surfaces.api.schemas.credentials import ConnectionView
+from executor.surfaces.api.schemas.requests import Body
+
+router = APIRouter(prefix="/v1/connections/oauth", route_class=EdgeRoute, tags=["connections"], responses=PROBLEMS)
+COOKIE_PATH = "/oauth"
+
+Text = Annotated[str, Field(max_length=500)]
+
+
+class Login(Body):
+    """What to log in to, with which scopes, and whose the connection will be."""
+
+    source: Annotated[str, Field(min_length=1, max_length=100)]
+    scopes: Annotated[list[Text], Field(max_length=200, default_factory=list)]
+    name: Annotated[str, Field(max_length=64)] = ""
+    scope: Literal["actor", "workspace"] = "workspace"
+    interaction_id: Annotated[str, Field(max_length=100)] = ""
+    client_id: Annotated[str, Field(max_length=4096)] = ""
+    client_secret: SecretStr = SecretStr("")
+    client_method: Literal["", "none", "client_secret_basic", "client_secret_post"] = ""
+    allow_server: Annotated[str, Field(max_length=2000)] = ""
+    confirm_servers: Annotated[list[Annotated[str, Field(max_length=2000)]], Field(max_length=10, default_factory=list)]
+
+
+class AskDevice(Body):
+    flow: Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class LoginView(Shape):
+    authorization_url: str
+    expires_at: str
+
+
+class DeviceView(Shape):
+    flow: str
+    user_code: str
+    verification_url: str
+    verification_url_complete: str | None
+    interval: int
+    expires_at: str
+
+
+class DeviceStanding(Shape):
+    status: Literal["pending", "connected"]
+    interval: int
+    connection: ConnectionView | None
+
+
+@router.post("/start", response_model=LoginView)
+@needs("connect")
+async def start(request: Request, body: Login) -> Response:
+    """Where to send the browser. A browser that has signed in gets the cookie that its answer must come with.
+
+    Anybody else gets a link to here: the browser that opens it first is the one that the answer must come back in.
+    """
+    here = context(request)
+    begun = await here.executor.logins.begin(here.actor, wish(body), in_browser=here.actor.via == "browser")
+    base = here.executor.settings.address
+    url = f"{base}/oauth/begin/{begun.ticket}" if begun.ticket else begun.url
+    response = answer({"authorizationUrl": url, "expiresAt": views.time(begun.expires_at)})
+    if begun.browser:
+        set_cookie(response, begun, secure=base.startswith("https:"))
+    return response
+
+
+@router.post("/device", response_model=DeviceView)
+@needs("connect")
+async def device(request: Request, body: Login) -> Response:
+    """A code that a person types in on any device. Ask how it stands every `interval` seconds."""
+    here = context(request)
+    shown = await here.executor.logins.begin_device(here.actor, wish(body))
+    return answer(
+        {
+            "flow": shown.flow,
+            "userCode": shown.user_code,
+            "verificationUrl": shown.url,
+            "verificationUrlComplete": shown.complete_url or None,
+            "interval": shown.interval,
+            "expiresAt": views.time(shown.expires_at),
+        }
+    )
+
+
+@router.post("/device/ask", response_model=DeviceStanding)
+@needs("connect")
+async def ask_device(request: Request, body: AskDevice) -> Response:
+    """How a login by device stands. The server is asked no sooner than it wants, however often this is."""
+    here = context(request)
+    standing = await here.executor.logins.ask_device(here.actor, body.flow)
+    done = standing.connected
+    view = connection_view(done.connection, done.source.namespace) if done is not None else None
+    return answer({"status": standing.status, "interval": standing.interval, "connection": view})
+
+
+@router.post("/credentials", status_code=201, response_model=ConnectionView)
+@needs("connect")
+async def credentials(request: Request, body: Login) -> Response:
+    """A connection by client credentials: no person is asked, so the client must have a secret."""
+    here = context(request)
+    done = await here.executor.logins.by_credentials(here.actor, wish(body))
+    return answer(connection_view(done.connection, done.source.namespace), 201)
+
+
+def wish(body: Login) -> Wish:
+    return Wish(
+        source=body.source,
+        scopes=tuple(body.scopes),
+        name=body.name,
+        scope=body.scope,
+        interaction_id=body.interaction_id,
+        client_id=body.client_id,
+        client_secret=body.client_secret.get_secret_value(),
+        client_method=body.client_method,
+        allow=body.allow_server,
+        confirm=tuple(body.confirm_servers),
+    )
+
+
+def set_cookie(response: Response, begun: Begun, *, secure: bool) -> None:
+    """Lax: the answer comes as a navigation from another site, and must carry it."""
+    response.set_cookie(
+        begun.cookie, begun.browser, max_age=600, path=COOKIE_PATH, httponly=True, samesite="lax", secure=secure
+    )

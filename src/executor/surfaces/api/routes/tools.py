@@ -1,0 +1,152 @@
+"""/v1/tools: find and describe what can be called."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from executor.errors import NotFound
+from executor.execution.policies.always import check_permitted, keep_rule
+from executor.execution.policies.renamed_tools import check_renames, ended_rules
+from executor.execution.policies.treat_as_read import draft_read_rule
+from executor.model.tool import Effect
+from executor.policy.drafts import text
+from executor.sources.lifecycle.renames import Rename, described_as, renamed_to
+from executor.surfaces.api.context import EdgeRoute, context, needs, visibility_for
+from executor.surfaces.api.json_response import PROBLEMS, answer
+from executor.surfaces.api.policy_drafts import existing, names, view
+from executor.surfaces.api.schemas.policies import PolicyView
+from executor.surfaces.api.schemas.requests import ToolLabels
+from executor.surfaces.api.schemas.tools import LabelledView, ToolMatches, ToolPage
+
+router = APIRouter(prefix="/v1/tools", route_class=EdgeRoute, tags=["tools"], responses=PROBLEMS)
+
+
+@router.get("", response_model=ToolPage)
+@needs("discover")
+async def page(
+    request: Request,
+    prefix: Annotated[str, Query(max_length=500)] = "",
+    source: str | None = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    after: str | None = None,
+) -> Response:
+    """By path. `next` is the `after` of the following page."""
+    here = context(request)
+    heads = await here.executor.catalog.page(here.workspace_id, prefix=prefix, source=source, limit=limit, after=after)
+    visibility = await visibility_for(here)
+    items = [_head(head) for head in heads if visibility is None or not visibility.hides(head.path, head.effect)]
+    return answer({"items": items, "next": heads[-1].path if len(heads) == limit else None})
+
+
+@router.get("/search", response_model=ToolMatches)
+@needs("discover")
+async def search(
+    request: Request,
+    query: str = "",
+    limit: Annotated[int, Query(ge=1, le=100)] = 10,
+    namespace: str | None = None,
+    source: str | None = None,
+    effect: Effect | None = None,
+    depth: Annotated[int, Query(ge=0, le=2)] = 1,
+) -> Response:
+    """By intent: app + verb + object, best first; the first 1,000 characters are read. Without a query, what groups of
+    tools there are."""
+    here = context(request)
+    found = await here.executor.catalog.search(
+        here.workspace_id,
+        query,
+        limit=limit,
+        namespace=namespace,
+        source=source,
+        effect=effect,
+        depth=depth,
+        visibility=await here.executor.policies.visibility(here.workspace_id, here.actor.id),
+    )
+    return answer(found)
+
+
+@router.get("/versions/{digest}")
+@needs("discover")
+async def version(request: Request, digest: str) -> Response:
+    """A tool as it was when a call was made to it: `digest` is the call's `schemaDigest`."""
+    here = context(request)
+    return answer(await here.executor.catalog.version(here.workspace_id, digest, visibility=await visibility_for(here)))
+
+
+@router.get("/{path}")
+@needs("discover")
+async def describe(
+    request: Request,
+    path: str,
+    include_schemas: Annotated[bool, Query(alias="includeSchemas")] = False,
+    language: Literal["typescript", "python"] = "typescript",
+    budget: Annotated[int, Query(ge=150, le=20_000)] = 1_500,
+    part: Literal["arguments", "result", "description"] | None = None,
+    types: Annotated[list[str] | None, Query(max_length=30)] = None,
+) -> Response:
+    """One tool with its signature and an example, within a number of tokens, and its JSON Schemas if asked for."""
+    here = context(request)
+    described = await here.executor.catalog.describe(
+        here.workspace_id,
+        path,
+        include_schemas=include_schemas,
+        language=language,
+        budget=budget,
+        part=part or "",
+        types=types or (),
+        visibility=await visibility_for(here),
+    )
+    return answer(described)
+
+
+@router.patch("/{path}", response_model=LabelledView)
+@needs("administer")
+async def change(request: Request, path: str, body: ToolLabels) -> Response:
+    """Another path or description for a tool; with `.*` at the end of both, another path for a group.
+
+    Rules about the name that the source gives it go on to hold.
+    """
+    here = context(request)
+    source = await here.executor.catalog.source(here.workspace_id, path.partition(".")[0])
+    if source is None:
+        raise NotFound(f"there is no tool {path[:200]}", hint="`executor tools list` shows what there is")
+    upkeep, given = here.executor.catalog.lifecycle, body.model_fields_set
+    rules = (await here.executor.policies.of(here.workspace_id)).policies
+    check = partial(check_renames, inherit_rules=body.inherit_rules)
+    reworded: tuple[str, ...] = ()
+    if "description" in given:
+        told = await upkeep.relabel(source, described_as(path, body.description), check, by=here.actor)
+        reworded = told.differences.reworded
+    renames: tuple[Rename, ...] = ()
+    if "path" in given:
+        renames = (await upkeep.relabel(source, renamed_to(path, body.path), check, by=here.actor)).renames
+    ended = ended_rules(rules, source, renames)
+    renamed = [{"was": one.old, "path": one.new} for one in renames]
+    return answer({"renamed": renamed, "reworded": list(reworded), "rules": [text(one) for one in ended]})
+
+
+@router.post("/{path}/treat-as-read", status_code=201, response_model=PolicyView)
+@needs("administer")
+async def treat_as_read(request: Request, path: str) -> Response:
+    """Make the rule that a tool, as it is now, is allowed as reads are. It never comes before another rule."""
+    here = context(request)
+    tool = await existing(here, path)
+    always = await draft_read_rule(here.executor.pipeline, here.workspace_id, tool, here.actor.id)
+    check_permitted(here.actor, always.rule)
+    made = await here.executor.database.write(lambda c: keep_rule(c, here.workspace_id, always, by=here.actor))
+    return answer(view(made, await names(here)), 201)
+
+
+def _head(head: Any) -> dict[str, Any]:
+    return {
+        "path": head.path,
+        "description": head.description,
+        "effect": head.effect,
+        "deprecated": head.deprecated,
+        "source": head.source_id,
+    }

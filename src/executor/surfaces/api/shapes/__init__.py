@@ -1,1 +1,0 @@
-"""The shapes of answers, for the OpenAPI document only: handlers write the bytes themselves."""

@@ -1,0 +1,145 @@
+"""Events as a page or as a live stream (server-sent events).
+
+New events are read and written out once for everybody who listens; who is behind reads pages of the database at their
+own pace, so a slow reader costs no memory. One that stops reading altogether is let go.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing, contextmanager
+from typing import Annotated, Any, Final
+
+import orjson
+from fastapi import Header, Query
+from pydantic import StringConstraints
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from executor.model.event import ENDINGS, Event
+from executor.storage.executions import events, executions
+from executor.storage.feed import Batch
+from executor.surfaces import views
+from executor.surfaces.api.context import Context, context
+from executor.surfaces.api.json_response import answer
+from executor.surfaces.http.open_requests import abort, current
+
+HEARTBEAT_SECONDS: Final = 15.0
+STALLED_SECONDS: Final = 60.0
+TYPE = r"^[a-z_]+(\.[a-z_*]+)*$"  # whole, or ending in `.*`
+MOST = 2**63 - 1  # what a database can compare with
+After = Annotated[int, Query(ge=0, le=MOST)]
+Types = Annotated[list[Annotated[str, StringConstraints(max_length=100, pattern=TYPE)]], Query(max_length=20)]
+LastEventId = Annotated[int | None, Header(alias="Last-Event-ID", ge=0, le=MOST)]
+
+
+async def events_answer(
+    request: Request, execution_id: str | None, *, after: int, limit: int, types: Sequence[str] = ()
+) -> Response:
+    here = context(request)
+    if "text/event-stream" in request.headers.get("accept", ""):
+        return EventStream(here, execution_id, after)
+    found = await here.executor.database.read(
+        lambda c: events.after(c, here.workspace_id, execution_id=execution_id, types=types, after=after, limit=limit)
+    )
+    items = [views.event_view(event) for event in found]
+    return answer({"items": items, "next": found[-1].id if len(found) == limit else None})
+
+
+class EventStream(Response):
+    media_type = "text/event-stream"
+
+    def __init__(self, here: Context, execution_id: str | None, after: int) -> None:
+        super().__init__()
+        del self.headers["content-length"]
+        self._here = here
+        self._execution_id = execution_id
+        self._after = after
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        held, request, waker = self._here.held, current(), asyncio.Event()
+        with held.stream(request):
+            ends: list[asyncio.Future[Any]] = [
+                asyncio.ensure_future(held.closed.wait()),
+                asyncio.ensure_future(request.ended.wait()),
+                asyncio.ensure_future(_wait_for_disconnect(receive)),
+            ]
+            for end in ends:
+                end.add_done_callback(lambda _: waker.set())
+            try:
+                await self._send(send, ends, waker)
+            except TimeoutError:
+                await abort(scope)  # nobody reads
+            finally:
+                for end in ends:
+                    end.cancel()
+
+    async def _send(self, send: Send, ends: list[asyncio.Future[Any]], waker: asyncio.Event) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        async with aclosing(self._chunks(ends, waker)) as chunks:
+            async for chunk in chunks:
+                async with asyncio.timeout(STALLED_SECONDS):
+                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _chunks(self, ends: list[asyncio.Future[Any]], waker: asyncio.Event) -> AsyncGenerator[bytes, None]:
+        yield b": connected\n\n"
+        follower = self._here.executor.feed.follow(
+            self._here.workspace_id, execution_id=self._execution_id, after=self._after, waker=waker
+        )
+        with beating(waker):
+            async with aclosing(follower) as batches:
+                async for batch in batches:
+                    if any(end.done() for end in ends) or await current().has_ended():
+                        return
+                    if batch.events:
+                        yield render(batch)
+                        if self._execution_id and any(event.type in ENDINGS for event in batch.events):
+                            return
+                    elif await self._has_ended():
+                        return
+                    else:
+                        yield b": heartbeat\n\n"
+
+    async def _has_ended(self) -> bool:
+        """A reader that is already past the last event of a finished execution has nothing to wait for."""
+        if self._execution_id is None:
+            return False
+        wanted = self._execution_id
+        found = await self._here.executor.database.read(lambda c: executions.get(c, self._here.workspace_id, wanted))
+        return found is None or found.is_final
+
+
+def _frame(event: Event) -> bytes:
+    data = orjson.dumps(views.event_view(event), default=str)
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.id, event.type.encode(), data)
+
+
+def render(batch: Batch) -> bytes:
+    """Made once, however many read it."""
+    if batch.rendered is None:
+        batch.rendered = b"".join(map(_frame, batch.events))
+    return batch.rendered
+
+
+@contextmanager
+def beating(waker: asyncio.Event) -> Iterator[None]:
+    """Woken now and then, to show that the stream still lives."""
+
+    async def beat() -> None:
+        while True:
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+            waker.set()
+
+    task = asyncio.create_task(beat())
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+async def _wait_for_disconnect(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

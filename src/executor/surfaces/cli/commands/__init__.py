@@ -1,0 +1,1 @@
+"""The commands, one module each. They are imported when they are used."""

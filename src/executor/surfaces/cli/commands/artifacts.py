@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from executor.errors import InvalidRequest
+from executor.settings import Settings
+from executor.surfaces.cli.client import connect, segment
+from executor.surfaces.cli.groups import SuggestingGroup
+from executor.surfaces.cli.main import COMMANDS
+from executor.surfaces.cli.options import json_option, limit_option
+from executor.surfaces.cli.output import as_json as json_text
+from executor.surfaces.cli.output import clean, clean_lines, emit, emit_json, facts, safe_json, say, table
+
+
+@click.group("artifacts", cls=SuggestingGroup, help=COMMANDS["artifacts"])
+def command() -> None: ...
+
+
+@command.command("list")
+@click.option("--execution", metavar="ID", help="Only from this execution.")
+@click.option("--before", metavar="ID", help="Only entries older than this one.")
+@limit_option(50)
+@json_option
+def listing(execution: str | None, before: str | None, limit: int, as_json: bool) -> None:
+    """List stored artifacts, newest first."""
+    page = connect(Settings.load()).get("/v1/artifacts", execution=execution, before=before, limit=limit)
+    if as_json:
+        emit_json(page)
+    elif page["items"]:
+        columns = {"id": "ID", "size": "BYTES", "mediaType": "TYPE", "executionId": "EXECUTION", "name": "NAME"}
+        emit(table(page["items"], columns))
+        if page.get("next"):
+            say(f"more: --before {clean(page['next'])}")
+    else:
+        say("no artifacts")
+
+
+@command.command("show")
+@click.argument("artifact_id", metavar="ID")
+@json_option
+def show(artifact_id: str, as_json: bool) -> None:
+    """Show an artifact's details and a preview."""
+    view = connect(Settings.load()).get(f"/v1/artifacts/{segment(artifact_id)}")
+    if as_json:
+        emit_json(view)
+        return
+    emit(facts([(label, view.get(field)) for label, field in _FACTS.items()]))
+    if view.get("preview") is not None:
+        emit(f"\npreview\n{clean_lines(json_text(view['preview']))}")
+    for cut in view["cut"]:
+        say(f"{clean(cut['at']) or 'the whole'}: {cut['shown']} of {cut['total']} {clean(cut['what'])} shown")
+
+
+_FACTS = {
+    "artifact": "id",
+    "name": "name",
+    "type": "mediaType",
+    "bytes": "size",
+    "sha256": "digest",
+    "execution": "executionId",
+    "call": "call",
+    "created": "createdAt",
+    "deleted": "deletedAt",
+}
+
+
+@command.command("get")
+@click.argument("artifact_id", metavar="ID")
+@click.option("-o", "--output", metavar="FILE", help="Write to this file. Existing files are not overwritten.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
+@json_option
+def get(artifact_id: str, output: str | None, force: bool, as_json: bool) -> None:
+    """Print the content, or write it to a file."""
+    client = connect(Settings.load())
+    path = f"/v1/artifacts/{segment(artifact_id)}"
+    about = client.get(path)
+    content = client.content(f"{path}/content")
+    if output is None and as_json:
+        emit_json({**about, "content": content.decode("utf-8", "replace")})
+    elif output is None:
+        _print(content, about)
+    else:
+        _write(Path(output), content, force=force)
+        saved = {**about, "file": output}
+        emit_json(saved) if as_json else emit(f"wrote {len(content)} bytes to {clean(output)}")
+
+
+def _print(content: bytes, about: dict[str, Any]) -> None:
+    """Into a pipe as it is; on a terminal nothing that a terminal would act on."""
+    if not sys.stdout.isatty():
+        sys.stdout.buffer.write(content)
+        sys.stdout.flush()
+    elif about["mediaType"] == "application/json":
+        emit(safe_json(content.decode("utf-8", "replace")))
+    elif about["mediaType"] == "text/plain":
+        emit(clean_lines(content.decode("utf-8", "replace")))
+    else:
+        hint = f"write it to a file: `executor artifacts get {about['id']} -o {about['name']}`"
+        raise InvalidRequest(f"{about['name']} is a file of {about['mediaType']}", hint=hint)
+
+
+def _write(path: Path, content: bytes, *, force: bool) -> None:
+    """For its owner alone; never over something else by accident, and never through a link that somebody laid."""
+    exists = os.O_TRUNC if force else os.O_EXCL
+    try:
+        target = os.open(path, os.O_WRONLY | os.O_CREAT | exists | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    except FileExistsError:
+        raise InvalidRequest(f"{path} is there already", hint="choose another name, or give --force") from None
+    except OSError as error:
+        raise InvalidRequest(f"{path} can't be written: {error.strerror}", hint="choose another place") from error
+    with os.fdopen(target, "wb") as file:
+        file.write(content)
+
+
+@command.command("delete")
+@click.argument("artifact_id", metavar="ID")
+@json_option
+def delete(artifact_id: str, as_json: bool) -> None:
+    """Delete the content permanently. The record that it existed stays."""
+    view = connect(Settings.load()).delete(f"/v1/artifacts/{segment(artifact_id)}")
+    if as_json:
+        emit_json(view)
+    else:
+        emit(f"deleted {clean(view['id'])}")

@@ -1,0 +1,1 @@
+"""What the CLI asks people for."""

@@ -1,0 +1,1 @@
+"""The HTTP edge that the API, MCP and the web UI share: guard, problems, waiting."""

@@ -1,0 +1,120 @@
+"""The two tools, whoever speaks the protocol: their arguments checked, and their outcome as a tool result."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from collections.abc import Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Any, Protocol
+
+from executor.errors import ExecutorError, InvalidRequest
+from executor.execution.submissions import checked_key
+from executor.surfaces.mcp.elicitation import DIALOG, Link, required_input
+from executor.surfaces.mcp.handshake import HANDSHAKE_VERSIONS, IDEMPOTENCY_KEYS
+from executor.surfaces.mcp.tool_definitions import TOOLS
+from executor.surfaces.mcp.tool_results import result_of, result_of_error, result_of_list
+from executor.surfaces.views import View
+
+logger = logging.getLogger(__name__)
+SCHEMAS: dict[str, dict[str, Any]] = {tool["name"]: tool["inputSchema"] for tool in TOOLS}
+
+
+class Gateway(Protocol):
+    """Where executions happen: in this process, or in the daemon behind `/v1`."""
+
+    async def execute(self, code: str, language: str | None, key: str = "") -> View: ...
+
+    async def resume(self, execution_id: str) -> View: ...
+
+    async def look(self, execution_id: str) -> View:
+        """As it is now."""
+        ...
+
+    async def wait_for_pause(self, execution_id: str) -> View:
+        """Until it pauses or ends."""
+        ...
+
+    async def wait(self, execution_id: str, spent: float) -> View:
+        """Also through a pause. `spent` are the seconds for which the call has waited already."""
+        ...
+
+    async def instructions(self) -> str:
+        """They name what is connected, as far as this agent may see it."""
+        ...
+
+    async def latest(self) -> list[View]:
+        """Of this agent: what is unfinished, and what ended lately, each newest first."""
+        ...
+
+
+async def call(
+    gateway: Gateway,
+    name: str,
+    arguments: dict[str, Any],
+    meta: Mapping[str, Any] = MappingProxyType({}),
+    version: str | None = None,
+) -> dict[str, Any]:
+    """What goes wrong on purpose is a tool result the model can act on; the rest is an id that the log explains.
+
+    `meta` may name the submission by one of IDEMPOTENCY_KEYS; `version` is the revision that the client speaks.
+    """
+    try:
+        checked = _check_arguments(arguments, SCHEMAS[name])
+        if name == "resume" and not checked.get("executionId"):
+            return result_of_list(await gateway.latest())
+        view, link = await _outcome(gateway, name, checked, meta)
+        if link is not None:
+            return required_input(link, view["executionId"])
+        return result_of(view, has_sounds=version != HANDSHAKE_VERSIONS[0])
+    except ExecutorError as error:
+        return result_of_error(error)
+    except Exception as error:  # the edge: answered with an opaque id, logged with everything
+        incident = secrets.token_hex(8)
+        logger.error("unexpected error %s", incident, exc_info=error)
+        hint = "the daemon's log has the details under this id"
+        return result_of_error(ExecutorError(f"something went wrong here (incident {incident})", hint=hint))
+
+
+async def _outcome(
+    gateway: Gateway, name: str, checked: dict[str, str], meta: Mapping[str, Any]
+) -> tuple[View, Link | None]:
+    """With a link, if the client is to show it before it asks again."""
+    started, dialog = time.monotonic(), DIALOG.get()
+    execute = partial(gateway.execute, checked.get("code", ""), checked.get("language") or None)
+    if dialog is None:
+        return await (gateway.resume(checked["executionId"]) if name == "resume" else execute(_key(meta))), None
+    if dialog.retried:
+        execution_id = checked["executionId"] if name == "resume" else dialog.retried
+        return await (gateway.resume if dialog.is_accepted else gateway.look)(execution_id), None
+    first = gateway.wait_for_pause(checked["executionId"]) if name == "resume" else execute(_key(meta))
+    view = await first
+    link = dialog.links.take(view)
+    if link is not None and dialog.stream is None:
+        return view, link
+    wait = partial(gateway.wait, view["executionId"], time.monotonic() - started)
+    if link is not None:
+        return await dialog.show(link, view, wait), None
+    return (await wait() if name == "resume" and view["status"] == "paused" else view), None
+
+
+def _key(meta: Mapping[str, Any]) -> str:
+    keys = {checked_key(meta[name]) for name in IDEMPOTENCY_KEYS if name in meta}
+    if len(keys) > 1:
+        raise InvalidRequest("`_meta` has two idempotency keys", hint=f"send {IDEMPOTENCY_KEYS[0]} alone")
+    return keys.pop() if keys else ""
+
+
+def _check_arguments(arguments: dict[str, Any], schema: dict[str, Any]) -> dict[str, str]:
+    """Those of the schema alone: clients add arguments of their own, and send null for what they leave out."""
+    expected = f"the arguments are {', '.join(schema['properties'])}"
+    given = {key: arguments[key] for key in schema["properties"] if arguments.get(key) is not None}
+    for key, value in given.items():
+        if not isinstance(value, str):
+            raise InvalidRequest(f"`{key}` must be a string", hint=expected)
+    for key in schema.get("required", ()):
+        if key not in given:
+            raise InvalidRequest(f"`{key}` is missing", hint=expected)
+    return given
