@@ -46,7 +46,7 @@ def compare(caller: Caller, admits: Admits) -> None:
 
 
 def is_refused(answer: Answer) -> bool:
-    """By the door of the route. A handler that lets one in may still refuse what exactly is wanted."""
+    """By the guard of the route. A handler that lets one in may still refuse what exactly is wanted."""
     refusals = (
         *(b"permission denied: ",),
         b"this address is for tokens of agents",

@@ -141,7 +141,8 @@ KEYS = ["owner", "Owner", "OWNER", "owner[]", "owner[x]", "owner.x", "own%65r", 
 
 @pytest.mark.parametrize("python", [False, True])
 def test_87_a_key_of_an_object_takes_the_name_of_a_parameter(daemon: Daemon, pay: Any, rule: Any, python: bool) -> None:
-    """Defence: `openapi/collisions.py`: made names can't be declared ones, nor what services take for them."""
+    """Defence: `openapi/tools/name_collisions.py`: made names can't be declared ones, nor what services take for
+    them."""
     rule("cond.use.pay", "allow", equals("/owner", "acme"))
     rule("cond.**", "allow")
     pay.requests.clear()
@@ -197,7 +198,8 @@ def test_87_forms_cookies_and_deep_objects_bring_names_along(daemon: Daemon, pay
 def test_87_a_body_written_twice_or_elsewhere_is_judged_by_what_is_sent(
     daemon: Daemon, pay: Upstream, rule: Any, python: bool
 ) -> None:
-    """Defence: `openapi/arguments.py::meaning`: one form; `conditions.resolve`: a name that is there twice is doubt."""
+    """Defence: `openapi/calls/arguments.py::meaning`: one form; `conditions.resolve`: a name that is there twice is
+    doubt."""
     rule("cond.use.json", "deny", equals("/to", "evil"))
     rule("cond.use.transfer", "deny", equals("/body/to", "evil"))
     rule("cond.use.find", "deny", equals("/id", 7))

@@ -61,7 +61,7 @@ VALID = document({"/x": {"get": read("x")}})
     ids=["yaml bomb", "deep json", "deep yaml", "too large"],
 )
 async def test_36_a_document_made_to_exhaust(house: House, data: bytes) -> None:
-    """Defence: `MAX_BYTES` before reading, aliases counted while reading (openapi/parsing.py, document.py)."""
+    """Defence: `MAX_BYTES` before reading, aliases counted while reading (openapi/documents/parser.py, document.py)."""
     with pytest.raises(ExecutorError):
         await connect(house, data)
     assert value(await house.run("return 1")) == 1
@@ -76,7 +76,8 @@ async def test_36_a_pattern_that_explodes(house: House) -> None:
 
 
 async def test_37_references_in_circles_and_elsewhere(house: House) -> None:
-    """Defence: each reference is visited once (`Visits`); files and other origins are not read (openapi/linked.py)."""
+    """Defence: each reference is visited once (`Visits`); files and other origins are not read
+    (openapi/documents/external_documents.py)."""
     schemas = {
         "A": {"$ref": "#/components/schemas/B"},
         "B": {"allOf": [{"$ref": "#/components/schemas/A"}], "properties": {"a": {"$ref": "#/components/schemas/A"}}},

@@ -135,7 +135,8 @@ TRICKS = ("../admin", "..", ".", "%2e%2e/admin", "a/b", "a%2fb", "a;b", "//evil.
 
 @pytest.mark.parametrize("trick", TRICKS)
 async def test_31_a_path_parameter_that_climbs(house: House, upstream: Upstream, trick: str) -> None:
-    """Defence: `encode` percent-encodes all but unreserved characters, and refuses `.` and `..` (openapi/encode.py)."""
+    """Defence: `encode` percent-encodes all but unreserved characters, and refuses `.` and `..`
+    (openapi/calls/parameter_styles.py)."""
     await connect(house, upstream.url, base_url=upstream.url, allow_private=True)
     await caught(house, f"tools.net.use.getThing({{id: {json.dumps(trick)}}})")
     for got in upstream.requests:
@@ -147,7 +148,8 @@ async def test_31_a_path_parameter_that_climbs(house: House, upstream: Upstream,
 @pytest.mark.parametrize("place", ["X-Note", "q", "id"])
 @pytest.mark.parametrize("end", ["\r\n", "\n", "\r", "\u560d\u560a", "\x85", "\0"])
 async def test_32_crlf(house: House, upstream: Upstream, place: str, end: str) -> None:
-    """Defence: `header_value` (openapi/encode.py), then `check_headers` of egress, then aiohttp: each is enough."""
+    """Defence: `header_value` (openapi/calls/parameter_styles.py), then `check_headers` of egress, then aiohttp: each
+    is enough."""
     await connect(house, upstream.url, base_url=upstream.url, allow_private=True)
     hostile = f"a{end}X-Evil: 1{end}{end}GET /evil HTTP/1.1"
     await caught(house, f"tools.net.use.getThing({json.dumps({'id': 'x', place: hostile})})")

@@ -70,8 +70,8 @@ def test_75_a_number_is_shown_and_sent_digit_for_digit(daemon: Daemon, paid: lis
 
 @pytest.mark.parametrize("number", ["18446744073709551616", "-9223372036854775809", "1" + "0" * 40])
 def test_75_a_number_that_can_not_be_sent_exactly_is_refused(daemon: Daemon, paid: list[Got], number: str) -> None:
-    """Defence: `Writer._number` in `runtime/python/json_writer.py`; behind it `rounded` in
-    `execution/calls/door.py`."""
+    """Defence: `Writer._number` in `runtime/python/json_writer.py`; behind it `find_rounded` in
+    `execution/calls/arguments.py`."""
     before = len(paid)
     view = daemon.execute(python(f'account="1", body={{"amount": [{number}]}}'), language="python")
     assert (view["status"], view["error"]["code"]) == ("failed", "code_error"), view
@@ -80,7 +80,8 @@ def test_75_a_number_that_can_not_be_sent_exactly_is_refused(daemon: Daemon, pai
 
 @pytest.mark.parametrize("number", ["18446744073709551616", "-9223372036854775809", "1" + 40 * "0"])
 def test_75_arguments_with_such_a_number_are_refused_whatever_wrote_them(number: str) -> None:
-    """Defence: `rounded` in `execution/calls/door.py`: a sandbox on another machine may write what ours does not."""
+    """Defence: `find_rounded` in `execution/calls/arguments.py`: a sandbox on another machine may write what ours
+    does not."""
     with pytest.raises(ToolError, match="can't be sent exactly"):
         parse_arguments(f'{{"body": {{"amount": [{number}]}}}}')
 

@@ -1,4 +1,4 @@
-"""Everything the daemon serves, behind one door that stands from the first request on.
+"""Everything the daemon serves, behind one guard that is there from the first request on.
 
 The server listens long before the database is open and FastAPI is imported. A request waits for the part it needs: for
 `/mcp` that is the open database, for everything else the API too.

@@ -1,4 +1,4 @@
-"""The API: `/v1`. The door is in front of it."""
+"""The API: `/v1`. The guard is in front of it."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ async def document(request: Request) -> Response:
 
 
 def describe_api(app: FastAPI) -> dict[str, Any]:
-    """FastAPI's document plus what it can't know: the bearer tokens that the door asks for."""
+    """FastAPI's document plus what it can't know: the bearer tokens that the guard asks for."""
     if app.openapi_schema is None:
         app.openapi_schema = FastAPI.openapi(app)
         components = app.openapi_schema.setdefault("components", {})

@@ -1,4 +1,4 @@
-"""The door: who may talk to the daemon, from where, in which form and how much. Plain ASGI, before any route.
+"""The guard: who may talk to the daemon, from where, in which form and how much. Plain ASGI, before any route.
 
 It stands from the first request on, so it imports neither FastAPI nor anything of the database.
 """
@@ -56,7 +56,7 @@ _HTTP_PORT = 80
 
 
 class Headers:
-    """The few request headers the door looks at. A header sent twice counts as unreadable."""
+    """The few request headers the guard looks at. A header sent twice counts as unreadable."""
 
     def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
         self._values: dict[bytes, bytes] = {}

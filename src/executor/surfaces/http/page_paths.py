@@ -1,4 +1,4 @@
-"""Which addresses are pages of the web UI. The door asks before anything heavy is imported."""
+"""Which addresses are pages of the web UI. The guard asks before anything heavy is imported."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from executor.errors import (
 )
 
 if TYPE_CHECKING:
-    from fastapi.exceptions import RequestValidationError  # the door needs this module before FastAPI is imported
+    from fastapi.exceptions import RequestValidationError  # the guard needs this module before FastAPI is imported
 
 logger = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"

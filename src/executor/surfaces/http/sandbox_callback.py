@@ -1,6 +1,6 @@
 """`POST /internal/runs/{run_id}/tool-call`: what a sandbox host says of one live run, and what it is told.
 
-The door has found the run by its token. Every message may come twice; see `executor.runtime.remote.live_runs`.
+The guard has found the run by its token. Every message may come twice; see `executor.runtime.remote.live_runs`.
 """
 
 from __future__ import annotations
