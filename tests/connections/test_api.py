@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from executor.execution.approvals import orphans
 from tests.api import identities
 from tests.api.serving import Answer, Daemon, running_daemon
 from tests.support.guarded import Guarded, running
@@ -116,6 +117,20 @@ def test_questions_about_a_source_end_with_it_and_the_code_is_told(daemon: Daemo
     assert (settled["status"], settled["decisionReason"]) == ("denied", "the source gone was disconnected")
     done = daemon.get(f"/v1/executions/{waiting['executionId']}?wait=30").json
     assert done["status"] == "completed" and "disconnected" in done["result"]
+
+
+def test_all_of_them_end_however_many_newer_ones_there_are(
+    daemon: Daemon, service: Guarded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(orphans, "PAGE", 2)
+    daemon.post("/v1/sources", {"location": f"{service.url}/openapi.json", "namespace": "gone"})
+    ask = "try { return await tools.%s.use.bearer({}) } catch (error) { return error.message }"
+    waiting = [daemon.execute(ask % name) for name in (*("gone",) * 3, *("guarded",) * 5)]
+    assert daemon.request("DELETE", "/v1/sources/gone").status == 200
+    states = [daemon.get(f"/v1/interactions/{one['interactions'][0]['id']}").json["status"] for one in waiting]
+    assert states == ["denied"] * 3 + ["pending"] * 5
+    for one in waiting[3:]:
+        daemon.post(f"/v1/executions/{one['executionId']}/cancel", {})
 
 
 def test_a_source_that_was_uploaded_can_not_be_read_again_and_does_not_fail_for_it(daemon: Daemon) -> None:

@@ -1,24 +1,35 @@
-"""Questions about calls of a source that is gone: nothing can come of them. They are denied, and the code goes on."""
+"""Pending approvals of a source that was removed: nothing can come of them, so they are denied and the code goes on."""
 
 from __future__ import annotations
+
+from functools import partial
 
 from sqlalchemy.engine import Connection
 
 from executor.execution.approvals.settlement import settle
 from executor.execution.engine import Engine
+from executor.model.execution import Execution
 from executor.model.interaction import Interaction
 from executor.model.source import Source
 from executor.model.tenancy import Actor
 from executor.storage.executions import interactions
 
-PAGE = 500
+PAGE = 500  # pending ones that one transaction looks at
 
 
 async def deny_orphans(engine: Engine, removed: Source, *, by: Actor) -> list[Interaction]:
     reason = f"the source {removed.namespace} was disconnected"
+    following: dict[str | None, str | None] = {}  # where the page after each one begins
 
-    def left(c: Connection) -> list[Interaction]:
-        pending = interactions.page(c, removed.workspace_id, status="pending", limit=PAGE)
-        return [one for one in pending if one.binding.path.startswith(f"{removed.namespace}.")]
+    def deny_page(c: Connection, before: str | None) -> list[tuple[Interaction, Execution | None]]:
+        pending = interactions.page(c, removed.workspace_id, status="pending", limit=PAGE, before=before)
+        following[before] = pending.next
+        orphans = [one for one in pending if one.binding.path.startswith(f"{removed.namespace}.")]
+        return [settle(c, one, "denied", by=by, reason=reason) for one in orphans]
 
-    return await engine.settle_by(lambda c: [settle(c, one, "denied", by=by, reason=reason) for one in left(c)])
+    denied = await engine.settle_by(partial(deny_page, before=None))
+    before = following[None]
+    while before is not None:
+        denied += await engine.settle_by(partial(deny_page, before=before))
+        before = following[before]
+    return denied
