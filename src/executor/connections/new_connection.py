@@ -187,7 +187,7 @@ def check_complete(needed: Needed, offer: Offer) -> None:
         raise InvalidRequest(f"the credential {said}", hint=f"it takes: {', '.join(needed.inputs)}")
     typed = {**dict.fromkeys(needed.inputs, ""), **offer.values}
     for placement in needed.placements:
-        fill(placement, typed)  # a line break is told now, and not when a call fails
+        fill(placement, typed)  # a line break is refused now, not when a call fails
 
 
 def free_name(c: Database, source: Source, actor_id: str, needed: Needed, origin: str) -> str:

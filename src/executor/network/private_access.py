@@ -73,7 +73,7 @@ async def grant_of(target: Target, *, may_be_metadata: bool = False) -> str:
 
 
 async def resolve(target: Target) -> set[Address]:
-    """Nothing for an unknown name: whoever connects to it will say so."""
+    """Nothing for an unknown name: connecting to it will fail with the reason."""
     loop = asyncio.get_running_loop()
     try:
         infos = await loop.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -40,6 +40,19 @@ def named_in(written: bytes) -> set[str]:
         if name is not None and not before.endswith(b"\\"):  # else its first quote stands inside of a longer key
             found.add(orjson.loads(b'"%b"' % name[1]) if b"\\" in name[1] else name[1].decode())
     return found
+
+
+def rename_references(schema: Any, rename: Callable[[str], str]) -> Any:
+    """The schema with every definition that it points at called as `rename` says."""
+    if isinstance(schema, list):
+        return [rename_references(part, rename) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    changed = {key: rename_references(value, rename) for key, value in schema.items()}
+    ref = schema.get("$ref")
+    if isinstance(ref, str) and ref.startswith(PREFIX):
+        changed["$ref"] = PREFIX + rename(ref[len(PREFIX) :])
+    return changed
 
 
 def links_of(definitions: Mapping[str, Any]) -> dict[str, list[str]]:

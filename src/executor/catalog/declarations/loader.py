@@ -23,7 +23,7 @@ __all__ = ["Declared", "Language", "declarations", "python_declarations", "types
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """`digest` names the text, for whoever keeps what a checker made of it."""
+    """`digest` identifies the text, for caches of what a checker made of it."""
 
     text: str
     digest: str

@@ -1,4 +1,4 @@
-"""`async def name(*, …) -> …`, valid Python as it stands."""
+"""`async def name(*, …) -> …`, valid Python."""
 
 from __future__ import annotations
 

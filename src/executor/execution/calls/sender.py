@@ -101,7 +101,7 @@ class CallSender:
         return result
 
     async def _was_given(self, call: Call, call_credential: CallCredential, error: ToolError) -> bool:
-        """The service refuses a credential that somebody gave for this very call: they may have mistyped it."""
+        """The service refuses a credential that a person gave for this call: they may have mistyped it."""
         if error.http_status != 401 or call_credential.connection is None:
             return False
         return await self._database.read(lambda c: interactions.was_given(c, call.execution_id, call.seq))

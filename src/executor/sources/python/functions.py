@@ -15,7 +15,7 @@ from executor.model.digest import digest
 from executor.model.source import Loaded
 from executor.model.tool import Schema, Skipped, Tool
 from executor.schemas.digests import with_digests
-from executor.schemas.references import PREFIX
+from executor.schemas.references import rename_references
 from executor.sources.kind import SourceRequest
 from executor.sources.python.decorator import marks_of
 from executor.sources.tool_names import identifier
@@ -120,20 +120,12 @@ def output_schema(function: Any) -> dict[str, Any] | None:
 
 def lift_definitions(schema: Schema, prefix: str, definitions: dict[str, Schema]) -> Schema:
     """The schema without its own `$defs`: they join the source's definitions under names that can't clash."""
-    definitions.update({prefix + name: rename_references(one, prefix) for name, one in schema.get("$defs", {}).items()})
-    return dict(rename_references({key: value for key, value in schema.items() if key != "$defs"}, prefix))
 
+    def rename(name: str) -> str:
+        return prefix + name
 
-def rename_references(node: Any, prefix: str) -> Any:
-    if isinstance(node, list):
-        return [rename_references(one, prefix) for one in node]
-    if not isinstance(node, dict):
-        return node
-    changed = {key: rename_references(value, prefix) for key, value in node.items()}
-    ref = node.get("$ref")
-    if isinstance(ref, str) and ref.startswith(PREFIX):
-        changed["$ref"] = f"{PREFIX}{prefix}{ref[len(PREFIX) :]}"
-    return changed
+    definitions.update({rename(name): rename_references(one, rename) for name, one in schema.get("$defs", {}).items()})
+    return dict(rename_references({key: value for key, value in schema.items() if key != "$defs"}, rename))
 
 
 def namespace_from(module: str) -> str:

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from executor.model.tool import Schema
 from executor.schemas.keywords import LISTS, MAPS, MAX_DEPTH, SINGLES, TYPES, plain
-from executor.schemas.references import PREFIX, deep_digests
+from executor.schemas.references import PREFIX, deep_digests, rename_references
 
 DROPPED = frozenset(
     {"$schema", "$id", "id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor",
@@ -39,10 +39,14 @@ class Definitions:
         own = reader.definitions()
         deep = deep_digests(own)
         names = {name: self._name(name, deep[name]) for name in own}
+
+        def rename(name: str) -> str:
+            return names.get(name, name)
+
         for name, definition in own.items():
             if names[name] not in self.shared:
-                self.shared[names[name]] = rename_references(definition, names)
-        return rename_references(schema, names) if isinstance(schema, dict) else ({} if schema else {"not": {}})
+                self.shared[names[name]] = rename_references(definition, rename)
+        return rename_references(schema, rename) if isinstance(schema, dict) else ({} if schema else {"not": {}})
 
     def _name(self, name: str, content: str) -> str:
         known = self._names.get((name, content))
@@ -126,16 +130,6 @@ def resolve(root: Any, ref: str) -> Any:
         else:
             return {}
     return node
-
-
-def rename_references(schema: Any, names: dict[str, str]) -> Any:
-    if isinstance(schema, dict):
-        changed = {key: rename_references(value, names) for key, value in schema.items()}
-        ref = schema.get("$ref")
-        if isinstance(ref, str) and ref.startswith(PREFIX):
-            changed["$ref"] = PREFIX + names.get(ref[len(PREFIX) :], ref[len(PREFIX) :])
-        return changed
-    return [rename_references(part, names) for part in schema] if isinstance(schema, list) else schema
 
 
 def tidy(schema: Schema) -> Schema:
