@@ -80,6 +80,12 @@ def test_all_config_of_a_kind_that_does_not_say_decides() -> None:
     assert destination_of(other, first) != destination_of(other, second)
 
 
+async def test_a_source_whose_kind_is_no_longer_installed_has_a_destination(house: House) -> None:
+    """Policies about it can still be listed, tried and removed."""
+    left = Source("src_1", "ws_1", "theirs", "a", "A", {"endpoint": "https://a"})
+    assert await house.executor.catalog.destination(left) == destination_of(None, left)
+
+
 def test_another_source_or_kind_at_the_same_place_is_not_the_same() -> None:
     assert where_sent(replace(source(), id="src_2")) != where_sent(source())
     assert where_sent(replace(source(), kind="graphql")) != where_sent(source())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -23,7 +24,7 @@ from executor.catalog.search.index.workspace_index import Indexes
 from executor.catalog.signatures.compact import flatten, without_result
 from executor.catalog.signatures.signature import COMPACT, FULL, signature
 from executor.connections.connections import Connections
-from executor.errors import NotFound, ToolError
+from executor.errors import InvalidRequest, NotFound, ToolError
 from executor.model.credential import Credential
 from executor.model.language import LANGUAGES, Language
 from executor.model.source import Source, choice_of, is_described, own_path
@@ -195,7 +196,10 @@ class Catalog:
 
     async def destination(self, source: Source) -> str:
         """A digest of all that decides where and how the calls of a source are sent."""
-        kind = self._kinds.ready(source.kind) or await self._kinds.get(source.kind)
+        kind = self._kinds.ready(source.kind)
+        if kind is None:
+            with suppress(InvalidRequest):  # the package of its kind may have been removed
+                kind = await self._kinds.get(source.kind)
         return destination_of(kind, source)
 
     async def outline(self, tool: Tool, arguments: dict[str, Any], *, idempotency_key: str) -> str:

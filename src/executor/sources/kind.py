@@ -219,8 +219,8 @@ class Locates(Protocol):
         """JSON. Approvals are bound to it: a call is not sent under a decision that was made for another one."""
 
 
-def destination_of(kind: Kind, source: Source) -> str:
-    """A kind that does not say is taken to send calls elsewhere whenever any of its config changes."""
+def destination_of(kind: Kind | None, source: Source) -> str:
+    """A kind that does not say, or is not there, is taken to send calls elsewhere whenever the config changes."""
     where = kind.destination(source) if isinstance(kind, Locates) else source.config
     return digest([source.id, source.kind, where])
 
