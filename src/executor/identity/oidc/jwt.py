@@ -60,12 +60,12 @@ def read(token: str) -> Signed:
     about = _object(header)
     algorithm, key_id = about.get("alg"), about.get("kid", "")
     if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
-        raise refusal("the token is not signed with an asymmetric algorithm that is known here")
+        raise refusal("the token is not signed with a supported asymmetric algorithm")
     if not isinstance(key_id, str) or len(key_id) > MAX_TEXT:
-        raise refusal("the token names no key by which it could be verified")
+        raise refusal("the token names no key to verify it with")
     kind = about.get("typ", "")
     if REFUSED_HEADERS & about.keys() or not isinstance(kind, str) or kind.lower() not in TYPES:
-        raise refusal("the token is of a kind that is not taken here")
+        raise refusal("tokens of this type are not accepted")
     return Signed(algorithm, key_id, _object(claims), f"{header}.{claims}".encode("ascii"), _decode(signature))
 
 
@@ -81,7 +81,7 @@ def check(claims: Mapping[str, Any], *, issuer: str, audience: str, now: float) 
         raise refusal("the token is not valid yet")
     subject = claims.get("sub")
     if not isinstance(subject, str) or not 0 < len(subject) <= MAX_TEXT:
-        raise refusal("the token does not say whom it stands for")
+        raise refusal("the token has no subject")
     return subject
 
 
@@ -132,7 +132,7 @@ def _object(part: str) -> dict[str, Any]:
     try:
         value = json.loads(_decode(part).decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
     except (ValueError, RecursionError):
-        raise refusal("the token does not hold what can be read in one way only") from None
+        raise refusal("the token is ambiguous") from None
     if not isinstance(value, dict):
         raise refusal("the token is not a signed JWT")
     return value
@@ -141,12 +141,12 @@ def _object(part: str) -> dict[str, Any]:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a name stands there twice")
+        raise ValueError("a name is repeated")
     return found
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _time(claims: Mapping[str, Any], name: str, *, required: bool = False) -> float:

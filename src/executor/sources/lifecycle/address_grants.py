@@ -51,7 +51,11 @@ def is_url(location: str) -> bool:
 
 
 def unshown(request: SourceRequest, server: Target) -> EgressRefused:
-    hint = "pass baseUrl, so that it is shown" if request.by_code else f"if that is right, add --base-url {server.url}"
+    hint = (
+        "pass baseUrl, so that it is shown"
+        if request.by_code
+        else (f"if this is expected, add --base-url {server.url}")
+    )
     return EgressRefused(
         f"the document names the server {server.origin}, which is on a private network and not part of the request",
         hint=hint,

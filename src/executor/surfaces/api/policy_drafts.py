@@ -62,14 +62,14 @@ def identify(what: str, given: str, known: dict[str, str]) -> str:
     if len(found) == 1:
         return found[0]
     if found:
-        raise InvalidRequest(f"there are {len(found)} {what}s named {given!r}", hint=f"give one of {', '.join(found)}")
-    raise InvalidRequest(f"there is no {what} {given!r} here", hint=f"there are: {', '.join(sorted(known.values()))}")
+        raise InvalidRequest(f"there are {len(found)} {what}s named {given!r}", hint=(f"use one of {', '.join(found)}"))
+    raise InvalidRequest(f"there is no {what} {given!r}", hint=(f"available: {', '.join(sorted(known.values()))}"))
 
 
 def check_may(here: Context, level: Level) -> None:
     needed = NEEDED[level]
     if not here.actor.may(needed):
-        raise Forbidden(f"rules of the {level} need the permission `{needed}`", hint="ask an administrator of it")
+        raise Forbidden(f"policies of the {level} need the permission `{needed}`", hint="ask an administrator")
 
 
 async def find_policy(here: Context, policy_id: str) -> Policy:
@@ -80,7 +80,7 @@ def still(c: Connection, here: Context, policy_id: str) -> Policy:
     """As it is in this transaction: somebody else may have moved or removed it since it was looked at."""
     policy = policies.get(c, here.workspace_id, policy_id)
     if policy is None:
-        raise NotFound(f"no policy {policy_id!r} here", hint="`executor policies list` shows what there is")
+        raise NotFound(f"there is no policy {policy_id!r}", hint="see `executor policies list`")
     return policy
 
 
@@ -88,8 +88,8 @@ async def existing(here: Context, path: str) -> Tool:
     tool = await here.executor.pipeline.admissions.find(here.workspace_id, path)
     if tool is None:
         near = await here.executor.catalog.nearest(here.workspace_id, path)
-        hint = f"did you mean {', '.join(near)}?" if near else "`executor tools list` shows what there is"
-        raise NotFound(f"no tool {path!r} here", hint=hint, nearest=near)
+        hint = f"did you mean {', '.join(near)}?" if near else "see `executor tools list`"
+        raise NotFound(f"there is no tool {path!r}", hint=hint, nearest=near)
     return tool
 
 

@@ -52,7 +52,7 @@ def take(walk: Walk, tool: Tool, answer: Answer, asked: Following) -> Following:
         if walk.pages and answer.status in REFUSED:
             return walk.stop(f"the service refused page {walk.pages + 1} ({answer.status}), so more may follow")
     if walk.pages and answer.status == 200 and not answer.body:
-        return walk.stop(f"page {walk.pages + 1} came without an answer, so more may follow")
+        return walk.stop(f"page {walk.pages + 1} returned no answer, so more may follow")
     return walk.add(answer, orjson.loads(result_text(tool, answer)))
 
 
@@ -69,7 +69,7 @@ async def ask(
     if origin_of(following) != origin_of(base_url):
         raise ToolError(
             "unexpected_response",
-            f"{tool.path}: the next page is on another origin, which was not asked",
+            f"{tool.path}: the next page is on another origin, so it was not requested",
             hint="call the tool itself, page by page",
         )
     headers = {"Accept": tool.binding.get("accept", ACCEPT)}

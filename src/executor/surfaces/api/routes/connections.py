@@ -90,7 +90,7 @@ async def test(request: Request, connection_id: str) -> Response:
 async def source_named(here: Context, name: str) -> Source:
     found = await here.executor.catalog.source(here.workspace_id, name)
     if found is None:
-        raise NotFound(f"no source {name[:80]!r} here", hint="`executor sources list` shows what there is")
+        raise NotFound(f"there is no source {name[:80]!r}", hint="see `executor sources list`")
     return found
 
 

@@ -120,7 +120,7 @@ async def approve(request: Request, interaction_id: str, body: Approve | None = 
     here, body = context(request), body or Approve()
     result = orjson.dumps(body.result).decode() if "result" in body.model_fields_set else None
     if body.treat_as_read and (body.rule is not None or body.scope not in ("once", "always")):
-        raise InvalidRequest("`treatAsRead` makes its own rule", hint="leave `scope` and `rule` out")
+        raise InvalidRequest("`treatAsRead` creates its own policy", hint="leave out `scope` and `rule`")
     scope = "always" if body.treat_as_read else body.scope
     always = await _always(here, interaction_id, body) if scope == "always" else None
     settled = await here.executor.engine.settle(
@@ -152,8 +152,8 @@ async def credential(request: Request, interaction_id: str, body: Provided) -> R
 async def _always(here: Context, interaction_id: str, body: Approve) -> Always:
     """Whoever may not make rules is refused before anything of the call is looked at."""
     if not here.actor.may("administer"):
-        hint = "approve it once or for this execution; an administrator makes rules"
-        raise Forbidden("`always` makes a rule, which needs the permission `administer`", hint=hint)
+        hint = "approve it once or for this execution; an administrator can create policies"
+        raise Forbidden("`always` creates a policy, which needs the permission `administer`", hint=hint)
     asked, call = await _find_interaction(here, interaction_id)
     if body.treat_as_read:
         return await _read_rule(here, asked)
@@ -189,4 +189,6 @@ async def _find_interaction(here: Context, interaction_id: str) -> tuple[Interac
 
 
 def missing(interaction_id: str) -> NotFound:
-    return NotFound(f"no interaction {interaction_id!r} here", hint="`executor approvals list` shows what is asked")
+    return NotFound(
+        f"there is no interaction {interaction_id!r}", hint=("`executor approvals list` shows what is pending")
+    )

@@ -141,7 +141,7 @@ async def change(request: Request, policy_id: str, body: RuleChange) -> Response
     present = await find_policy(here, policy_id)
     check_may(here, present.level)
     if "level" in body.model_fields_set and body.level != present.level:
-        raise InvalidRequest(f"the rule belongs to the {present.level}", hint="remove it and add another")
+        raise InvalidRequest(f"the policy belongs to the {present.level}", hint="remove it and create another")
     rule = await read_rule(here, changed_rule(present, body))
 
     def job(c: Connection) -> Policy:
@@ -179,7 +179,7 @@ async def renew(request: Request, policy_id: str) -> Response:
 
     def job(c: Connection) -> Policy:
         if still(c, here, policy_id) != present:
-            raise Conflict("the rule changed meanwhile", hint="look at it again")
+            raise Conflict("the policy has changed", hint="check it again")
         policies.change(c, here.workspace_id, rule, by=here.actor)
         return rule
 
@@ -228,7 +228,7 @@ def cursor(text: str | None) -> tuple[str, int] | None:
         return None
     execution_id, _, seq = text.rpartition(":")
     if not execution_id or not seq.isdecimal() or len(seq) > 9:
-        raise InvalidRequest(f"{text!r} is not a `next` of this route", hint="copy it from the answer before")
+        raise InvalidRequest(f"{text!r} is not a `next` value of this route", hint="copy it from the previous response")
     return execution_id, int(seq)
 
 

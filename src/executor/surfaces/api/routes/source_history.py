@@ -49,7 +49,8 @@ async def document(
     )
     if kept is None:
         raise NotFound(
-            f"no document is kept of {found.namespace}", hint="`executor sources refresh` reads it again, if it has one"
+            f"no document of {found.namespace} is stored",
+            hint=("`executor sources refresh` fetches it, if there is one"),
         )
     content = await asyncio.to_thread(part, kept, offset, limit)
     return Response(content, media_type=safe_type(kept), headers=facts(found, kept, download=download))
@@ -63,8 +64,8 @@ async def check_unveiled(here: Context, source: Source) -> None:
     heads = await here.executor.catalog.page(here.workspace_id, source=source.id, limit=ALL_TOOLS)
     if any(visibility.hides(head.path, head.effect) for head in heads):
         raise Forbidden(
-            f"the document of {source.namespace} describes tools that the policies deny to you",
-            hint="look at the tools one by one, or ask an administrator",
+            f"the document of {source.namespace} describes tools that policies deny to you",
+            hint="see the tools one by one, or ask an administrator",
         )
 
 
@@ -116,7 +117,7 @@ def milliseconds(at: str | None) -> int | None:
     try:
         return round(datetime.fromisoformat(at).timestamp() * 1000)
     except (ValueError, OverflowError) as error:
-        raise InvalidRequest(f"{at!r} is no time", hint="copy it from `revisions`") from error
+        raise InvalidRequest(f"{at!r} is not a time", hint="copy it from `revisions`") from error
 
 
 def revision_view(revision: Revision) -> views.View:
