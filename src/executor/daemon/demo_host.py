@@ -16,7 +16,7 @@ from executor.catalog.catalog import Catalog
 from executor.errors import Conflict
 from executor.model.event import Announcement
 from executor.model.source import Source
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.catalog import sources
 from executor.storage.catalog.sources import HOSTED, hosted_as
 from executor.storage.database import Database
@@ -70,7 +70,7 @@ class DemoHost:
             location=f"{server.url}/openapi.json",
             namespace=DEMO,
             options={HOSTED: DEMO},
-            allow_private=True,
+            consented=Consent(private_network=True),
         )
         try:
             source = await self._catalog.add_source(workspace_id, request, by=by)
