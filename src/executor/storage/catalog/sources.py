@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.model.known_keys import KnownConfig
 from executor.model.source import OVERLAY, Choice, Source, overlay_of
 from executor.model.tool import Skipped
 from executor.storage.catalog.tools import Differences
@@ -58,7 +59,7 @@ def list_hosted(c: Connection) -> list[Source]:
 
 def hosted_as(source: Source) -> str:
     """Which of the daemon's own services it is; empty for a source that is somebody else's."""
-    return str((source.config.get("options") or {}).get(HOSTED) or "")
+    return str((source.known.get("options") or {}).get(HOSTED) or "")
 
 
 def own_paths(c: Connection, workspace_id: str) -> dict[str, str]:
@@ -123,7 +124,7 @@ def titles(c: Connection, workspace_id: str) -> dict[str, tuple[str, str]]:
     return {row.namespace: (row.name, host_of(load(row.config))) for row in rows}
 
 
-def host_of(config: dict[str, Any]) -> str:
+def host_of(config: KnownConfig) -> str:
     for address in (config.get("base_url"), config.get("location")):
         try:
             if host := urlsplit(str(address or "")).hostname:
