@@ -15,10 +15,11 @@ import pytest
 import sqlalchemy as sa
 
 from executor.errors import AlreadySettled, Conflict, Forbidden, InteractionExpired, InvalidRequest, NotFound
-from executor.execution.approvals import limits
+from executor.execution.approvals import pending_limits
+from executor.execution.approvals.expiry import expire
 from executor.execution.policies.always import draft_rule
 from executor.model.ids import now_ms
-from executor.model.tenancy import MEMBER
+from executor.model.permissions import MEMBER
 from executor.sources.kind import SourceRequest
 from executor.storage.catalog import policies
 from executor.storage.executions import calls, events, interactions
@@ -264,11 +265,11 @@ async def test_6_an_approval_is_spent_once(house: House) -> None:
 
 
 async def test_7_approving_after_expiry_denial_or_cancel(house: House) -> None:
-    """Defence: `check_open` in `execution/engine.py`."""
+    """Defence: `check_open` in `execution/approvals/expiry.py`."""
     expired, denied, cancelled = [await house.run(CAUGHT) for _ in range(3)]
     await house.settle(denied, "deny")
     await house.executor.engine.cancel(house.executor.tenancy.operator, cancelled.execution.id)
-    await house.executor.engine.expire(now_ms() + 10 * 86_400_000)
+    await expire(house.executor.database, house.executor.engine.settle_by, now_ms() + 10 * 86_400_000)
     for outcome, error in ((expired, InteractionExpired), (denied, AlreadySettled), (cancelled, AlreadySettled)):
         for scope in ("once", "execution"):
             with pytest.raises(error):
@@ -432,7 +433,7 @@ async def test_13_a_megabyte_of_arguments_is_cut_and_said_to_be(house: House) ->
 async def test_14_one_execution_floods_people_with_questions(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """Defence: the limit of an execution in `OpenApprovals.admit`."""
     monkeypatch.setattr(
-        house.executor.pipeline.open_approvals, "_limits", limits.ApprovalLimits(execution=3, actor=1000)
+        house.executor.pipeline.open_approvals, "_limits", pending_limits.ApprovalLimits(execution=3, actor=1000)
     )
     outcome = await house.run("""
         const made = Array.from({length: 20}, (_, i) => tools.ledger.entries.addEntry({key: String(i)}));
@@ -448,7 +449,7 @@ async def test_14_one_execution_floods_people_with_questions(house: House, monke
 async def test_14_one_actor_floods_people_from_many_executions(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """Defence: the limit of an actor in `OpenApprovals.admit`, which counts what is still being written too."""
     monkeypatch.setattr(
-        house.executor.pipeline.open_approvals, "_limits", limits.ApprovalLimits(execution=100, actor=5)
+        house.executor.pipeline.open_approvals, "_limits", pending_limits.ApprovalLimits(execution=100, actor=5)
     )
     outcomes = await asyncio.gather(*(house.run(CAUGHT) for _ in range(20)))
     states = [outcome.execution.status for outcome in outcomes]

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from executor.errors import AlreadySettled, Forbidden, InteractionExpired, InvalidRequest, NotFound
+from executor.execution.approvals.expiry import expire
 from executor.execution.approvals.requests import ApprovalRequests
 from executor.model.ids import now_ms
 from executor.model.interaction import Interaction
@@ -120,7 +121,7 @@ async def test_nothing_can_be_approved_after_a_cancel(house: House) -> None:
 async def test_a_question_that_nobody_answers_expires_and_the_code_is_told(house: House) -> None:
     outcome = await house.run("try { " + WRITE + " } catch (e) { return e.code }")
     in_ten_days = now_ms() + 10 * 86_400_000
-    assert await house.executor.engine.expire(in_ten_days) == 1
+    assert await expire(house.executor.database, house.executor.engine.settle_by, in_ten_days) == 1
     assert value(await house.wait(outcome.execution.id)) == "approval_expired"
     with pytest.raises(InteractionExpired):
         await house.settle(outcome, "approve")

@@ -17,7 +17,7 @@ from executor.model.source import Loaded, Source
 from executor.network.client import Egress
 from executor.sources.kind import SourceRequest, Unchanged
 from executor.sources.openapi.documents import external_documents, parser
-from executor.sources.openapi.documents import files as parts
+from executor.sources.openapi.documents import linked_files as parts
 from executor.sources.openapi.kind import OpenApi
 from tests.sources.openapi.documents import answers, document, load
 from tests.sources.upstream import Reply, Upstream, as_json

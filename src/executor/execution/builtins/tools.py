@@ -15,8 +15,8 @@ from executor.execution.artifacts import tools
 from executor.execution.builtins import declaration
 from executor.execution.builtins.declaration import own_tool, text
 from executor.model.language import Language
+from executor.model.permissions import Permission
 from executor.model.source import Source
-from executor.model.tenancy import Permission
 from executor.model.tool import Tool
 from executor.policy.visibility import Visibility
 from executor.schemas.validation import compile_schema, invalid_arguments, problems

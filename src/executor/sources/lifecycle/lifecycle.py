@@ -10,11 +10,11 @@ from typing import Any
 
 from executor.connections.connections import Connections
 from executor.errors import Conflict, ExecutorError
-from executor.model.authority import require
+from executor.model.actor import Actor
 from executor.model.credential import Credential
 from executor.model.ids import now_ms
+from executor.model.permissions import require
 from executor.model.source import Source
-from executor.model.tenancy import Actor
 from executor.sources import detection, templates
 from executor.sources.kind import Forgets, Kind, Probe, Progress, SourceRequest, silent
 from executor.sources.lifecycle import namespaces, persistence, renames

@@ -27,7 +27,7 @@ from executor.sources.openapi.calls.request import build as build_request
 from executor.sources.openapi.calls.request import check_names
 from executor.sources.openapi.calls.results import result_text
 from executor.sources.openapi.documents import detection, external_documents, parser
-from executor.sources.openapi.documents import files as parts
+from executor.sources.openapi.documents import linked_files as parts
 from executor.sources.openapi.documents.document import read_root
 from executor.sources.openapi.documents.fetch import PARTS, Fetcher, Read, address_of
 from executor.sources.openapi.pagination import all_pages

@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from executor.model.tenancy import Role
+from executor.model.permissions import Role
 from executor.storage.tables.access import invitations
 
 

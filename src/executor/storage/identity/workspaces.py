@@ -8,8 +8,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.model.actor import Organization, Workspace
 from executor.model.ids import new_id, now_ms
-from executor.model.tenancy import Organization, Role, Workspace
+from executor.model.permissions import Role
 from executor.storage.tables.core import accounts, members, organizations, workspaces
 
 

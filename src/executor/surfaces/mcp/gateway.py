@@ -14,8 +14,9 @@ from sqlalchemy.engine import Connection
 
 from executor.execution.artifacts.storage import MOST_FILES
 from executor.execution.submissions import Submission
+from executor.model.actor import Actor
 from executor.model.ids import now_ms
-from executor.model.tenancy import AGENT, OWNER, Actor
+from executor.model.permissions import AGENT, OWNER
 from executor.storage.executions import artifacts, execution_search
 from executor.storage.executions.execution_search import Wanted
 from executor.surfaces.http.long_wait import LongWaits, outcome_of, resume, wait
@@ -113,9 +114,9 @@ class EngineGateway:
         """The operator's token stands for this installation's own agent here, so that both see the same executions."""
         asking, local = ASKING.get(), self._executor.tenancy
         if asking.via == "operator_token" and asking.workspace_id == local.workspace.id:
-            return replace(local.agent, via=asking.via, address=asking.address, door="mcp")
+            return replace(local.agent, via=asking.via, address=asking.address, surface="mcp")
         held = OWNER if asking.permissions is None else asking.permissions
-        return replace(asking, permissions=AGENT & held, door="mcp")
+        return replace(asking, permissions=AGENT & held, surface="mcp")
 
     def _view(self, outcome: Outcome, files: list[KeptFile]) -> View:
         view = execution_view(outcome, self._executor.settings.address, read=orjson.loads, whole=False)

@@ -13,7 +13,7 @@ from executor.network.credentials import with_credential
 from executor.sources.documents.fetch_errors import no_address, read_file, wrong_status
 from executor.sources.documents.threads import Loading
 from executor.sources.kind import SourceRequest, Unchanged
-from executor.sources.openapi.documents import external_documents, files, parser
+from executor.sources.openapi.documents import external_documents, linked_files, parser
 from executor.sources.openapi.tools.builder import READER
 from executor.sources.openapi.tools.servers import origin_of
 
@@ -104,7 +104,7 @@ class Fetcher:
         is_url = location.startswith(("http://", "https://"))
         path = Path(location)
         folder = path.parent if not is_url and path.is_absolute() and request.allow_private else None
-        bounds = replace(self._bounds, size=files.MAX_EACH)
+        bounds = replace(self._bounds, size=linked_files.MAX_EACH)
 
         async def fetch(uri: str) -> bytes:
             if uri.startswith("file:") or "://" not in uri:
@@ -122,7 +122,9 @@ class Fetcher:
                 raise wrong_status(uri, answer, STATUS_HINTS)
             return answer.body
 
-        found = await files.gather(root, external_documents.base_of(location), fetch, self._loading, request.progress)
+        found = await linked_files.gather(
+            root, external_documents.base_of(location), fetch, self._loading, request.progress
+        )
         check_complete(request, found)
         return found
 
@@ -130,7 +132,7 @@ class Fetcher:
 def check_complete(request: SourceRequest, found: external_documents.Linked) -> None:
     """What could be read before and can't be read now must not take tools away: then all stay as they were."""
     failed = [uri for uri, reason in found.refused.items() if reason != external_documents.BEYOND]
-    lost = files.known_again(failed, request.validators.get(PARTS, ""))
+    lost = linked_files.known_again(failed, request.validators.get(PARTS, ""))
     if not lost:
         return
     first = f"{display_url(lost[0])} {found.refused[lost[0]]}"

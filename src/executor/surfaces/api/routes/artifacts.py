@@ -15,8 +15,8 @@ from starlette.responses import Response, StreamingResponse
 from executor.errors import Conflict, NotFound
 from executor.execution.artifacts.files import remove
 from executor.execution.engine import may_see
+from executor.model.actor import Actor
 from executor.model.artifact import OCTETS, Artifact
-from executor.model.tenancy import Actor
 from executor.storage.executions import artifacts, events, executions
 from executor.surfaces import views
 from executor.surfaces.api.context import Context, EdgeRoute, context, needs

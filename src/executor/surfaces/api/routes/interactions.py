@@ -12,8 +12,8 @@ from starlette.responses import Response
 
 from executor.errors import Forbidden, InvalidRequest, NotFound
 from executor.execution.approvals.credentials import provide
+from executor.execution.approvals.expiry import check_open
 from executor.execution.approvals.prompt import uncut
-from executor.execution.approvals.settlement import check_open
 from executor.execution.policies.always import Always, check_breadth, check_permitted, check_scope, draft_rule
 from executor.execution.policies.treat_as_read import draft_read_rule
 from executor.model.execution import Call

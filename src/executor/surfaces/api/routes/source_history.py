@@ -13,8 +13,8 @@ from starlette.responses import Response
 
 from executor.connections.connections import may_see
 from executor.errors import Forbidden, InvalidRequest, NotFound
+from executor.model.actor import Actor
 from executor.model.source import Source
-from executor.model.tenancy import Actor
 from executor.sources.lifecycle.persistence import no_source
 from executor.storage.catalog import source_dependents as dependent_rows
 from executor.storage.catalog import source_documents

@@ -14,9 +14,9 @@ from executor.execution.approvals.orphans import deny_orphans
 from executor.execution.dependents import check_dropped
 from executor.execution.policies.trusted_hints import KIND as MCP
 from executor.execution.policies.trusted_hints import Hints, Trust, check_kind, decide_hints, read_hints
-from executor.model.authority import refusal_of
+from executor.model.actor import Actor
+from executor.model.permissions import refusal_of
 from executor.model.source import Choice, Source
-from executor.model.tenancy import Actor
 from executor.network.client import check_headers
 from executor.policy.drafts import text
 from executor.sources.kind import Progress, SourceRequest

@@ -13,8 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from executor import __version__
+from executor.model.actor import Workspace
 from executor.model.ids import now_ms
-from executor.model.tenancy import Workspace
 from executor.storage.catalog import sources
 from executor.storage.executions import executions
 from executor.storage.identity import workspaces
