@@ -24,6 +24,7 @@ from executor.model.source import (
     Loaded,
     Overlay,
     Source,
+    SourceDocument,
     choice_of,
     overlay_of,
     own_path,
@@ -37,7 +38,6 @@ from executor.sources.lifecycle import namespaces, reader, selection
 from executor.sources.lifecycle.labels import Labels, put_labels
 from executor.sources.lifecycle.selection import Selection
 from executor.storage.catalog import policies, source_documents, source_revisions, sources, tool_versions, tools
-from executor.storage.catalog.source_documents import Document
 from executor.storage.catalog.tools import Differences
 from executor.storage.database import Database, checkpoint
 from executor.storage.executions.events import By
@@ -220,7 +220,7 @@ async def write_generation(database: Database, source: Source, rows: list[ToolRo
     return generation
 
 
-async def document_of(loaded: Loaded) -> Document | None:
+async def document_of(loaded: Loaded) -> SourceDocument | None:
     if loaded.document is None:
         return None
     return await asyncio.to_thread(source_documents.compress_document, loaded.document, loaded.media_type)
@@ -231,7 +231,7 @@ def switch(
     source: Source,
     generation: int,
     differences: Differences,
-    document: Document | None,
+    document: SourceDocument | None,
     entries: bytes,
     new: NewChoice | None = None,
 ) -> bool:

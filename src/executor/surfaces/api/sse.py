@@ -18,9 +18,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from executor.model.event import ENDINGS, Event
+from executor.model.event import ENDINGS, Batch, Event
 from executor.storage.executions import events, executions
-from executor.storage.feed import Batch
 from executor.surfaces import views
 from executor.surfaces.api.context import Context, context
 from executor.surfaces.api.json_response import answer

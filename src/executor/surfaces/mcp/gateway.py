@@ -14,10 +14,10 @@ from sqlalchemy.engine import Connection
 
 from executor.execution.artifacts.storage import MOST_FILES
 from executor.execution.submissions import Submission
+from executor.model.execution import ExecutionFilter
 from executor.model.ids import now_ms
 from executor.model.tenancy import AGENT, OWNER, Actor
 from executor.storage.executions import artifacts, execution_search
-from executor.storage.executions.execution_search import Wanted
 from executor.surfaces.http.long_wait import LongWaits, outcome_of, resume, wait
 from executor.surfaces.mcp.media import ALL_BYTES, BLOCK_BYTES, KeptFile, is_showable
 from executor.surfaces.mcp.open_calls import CURRENT_CALL
@@ -79,8 +79,8 @@ class EngineGateway:
 
     async def latest(self) -> list[View]:
         actor = self._actor
-        unfinished = Wanted(actor_id=actor.id, statuses=("queued", "running", "paused"))
-        recent = Wanted(actor_id=actor.id, since=now_ms() - RECENT_SECONDS * 1000)
+        unfinished = ExecutionFilter(actor_id=actor.id, statuses=("queued", "running", "paused"))
+        recent = ExecutionFilter(actor_id=actor.id, since=now_ms() - RECENT_SECONDS * 1000)
 
         def job(c: Connection) -> list[Execution]:
             live = execution_search.page(c, actor.workspace_id, unfinished, limit=MOST_LISTED)

@@ -15,10 +15,9 @@ from executor.errors import Forbidden, InvalidRequest
 from executor.execution.engine import check_seen
 from executor.execution.outcome import Outcome, ReplayReport
 from executor.execution.submissions import Submission, checked_key
-from executor.model.execution import Execution
+from executor.model.execution import Execution, ExecutionFilter
 from executor.storage.catalog import policy_scope
 from executor.storage.executions import artifacts, calls, events, execution_search, executions
-from executor.storage.executions.execution_search import Wanted
 from executor.storage.scan import Page
 from executor.surfaces import views
 from executor.surfaces.api.context import Context, EdgeRoute, context, needs
@@ -52,12 +51,12 @@ class Looking(BaseModel):
     before: Name = ""
 
 
-async def read_filter(here: Context, looking: Looking) -> Wanted | None:
+async def read_filter(here: Context, looking: Looking) -> ExecutionFilter | None:
     """None when nothing can be found. Who may not read everything looks among their own, and learns of nobody else."""
     actor_id = await _actor_id(here, looking.actor)
     if actor_id is None:
         return None
-    return Wanted(
+    return ExecutionFilter(
         actor_id=actor_id,
         statuses=tuple(looking.status),
         language=looking.language,

@@ -13,12 +13,13 @@ from starlette.responses import Response
 
 from executor.errors import Conflict, InvalidRequest
 from executor.execution.policies.always import renew_policy
+from executor.model.execution import PastCall
 from executor.model.policy import Policy
 from executor.policy.decide import Subject, decide
 from executor.policy.drafts import Change, changes, in_order, remaining, with_rule
 from executor.policy.status import find_shadowed, standings
 from executor.storage.catalog import policies
-from executor.storage.catalog.policy_scope import PastCall, past_calls
+from executor.storage.catalog.policy_scope import past_calls
 from executor.surfaces import views
 from executor.surfaces.api import policy_drafts
 from executor.surfaces.api.context import Context, EdgeRoute, context, needs

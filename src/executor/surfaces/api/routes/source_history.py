@@ -13,13 +13,12 @@ from starlette.responses import Response
 
 from executor.connections.connections import may_see
 from executor.errors import Forbidden, InvalidRequest, NotFound
-from executor.model.source import Source
+from executor.model.source import Source, SourceDocument
 from executor.model.tenancy import Actor
 from executor.sources.lifecycle.persistence import no_source
 from executor.storage.catalog import source_dependents as dependent_rows
 from executor.storage.catalog import source_documents
 from executor.storage.catalog.source_dependents import LOOKED_AT, Dependents
-from executor.storage.catalog.source_documents import Document
 from executor.storage.catalog.source_revisions import Revision
 from executor.surfaces import views
 from executor.surfaces.api.context import Context, EdgeRoute, context, needs, visibility_for
@@ -68,16 +67,16 @@ async def check_unveiled(here: Context, source: Source) -> None:
         )
 
 
-def part(document: Document, offset: int, limit: int | None) -> bytes:
+def part(document: SourceDocument, offset: int, limit: int | None) -> bytes:
     return document.content()[offset : None if limit is None else offset + limit]
 
 
-def safe_type(document: Document) -> str:
+def safe_type(document: SourceDocument) -> str:
     """Never one that a browser would run."""
     return document.media_type if document.media_type in ENDINGS else "application/octet-stream"
 
 
-def facts(source: Source, document: Document, *, download: bool) -> dict[str, str]:
+def facts(source: Source, document: SourceDocument, *, download: bool) -> dict[str, str]:
     name = f"{source.namespace}.{ENDINGS.get(document.media_type, 'txt')}"
     return {
         "X-Document-Size": str(document.size),

@@ -15,7 +15,7 @@ from executor.execution.dependents import check_dropped
 from executor.execution.policies.trusted_hints import KIND as MCP
 from executor.execution.policies.trusted_hints import Hints, Trust, check_kind, decide_hints, read_hints
 from executor.model.authority import refusal_of
-from executor.model.source import Choice, Source
+from executor.model.source import HOSTED, Choice, Source
 from executor.model.tenancy import Actor
 from executor.network.client import check_headers
 from executor.policy.drafts import text
@@ -23,7 +23,6 @@ from executor.sources.kind import Progress, SourceRequest
 from executor.sources.lifecycle.persistence import NewChoice
 from executor.sources.lifecycle.preview import Preview
 from executor.storage.catalog import policies, sources
-from executor.storage.catalog.sources import HOSTED
 from executor.surfaces import views
 from executor.surfaces.api.context import Context, EdgeRoute, context, needs
 from executor.surfaces.api.json_response import PROBLEMS, answer
