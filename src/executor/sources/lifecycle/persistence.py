@@ -307,11 +307,16 @@ async def present(database: Database, workspace_id: str, id_or_namespace: str) -
     return source
 
 
+async def read_document(database: Database, source: Source) -> SourceDocument | None:
+    """The text that it was last read from."""
+    return await database.read(lambda c: source_documents.get(c, source.workspace_id, source.id))
+
+
 async def kept_text(database: Database, source: Source) -> bytes | None:
     """Of a source that can't be read again: the document that it was connected with."""
     if source.config.get("location") or source.config.get("command"):
         return None
-    kept = await database.read(lambda c: source_documents.get(c, source.workspace_id, source.id))
+    kept = await read_document(database, source)
     if kept is None:
         hint = f"remove it and add it again: `executor sources remove {source.namespace}`"
         raise Conflict(f"the document that {source.namespace} was connected with is not kept", hint=hint)
