@@ -22,8 +22,8 @@ from executor.network.client import Egress
 from executor.schemas.validation import compile_schema
 from executor.schemas.validation import problems as invalid
 from executor.sources.documents import rows
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import OpenApi
+from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.catalog.definitions import with_definitions
 
 from . import addresses, arrivals
@@ -77,7 +77,9 @@ async def local_service(result: Result) -> AsyncIterator[tuple[OpenApi, Server]]
 
 async def load(kind: OpenApi, path: Path) -> Loaded:
     """As a file that an operator adds; with a base URL only if the document names no server that could be used."""
-    request = SourceRequest(kind="openapi", location=str(path), document=content(path), allow_private=True)
+    request = SourceRequest(
+        kind="openapi", location=str(path), document=content(path), consented=Consent(private_network=True)
+    )
     try:
         return await kind.load(request)
     except ExecutorError as error:

@@ -20,7 +20,7 @@ from executor.execution.approvals.expiry import expire
 from executor.execution.policies.always import draft_rule
 from executor.model.ids import now_ms
 from executor.model.permissions import MEMBER
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.catalog import policies
 from executor.storage.executions import calls, events, interactions
 from executor.storage.identity import tenancy
@@ -178,7 +178,10 @@ async def test_5_the_document_changes_between_approval_and_call(house: House) ->
     document |= {"paths": {"/transfers": {"post": operation}}, "servers": [{"url": house.ledger.url}]}
     await house.executor.catalog.remove_source(workspace_id, "ledger")
     request = SourceRequest(
-        location="x.json", document=json.dumps(document).encode(), namespace="ledger", allow_private=True
+        location="x.json",
+        document=json.dumps(document).encode(),
+        namespace="ledger",
+        consented=Consent(private_network=True),
     )
     await house.executor.catalog.add_source(workspace_id, request)
     assert await house.executor.catalog.tool(workspace_id, path)
@@ -194,7 +197,9 @@ async def test_5_the_base_url_changes_between_approval_and_call(house: House) ->
     outcome = await house.run(WRITE)
     workspace_id, document = house.executor.tenancy.workspace.id, f"{house.ledger.url}/openapi.json"
     await house.executor.catalog.remove_source(workspace_id, "ledger")
-    elsewhere = SourceRequest(location=document, namespace="ledger", base_url="http://127.0.0.1:9", allow_private=True)
+    elsewhere = SourceRequest(
+        location=document, namespace="ledger", base_url="http://127.0.0.1:9", consented=Consent(private_network=True)
+    )
     await house.executor.catalog.add_source(workspace_id, elsewhere)
     await house.settle(outcome, "approve")
     assert (await house.wait(outcome.execution.id)).execution.status == "paused"

@@ -12,7 +12,7 @@ from executor.execution.approvals.requests import ApprovalRequests
 from executor.model.ids import now_ms
 from executor.model.interaction import Interaction
 from executor.model.tool import Tool
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.executions import calls, events, interactions
 from tests.execution.conftest import House, until, value
 
@@ -41,7 +41,10 @@ async def test_the_prompt_names_the_server_the_call_really_goes_to(house: House)
         },
     }
     request = SourceRequest(
-        location="two.json", document=json.dumps(document).encode(), namespace="two", allow_private=True
+        location="two.json",
+        document=json.dumps(document).encode(),
+        namespace="two",
+        consented=Consent(private_network=True),
     )
     await house.executor.catalog.add_source(house.executor.tenancy.workspace.id, request)
     found = await house.executor.catalog.page(house.executor.tenancy.workspace.id, prefix="two")
@@ -175,7 +178,9 @@ async def test_a_source_that_moved_meanwhile_is_asked_about_again(house: House) 
     outcome = await house.run(WRITE)
     workspace_id, document = house.executor.tenancy.workspace.id, f"{house.ledger.url}/openapi.json"
     await house.executor.catalog.remove_source(workspace_id, "ledger")
-    elsewhere = SourceRequest(location=document, namespace="ledger", base_url="http://127.0.0.1:9", allow_private=True)
+    elsewhere = SourceRequest(
+        location=document, namespace="ledger", base_url="http://127.0.0.1:9", consented=Consent(private_network=True)
+    )
     await house.executor.catalog.add_source(workspace_id, elsewhere)
     await house.settle(outcome, "approve")
     again = await house.wait(outcome.execution.id)

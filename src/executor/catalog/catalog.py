@@ -35,22 +35,12 @@ from executor.policy.visibility import Visibility
 from executor.schemas.examples import Accepts
 from executor.schemas.references import names_in
 from executor.schemas.validation import Validator, compile_schema, invalid_arguments, problems
-from executor.sources.kind import (
-    Checks,
-    Kind,
-    Meaning,
-    Means,
-    Outlines,
-    Probe,
-    Progress,
-    SourceRequest,
-    destination_of,
-    silent,
-)
+from executor.sources.kind import Checks, Kind, Meaning, Means, Outlines, Probe, destination_of
 from executor.sources.lifecycle import persistence, revisions
 from executor.sources.lifecycle.lifecycle import Lifecycle
 from executor.sources.lifecycle.persistence import Refreshed
 from executor.sources.registry import Kinds
+from executor.sources.source_request import Progress, SourceRequest, silent
 from executor.storage.catalog import search_entries, tool_versions
 from executor.storage.catalog import sources as source_rows
 from executor.storage.catalog import tools as tool_rows

@@ -33,10 +33,11 @@ from executor.model.source import (
 )
 from executor.model.tool import Skipped
 from executor.sources.documents import rows as packing
-from executor.sources.kind import Kind, Progress, SourceRequest, Unchanged, silent
+from executor.sources.kind import Kind, Unchanged
 from executor.sources.lifecycle import namespaces, reader, tool_selection
 from executor.sources.lifecycle.labels import Labels, put_labels
 from executor.sources.lifecycle.tool_selection import Selection
+from executor.sources.source_request import Previous, Progress, SourceRequest, silent
 from executor.storage.catalog import policies, source_documents, source_revisions, sources, tool_versions, tools
 from executor.storage.catalog.tools import Differences
 from executor.storage.database import Database, checkpoint
@@ -83,7 +84,7 @@ async def add(
     namespaces.check_kept(request.namespace, loaded.namespace)
     packed, chosen = await tool_selection.pack_selected(loaded, filters, strict=not error)
     labels = Labels(loaded.namespace, Overlay(), {})
-    rows = await store_tools(database, workspace_id, packed, chosen, labels, request.progress)
+    rows = await store_tools(database, workspace_id, packed, chosen, labels, request.context.progress)
     fresh = Source(
         id=new_id("src"),
         workspace_id=workspace_id,
@@ -102,7 +103,7 @@ async def add(
         refuse_taken(c, workspace_id, source.namespace)
         kept = connections.statics.hidden(c, source) if connections is not None else source
         sources.insert(c, kept, by=by)
-        if not request.inherit_rules:
+        if not request.consented.inherit_policies:
             policies.exclude(c, kept, by=by)
         tools.show(c, kept, generation)
         if document is not None:
@@ -136,10 +137,13 @@ async def refresh(
     choice = new.choice if new is not None else choice_of(source.config)
     filters = tool_selection.read_filters(kind, choice)
     request = await reader.again(kind, source, connections)
-    request = request if new is None else replace(request, validators={}, document=await kept_text(database, source))
+    if new is not None:
+        request = replace(reader.without_validators(request), document=await kept_text(database, source))
     names = await database.read(lambda c: names_of(c, source))
+    previous = replace(request.previous or Previous(), names=names)
+    context = replace(request.context, progress=progress)
     try:
-        loaded = await kind.load(replace(request, again=True, names=names, progress=progress))
+        loaded = await kind.load(replace(request, previous=previous, context=context))
     except Unchanged:
         return await note_unchanged(database, source)
     except SourceError as raised:

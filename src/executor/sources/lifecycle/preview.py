@@ -11,9 +11,10 @@ from itertools import islice
 from executor.model.packed import Packed
 from executor.model.tool import Skipped
 from executor.sources.filters import ONLY_NAMES, FilterKind, traits_of
-from executor.sources.kind import Kind, SourceRequest
+from executor.sources.kind import Kind
 from executor.sources.lifecycle import reader, tool_selection
 from executor.sources.lifecycle.tool_selection import Selection
+from executor.sources.source_request import SourceRequest
 
 SHOWN = 50
 GROUPS = 500

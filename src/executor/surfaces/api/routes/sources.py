@@ -20,9 +20,9 @@ from executor.model.permissions import refusal_of
 from executor.model.source import HOSTED, Choice, Source
 from executor.network.client import check_headers
 from executor.policy.drafts import text
-from executor.sources.kind import Progress, SourceRequest
 from executor.sources.lifecycle.persistence import NewChoice, present
 from executor.sources.lifecycle.preview import Preview
+from executor.sources.source_request import Consent, Progress, ReadContext, SourceRequest
 from executor.surfaces import views
 from executor.surfaces.api.context import Context, EdgeRoute, context, needs
 from executor.surfaces.api.json_response import PROBLEMS, answer
@@ -58,14 +58,14 @@ async def add(request: Request, body: NewSource) -> Response:
     wanted = wish(body, here.actor)
 
     async def work(progress: Progress) -> views.View:
-        request = replace(wanted, progress=progress)
+        request = replace(wanted, context=ReadContext(progress))
         added = await here.executor.catalog.add_source(here.workspace_id, request, by=here.actor)
         told = await first_hints(here, added, body.hints)
         return {**views.source_view(added, secrets=True), "rules": await covering(here, added), "hints": told}
 
     if wants_progress(request):
         return with_progress(work)
-    view = await work(wanted.progress)
+    view = await work(wanted.context.progress)
     return answer(view, 201, {"Location": f"/v1/sources/{view['id']}"})
 
 
@@ -85,9 +85,11 @@ async def preview(request: Request, body: NewSource) -> Response:
     wanted = wish(body, here.actor)
 
     async def work(progress: Progress) -> views.View:
-        return preview_view(await here.executor.catalog.lifecycle.preview(replace(wanted, progress=progress)))
+        return preview_view(
+            await here.executor.catalog.lifecycle.preview(replace(wanted, context=ReadContext(progress)))
+        )
 
-    return with_progress(work) if wants_progress(request) else answer(await work(wanted.progress))
+    return with_progress(work) if wants_progress(request) else answer(await work(wanted.context.progress))
 
 
 @router.post("/demo", response_model=SourceView)
@@ -229,8 +231,6 @@ def wish(body: NewSource, by: Actor) -> SourceRequest:
         location=location_for(by, body),
         document=None if body.document is None else body.document.encode(),
         command=tuple(body.command),
-        consent=body.consent,
-        inherit_rules=body.inherit_rules,
         namespace=body.namespace,
         name=body.name,
         base_url=body.base_url,
@@ -238,8 +238,12 @@ def wish(body: NewSource, by: Actor) -> SourceRequest:
         headers=tuple(body.headers.items()),
         options=body.options,
         choice=Choice(tuple(body.include), tuple(body.exclude)),
-        allow_private=True,
-        by_operator=by.may("operate"),
+        consented=Consent(
+            runs_code=body.consent,
+            inherit_policies=body.inherit_rules,
+            private_network=True,
+            by_operator=by.may("operate"),
+        ),
     )
 
 
