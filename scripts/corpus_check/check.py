@@ -75,9 +75,14 @@ async def local_service(result: Result) -> AsyncIterator[tuple[OpenApi, Server]]
         await egress.close()
 
 
-async def load(kind: OpenApi, path: Path) -> Loaded:
-    """As a file that an operator adds; with a base URL only if the document names no server that could be used."""
-    request = SourceRequest(kind="openapi", location=str(path), document=content(path), allow_private=True)
+async def load(kind: OpenApi, path: Path, names: dict[str, str] | None = None) -> Loaded:
+    """As a file that an operator adds; with a base URL only if the document names no server that could be used.
+
+    `names` are those that its tools have already, by operation.
+    """
+    request = SourceRequest(
+        kind="openapi", location=str(path), document=content(path), allow_private=True, names=names or {}
+    )
     try:
         return await kind.load(request)
     except ExecutorError as error:
@@ -117,6 +122,8 @@ def unpacked(loaded: Loaded) -> tuple[list[Tool], dict[str, Any]]:
             input_schema=orjson.loads(row.input_schema),
             output_schema=None if row.output_schema is None else orjson.loads(row.output_schema),
             binding=orjson.loads(row.binding),
+            tags=tuple(orjson.loads(row.tags)),
+            schema_digest=row.schema_digest,
         )
         for piece in loaded.packed.tools
         for row in rows.tool_rows(piece)
