@@ -45,7 +45,7 @@ def show(result: Result, as_json: bool, names: bool) -> None:
             f"{result.lists:>6} lists, {result.with_all:>4} with `.all`, {result.right:>4} right  {result.document}",
             flush=True,
         )
-    elif result.tools:
+    elif result.readings:
         print(f"{result.unstable:>6} of {result.tools:<6} tools unstable  {result.document}", flush=True)
     for reason, count in result.reasons.items():
         print(f"         {count:>5} x {reason}", flush=True)
@@ -70,7 +70,7 @@ def summarise(results: list[Result], as_json: bool) -> None:
     if totals["lists"]:
         print(f"{totals['withAll']} of {totals['lists']} lists have `.all` ({share(totals, 'withAll', 'lists')})")
         print(f"{totals['right']} of them are right ({share(totals, 'right', 'lists')} of all lists)")
-    if totals["tools"] and not totals["operations"] and not totals["lists"]:
+    if any(one.readings for one in results):
         print(f"{totals['unstable']} of {totals['tools']} tools are not the same in every reading")
     if totals["operations"]:
         print(

@@ -23,6 +23,7 @@ class Result:
     lists: int = 0  # lists that come in pages
     with_all: int = 0
     right: int = 0  # of them: every item once, and the end known, from a service that pages as the document says
+    readings: int = 0  # that were compared
     unstable: int = 0  # tools that are not the same in every reading
 
     @property

@@ -48,7 +48,7 @@ def answer(process: subprocess.Popen[str]) -> dict[str, Any]:
 
 
 def compare(name: str, readings: list[dict[str, Any]]) -> Result:
-    result = Result(name)
+    result = Result(name, readings=2 * len(readings))
     errors = {one.get("error", "") for one in readings}
     if errors != {""}:
         result.error = " / ".join(sorted(errors))
