@@ -112,7 +112,7 @@ class Maker:
         """The schema with what it refers to and is composed of, in one."""
         if self.document.has_siblings and isinstance(schema, dict) and len(schema) > 1 and "$ref" in schema:
             rest = {key: part for key, part in schema.items() if key != "$ref"}
-            return merged(rest, self.whole({"$ref": schema["$ref"]}, depth + 1)) if depth < 12 else {}
+            return merged(rest, self.whole(self.document.target(schema), depth + 1)) if depth < 12 else {}
         schema = self.document.follow(schema)
         if not isinstance(schema, dict):
             return schema if isinstance(schema, bool) else {}
