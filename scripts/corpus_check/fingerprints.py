@@ -23,9 +23,9 @@ from executor.model.tool import Tool
 from executor.network.client import Egress
 from executor.sources.documents.rows import pack
 from executor.sources.graphql.loader import build_catalog
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.documents import files
 from executor.sources.openapi.kind import OpenApi
+from executor.sources.source_request import Previous, SourceRequest
 
 from .check import content, load, unpacked
 from .graphql_schemas import ENDPOINT, is_schema
@@ -79,7 +79,7 @@ async def read_twice(kind: OpenApi, path: Path) -> dict[str, Any]:
 
 async def read_once(kind: OpenApi, path: Path, names: dict[str, str]) -> Loaded:
     if is_schema(path):
-        request = SourceRequest(namespace="it", base_url=ENDPOINT, location=str(path), names=names)
+        request = SourceRequest(namespace="it", base_url=ENDPOINT, location=str(path), previous=Previous(names=names))
         loaded = build_catalog(request, content(path), ENDPOINT, [])
     else:
         loaded = await load(kind, path, names)
