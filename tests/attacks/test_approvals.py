@@ -121,7 +121,7 @@ async def test_2_a_guessed_or_reused_execution_id(house: House) -> None:
 
 
 async def test_3_another_agent_or_workspace_resumes(house: House) -> None:
-    """Defence: `may_see` in `execution/engine.py`, and the workspace in every query."""
+    """Defence: `may_see` in `execution/history.py`, and the workspace in every query."""
     outcome = await house.run(WRITE)
     local, engine = house.executor.tenancy, house.executor.engine
     other = await house.executor.database.write(

@@ -29,6 +29,7 @@ from executor.execution.approvals.expiry import check_open, expire_forever
 from executor.execution.approvals.requests import NEEDS
 from executor.execution.approvals.settlement import save_policy, settle
 from executor.execution.dispatch import LocalDispatch
+from executor.execution.history import look_up, may_see
 from executor.execution.journal.journal import Journal, close_in
 from executor.execution.journal.verification import replay_journal
 from executor.execution.outcome import Outcome, ReplayReport, log_line
@@ -194,7 +195,7 @@ class Engine:
         """Not `whole`: a result that is kept as an artifact is left there."""
 
         def job(c: Connection) -> Outcome:
-            execution = check_seen(actor, executions.get(c, actor.workspace_id, execution_id), execution_id)
+            execution = look_up(c, actor, execution_id)
             kept = artifacts.get(c, actor.workspace_id, execution.artifact_id) if execution.artifact_id else None
             execution = artifacts.fill_result(c, execution) if whole else execution
             pending = interactions.page(c, actor.workspace_id, status="pending", execution_id=execution_id, limit=200)
@@ -212,7 +213,7 @@ class Engine:
             await settle_writes(run, grace)
 
         def job(c: Connection) -> Execution:
-            execution = check_seen(actor, executions.get(c, actor.workspace_id, execution_id), execution_id)
+            execution = look_up(c, actor, execution_id)
             lost = close_in(c, actor.workspace_id, execution_id, by=actor)
             if not executions.cancel(c, execution_id, failures.cancelled_failure(actor.name, lost)):
                 raise Conflict(f"execution {execution_id} is {execution.status} already", hint="nothing to cancel")
@@ -365,18 +366,6 @@ async def wait_until(event: asyncio.Event, seconds: float) -> None:
                 await event.wait()
         except TimeoutError:
             return
-
-
-def may_see(actor: Actor, execution: Execution) -> bool:
-    """Its own, or with the right to read everything of the workspace; never another workspace's."""
-    mine = execution.actor_id == actor.id or actor.may("read")
-    return execution.workspace_id == actor.workspace_id and mine
-
-
-def check_seen(actor: Actor, execution: Execution | None, execution_id: str) -> Execution:
-    if execution is None or not may_see(actor, execution):
-        raise NotFound(f"there is no execution {execution_id}", hint="see `executor executions list`")
-    return execution
 
 
 def check_kept(outcome: Outcome, journalled: Sequence[Call]) -> None:

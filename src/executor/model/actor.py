@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from executor.model.permissions import AGENT, OWNER, Permission
+from executor.model.permissions import AGENT, OWNER, Permission, Role
 
+# Which calls nobody approves who asked for them, and what an organization may choose about that.
+Separation = Literal["off", "destructive", "all"]
+SeparationChoice = Literal["default", "off", "destructive", "all"]
 ActorKind = Literal["human", "agent"]
 Via = Literal["operator_token", "agent_token", "browser", "api_key", "anonymous", "bearer", "internal"]
 
@@ -68,3 +71,20 @@ class Actor:
     def origin(self) -> str:
         """For the audit: by which credential, from where."""
         return " ".join(part for part in (self.via, self.credential_id, self.address, self.surface) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    account: Account
+    role: Role
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A workspace with what an account is in it."""
+
+    workspace: Workspace
+    organization: Organization
+    role: Role
+    created_at: int

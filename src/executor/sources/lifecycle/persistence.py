@@ -24,6 +24,7 @@ from executor.model.source import (
     Loaded,
     Overlay,
     Source,
+    SourceDocument,
     choice_of,
     overlay_of,
     own_path,
@@ -38,7 +39,6 @@ from executor.sources.lifecycle.labels import Labels, put_labels
 from executor.sources.lifecycle.tool_selection import Selection
 from executor.sources.source_request import Previous, Progress, SourceRequest, silent
 from executor.storage.catalog import policies, source_documents, source_revisions, sources, tool_versions, tools
-from executor.storage.catalog.source_documents import Document
 from executor.storage.catalog.tools import Differences
 from executor.storage.database import Database, checkpoint
 from executor.storage.executions.events import By
@@ -223,7 +223,7 @@ async def write_generation(database: Database, source: Source, rows: list[ToolRo
     return generation
 
 
-async def document_of(loaded: Loaded) -> Document | None:
+async def document_of(loaded: Loaded) -> SourceDocument | None:
     if loaded.document is None:
         return None
     return await asyncio.to_thread(source_documents.compress_document, loaded.document, loaded.media_type)
@@ -234,7 +234,7 @@ def switch(
     source: Source,
     generation: int,
     differences: Differences,
-    document: Document | None,
+    document: SourceDocument | None,
     entries: bytes,
     new: NewChoice | None = None,
 ) -> bool:
@@ -310,11 +310,16 @@ async def present(database: Database, workspace_id: str, id_or_namespace: str) -
     return source
 
 
+async def read_document(database: Database, source: Source) -> SourceDocument | None:
+    """The text that it was last read from."""
+    return await database.read(lambda c: source_documents.get(c, source.workspace_id, source.id))
+
+
 async def kept_text(database: Database, source: Source) -> bytes | None:
     """Of a source that can't be read again: the document that it was connected with."""
     if source.known.get("location") or source.known.get("command"):
         return None
-    kept = await database.read(lambda c: source_documents.get(c, source.workspace_id, source.id))
+    kept = await read_document(database, source)
     if kept is None:
         hint = f"remove it and add it again: `executor sources remove {source.namespace}`"
         raise Conflict(f"the document that {source.namespace} was connected with is not kept", hint=hint)

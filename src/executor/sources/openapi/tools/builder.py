@@ -30,7 +30,7 @@ from executor.sources.source_request import SourceRequest
 from executor.sources.tool_names import namespace_from
 
 # Raised when more or other is kept of the same document than before: then one that is unchanged is read again.
-READER = "7"
+READER = "8"
 NOTHING: Mapping[str, bytes] = {}
 NO_REASONS: Mapping[str, str] = {}
 BUNDLE = "make one file of them with `npx @redocly/cli bundle FILE -o bundled.yaml`, and add that"

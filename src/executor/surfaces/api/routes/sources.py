@@ -9,21 +9,20 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from executor.connections.placement import is_protocol_header
-from executor.errors import InvalidRequest, NotFound
+from executor.errors import InvalidRequest
 from executor.execution.approvals.orphans import deny_orphans
 from executor.execution.dependents import check_dropped
+from executor.execution.policies.administration import list_covering
 from executor.execution.policies.trusted_hints import KIND as MCP
-from executor.execution.policies.trusted_hints import Hints, Trust, check_kind, decide_hints, read_hints
+from executor.execution.policies.trusted_hints import Hints, Trust, decide_hints, find_hints
 from executor.model.actor import Actor
 from executor.model.permissions import refusal_of
-from executor.model.source import Choice, Source
+from executor.model.source import HOSTED, Choice, Source
 from executor.network.client import check_headers
 from executor.policy.drafts import text
-from executor.sources.lifecycle.persistence import NewChoice
+from executor.sources.lifecycle.persistence import NewChoice, present
 from executor.sources.lifecycle.preview import Preview
 from executor.sources.source_request import Consent, Progress, ReadContext, SourceRequest
-from executor.storage.catalog import policies, sources
-from executor.storage.catalog.sources import HOSTED
 from executor.surfaces import views
 from executor.surfaces.api.context import Context, EdgeRoute, context, needs
 from executor.surfaces.api.json_response import PROBLEMS, answer
@@ -47,7 +46,7 @@ SKIPPED = 100
 @needs("discover")
 async def listing(request: Request) -> Response:
     here = context(request)
-    found = await here.executor.database.read(lambda c: sources.listing(c, here.workspace_id))
+    found = await here.executor.catalog.sources(here.workspace_id)
     return answer({"items": [views.source_view(source, secrets=here.actor.may_decide) for source in found]})
 
 
@@ -108,7 +107,11 @@ async def demo(request: Request) -> Response:
 async def show(request: Request, source: str) -> Response:
     """By id or namespace."""
     here = context(request)
-    return answer(views.source_view(await present(here, source), secrets=here.actor.may_decide))
+    return answer(
+        views.source_view(
+            await present(here.executor.database, here.workspace_id, source), secrets=here.actor.may_decide
+        )
+    )
 
 
 @router.patch("/{source}", response_model=SourceView)
@@ -151,9 +154,8 @@ async def refresh(request: Request, source: str) -> Response:
 async def show_hints(request: Request, source: str) -> Response:
     """Which of its tools an MCP server says only read, and which of these are trusted to."""
     here = context(request)
-    found = await present(here, source)
-    check_kind(found)
-    return answer(hints_view(await here.executor.database.read(lambda c: read_hints(c, found))))
+    found = await present(here.executor.database, here.workspace_id, source)
+    return answer(hints_view(await find_hints(here.executor.database, found)))
 
 
 @router.put("/{source}/hints", response_model=HintsView)
@@ -161,7 +163,7 @@ async def show_hints(request: Request, source: str) -> Response:
 async def put_hints(request: Request, source: str, body: HintsDecision) -> Response:
     """Trust an MCP server where it says that tools only read, by a rule for the tools as they are now; or ask again."""
     here = context(request)
-    found = await present(here, source)
+    found = await present(here.executor.database, here.workspace_id, source)
     return answer(
         hints_view(await decide_hints(here.executor.pipeline, found, body.decision, body.tools, by=here.actor))
     )
@@ -172,7 +174,7 @@ async def first_hints(here: Context, added: Source, trust: Trust) -> views.View 
         return None
     if trust == "trust":
         return hints_view(await decide_hints(here.executor.pipeline, added, trust, None, by=here.actor))
-    return hints_view(await here.executor.database.read(lambda c: read_hints(c, added)))
+    return hints_view(await find_hints(here.executor.database, added))
 
 
 def hints_view(hints: Hints) -> views.View:
@@ -195,16 +197,9 @@ async def choose(request: Request, source: str, body: ToolChoice) -> Response:
     return with_progress(work) if wants_progress(request) else answer(await work(lambda text: None))
 
 
-async def present(here: Context, source: str) -> Source:
-    found = await here.executor.database.read(lambda c: sources.get(c, here.workspace_id, source))
-    if found is None:
-        raise NotFound(f"no source {source!r} here", hint="`executor sources list` shows what there is")
-    return found
-
-
 async def covering(here: Context, source: Source) -> list[views.View]:
     """Rules that allow calls in the namespace of a source, and whether they hold for it."""
-    rules = await here.executor.database.read(lambda c: policies.covering(c, source))
+    rules = await list_covering(here.executor.database, source)
     return [{"id": one.id, "text": text(one), "holds": source.id not in one.excluded} for one in rules]
 
 
