@@ -5,9 +5,9 @@ are first used: the process that reads large documents imports this package and 
 """
 
 import sys
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from executor import _import_export
 from executor.sources import deprecated
 
 if TYPE_CHECKING:
@@ -29,21 +29,18 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Kind": "executor.sources.kind:Kind",
-    "Loaded": "executor.model.source:Loaded",
-    "Probe": "executor.sources.kind:Probe",
-    "SourceRequest": "executor.sources.kind:SourceRequest",
-    "Surroundings": "executor.sources.registry:Surroundings",
-    "Unchanged": "executor.sources.kind:Unchanged",
+    "Kind": "executor.sources.kind",
+    "Loaded": "executor.model.source",
+    "Probe": "executor.sources.kind",
+    "SourceRequest": "executor.sources.kind",
+    "Surroundings": "executor.sources.registry",
+    "Unchanged": "executor.sources.kind",
     "build_in_subprocess": "executor.sources.documents.subprocess:build",
-    "with_digests": "executor.schemas.digests:with_digests",
+    "with_digests": "executor.schemas.digests",
 }
 
 sys.meta_path.append(deprecated.MovedModules())
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, _, attribute = _HOMES[name].partition(":")
-    return getattr(import_module(module), attribute)
+    return _import_export(__name__, _HOMES, name)

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from executor.model.event import ENDINGS, Event
+from executor.model.event import ENDINGS
 from executor.storage.executions import events, executions
 from executor.storage.feed import Batch
 from executor.surfaces import views
@@ -39,7 +39,7 @@ async def events_answer(
     request: Request, execution_id: str | None, *, after: int, limit: int, types: Sequence[str] = ()
 ) -> Response:
     here = context(request)
-    if "text/event-stream" in request.headers.get("accept", ""):
+    if wants_stream(request):
         return EventStream(here, execution_id, after)
     found = await here.executor.database.read(
         lambda c: events.after(c, here.workspace_id, execution_id=execution_id, types=types, after=after, limit=limit)
@@ -112,15 +112,18 @@ class EventStream(Response):
         return found is None or found.is_final
 
 
-def _frame(event: Event) -> bytes:
-    data = orjson.dumps(views.event_view(event), default=str)
-    return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.id, event.type.encode(), data)
+def wants_stream(request: Request) -> bool:
+    return "text/event-stream" in request.headers.get("accept", "")
+
+
+def frame(type: str, data: Any) -> bytes:
+    return b"event: %s\ndata: %s\n\n" % (type.encode(), orjson.dumps(data, default=str))
 
 
 def render(batch: Batch) -> bytes:
     """Made once, however many read it."""
     if batch.rendered is None:
-        batch.rendered = b"".join(map(_frame, batch.events))
+        batch.rendered = b"".join(b"id: %d\n" % one.id + frame(one.type, views.event_view(one)) for one in batch.events)
     return batch.rendered
 
 

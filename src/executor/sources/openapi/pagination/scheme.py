@@ -32,7 +32,6 @@ from executor.sources.pagination.names import (
     plain,
 )
 
-SAYS_MORE = ("hasmore", "more", "hasnext", "hasnextpage", "hasmoreitems", "moreresultsavailable", "moreavailable")
 Query = dict[str, Parameter]
 Paging = dict[str, Any]
 
@@ -101,7 +100,7 @@ def by_answer(document: Document, schema: Any, properties: dict[str, Any], items
     if not properties:
         return {}
     cursor = cursor_parameter(document, query, TEXT_CURSORS)
-    more = find(document, properties, SAYS_MORE, frozenset({"boolean", "null"}))
+    more = find(document, properties, MORE, frozenset({"boolean", "null"}))
     if cursor is not None:
         # One that has to be given stays an argument: the caller says where the list begins.
         argument: Paging = {"argument": cursor.argument, **({"given": True} if cursor.required else {})}
