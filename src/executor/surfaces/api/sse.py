@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from executor.execution import history
-from executor.model.event import ENDINGS, Batch, Event
+from executor.model.event import ENDINGS, Batch
 from executor.surfaces import views
 from executor.surfaces.api.context import Context, context
 from executor.surfaces.api.json_response import answer
@@ -38,7 +38,7 @@ async def events_answer(
     request: Request, execution_id: str | None, *, after: int, limit: int, types: Sequence[str] = ()
 ) -> Response:
     here = context(request)
-    if "text/event-stream" in request.headers.get("accept", ""):
+    if wants_stream(request):
         if execution_id is not None:
             await history.find(here.executor.database, here.actor, execution_id)
         return EventStream(here, execution_id, after)
@@ -110,15 +110,18 @@ class EventStream(Response):
         return execution_id is not None and await history.has_ended(here.executor.database, here.actor, execution_id)
 
 
-def _frame(event: Event) -> bytes:
-    data = orjson.dumps(views.event_view(event), default=str)
-    return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.id, event.type.encode(), data)
+def wants_stream(request: Request) -> bool:
+    return "text/event-stream" in request.headers.get("accept", "")
+
+
+def frame(type: str, data: Any) -> bytes:
+    return b"event: %s\ndata: %s\n\n" % (type.encode(), orjson.dumps(data, default=str))
 
 
 def render(batch: Batch) -> bytes:
     """Made once, however many read it."""
     if batch.rendered is None:
-        batch.rendered = b"".join(map(_frame, batch.events))
+        batch.rendered = b"".join(b"id: %d\n" % one.id + frame(one.type, views.event_view(one)) for one in batch.events)
     return batch.rendered
 
 

@@ -26,7 +26,7 @@ from executor.sources.source_request import Consent, Progress, ReadContext, Sour
 from executor.surfaces import views
 from executor.surfaces.api.context import Context, EdgeRoute, context, needs
 from executor.surfaces.api.json_response import PROBLEMS, answer
-from executor.surfaces.api.progress import wants_progress, with_progress
+from executor.surfaces.api.progress import with_progress
 from executor.surfaces.api.schemas.requests import HintsDecision, NewSource, SourceChange, ToolChoice
 from executor.surfaces.api.schemas.sources import (
     AddedView,
@@ -37,6 +37,7 @@ from executor.surfaces.api.schemas.sources import (
     SourcePage,
     SourceView,
 )
+from executor.surfaces.api.sse import wants_stream
 
 router = APIRouter(prefix="/v1/sources", route_class=EdgeRoute, tags=["sources"], responses=PROBLEMS)
 SKIPPED = 100
@@ -63,7 +64,7 @@ async def add(request: Request, body: NewSource) -> Response:
         told = await first_hints(here, added, body.hints)
         return {**views.source_view(added, secrets=True), "rules": await covering(here, added), "hints": told}
 
-    if wants_progress(request):
+    if wants_stream(request):
         return with_progress(work)
     view = await work(wanted.context.progress)
     return answer(view, 201, {"Location": f"/v1/sources/{view['id']}"})
@@ -89,7 +90,7 @@ async def preview(request: Request, body: NewSource) -> Response:
             await here.executor.catalog.lifecycle.preview(replace(wanted, context=ReadContext(progress)))
         )
 
-    return with_progress(work) if wants_progress(request) else answer(await work(wanted.context.progress))
+    return with_progress(work) if wants_stream(request) else answer(await work(wanted.context.progress))
 
 
 @router.post("/demo", response_model=SourceView)
@@ -146,7 +147,7 @@ async def refresh(request: Request, source: str) -> Response:
     async def work(progress: Progress) -> views.View:
         return views.refreshed_view(await refreshing(here.workspace_id, source, progress, by=here.actor))
 
-    return with_progress(work) if wants_progress(request) else answer(await work(lambda text: None))
+    return with_progress(work) if wants_stream(request) else answer(await work(lambda text: None))
 
 
 @router.get("/{source}/hints", response_model=HintsView)
@@ -194,7 +195,7 @@ async def choose(request: Request, source: str, body: ToolChoice) -> Response:
         upkeep = here.executor.catalog.lifecycle
         return views.refreshed_view(await upkeep.choose(here.workspace_id, source, new, progress, by=here.actor))
 
-    return with_progress(work) if wants_progress(request) else answer(await work(lambda text: None))
+    return with_progress(work) if wants_stream(request) else answer(await work(lambda text: None))
 
 
 async def covering(here: Context, source: Source) -> list[views.View]:
