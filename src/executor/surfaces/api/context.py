@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from fastapi._compat import ModelField
 from fastapi.routing import APIRoute
@@ -17,6 +17,7 @@ from executor.daemon.wiring.executor import Executor
 from executor.errors import Forbidden, InvalidRequest
 from executor.model.tenancy import Actor, Permission
 from executor.policy.visibility import Visibility
+from executor.surfaces.api.json_response import Answer
 from executor.surfaces.http.guard import ACTOR
 from executor.surfaces.http.long_wait import LongWaits
 from executor.surfaces.http.open_requests import declare_needs
@@ -103,7 +104,19 @@ def meets(actor: Actor, need: Need) -> bool:
     return actor.is_in_person if need == "human" else actor.may(need)
 
 
+def answered_type(endpoint: Callable[..., Any]) -> Any:
+    """T of a handler that returns `Answer[T]`, perhaps among other responses; None where the document says nothing."""
+    returned = get_type_hints(endpoint).get("return")
+    for one in (returned, *get_args(returned)):
+        if get_origin(one) is Answer:
+            return get_args(one)[0]
+    return None
+
+
 class EdgeRoute(APIRoute):
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        super().__init__(path, endpoint, **{**options, "response_model": answered_type(endpoint)})
+
     @property
     def needs(self) -> tuple[Need, ...] | None:
         """None for a route that is open to anyone."""

@@ -20,10 +20,10 @@ from starlette.types import Receive, Scope, Send
 
 from executor.execution import history
 from executor.model.event import ENDINGS, Batch, Event
-from executor.surfaces import views
 from executor.surfaces.api.context import Context, context
-from executor.surfaces.api.json_response import answer
+from executor.surfaces.api.json_response import Answer, answer
 from executor.surfaces.http.open_requests import abort, current
+from executor.surfaces.views.events import EventPage, event_view
 
 HEARTBEAT_SECONDS: Final = 15.0
 STALLED_SECONDS: Final = 60.0
@@ -36,7 +36,7 @@ LastEventId = Annotated[int | None, Header(alias="Last-Event-ID", ge=0, le=MOST)
 
 async def events_answer(
     request: Request, execution_id: str | None, *, after: int, limit: int, types: Sequence[str] = ()
-) -> Response:
+) -> Answer[EventPage] | EventStream:
     here = context(request)
     if "text/event-stream" in request.headers.get("accept", ""):
         if execution_id is not None:
@@ -45,7 +45,7 @@ async def events_answer(
     found = await history.read_events(
         here.executor.database, here.actor, execution_id, types=types, after=after, limit=limit
     )
-    items = [views.event_view(event) for event in found]
+    items = [event_view(event) for event in found]
     return answer({"items": items, "next": found[-1].id if len(found) == limit else None})
 
 
@@ -111,7 +111,7 @@ class EventStream(Response):
 
 
 def _frame(event: Event) -> bytes:
-    data = orjson.dumps(views.event_view(event), default=str)
+    data = orjson.dumps(event_view(event), default=str)
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.id, event.type.encode(), data)
 
 

@@ -9,18 +9,18 @@ from starlette.responses import Response
 from executor.errors import NotFound
 from executor.model.access import AnonymousSession
 from executor.surfaces.api.context import Context, EdgeRoute, context, needs
-from executor.surfaces.api.json_response import PROBLEMS, answer
-from executor.surfaces.api.schemas import identity
+from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
+from executor.surfaces.views import identity as views
 
 router = APIRouter(prefix="/v1/anonymous", route_class=EdgeRoute, tags=["identity"], responses=PROBLEMS)
 
 
-@router.get("", response_model=identity.AnonymousUsePage)
+@router.get("")
 @needs("operate")
-async def listing(request: Request) -> Response:
+async def listing(request: Request) -> Answer[views.AnonymousUsePage]:
     """Anonymous sessions, oldest first, each with what it has run and what it keeps."""
     found = await context(request).executor.anonymous.listing()
-    return answer({"items": [identity.anonymous_use_view(session, *use) for session, use in found]})
+    return answer({"items": [views.anonymous_use_view(session, *use) for session, use in found]})
 
 
 @router.delete("", status_code=204)

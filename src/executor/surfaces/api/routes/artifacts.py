@@ -12,10 +12,9 @@ from starlette.responses import Response, StreamingResponse
 from executor.errors import NotFound
 from executor.execution.artifacts import access
 from executor.model.artifact import OCTETS, Artifact
-from executor.surfaces import views
 from executor.surfaces.api.context import EdgeRoute, context, needs
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
-from executor.surfaces.api.schemas.executions import ArtifactPage, ArtifactView
+from executor.surfaces.views import artifacts as views
 
 # The `Range` of a request (RFC 9110): one range of bytes. What is malformed, or several at once, is the whole.
 _RANGE = re.compile(r"bytes=\s*(\d{0,15})-(\d{0,15})\s*")
@@ -54,14 +53,14 @@ SANDBOX = "sandbox; default-src 'none'; frame-ancestors 'none'; base-uri 'none';
 BYTES = {"description": "the bytes", "content": {OCTETS: {"schema": {"type": "string", "format": "binary"}}}}
 
 
-@router.get("", response_model=ArtifactPage)
+@router.get("")
 @needs("execute", "read")
 async def page(
     request: Request,
     execution: Annotated[str, Query(max_length=200)] = "",
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     before: Annotated[str, Query(max_length=200)] = "",
-) -> Response:
+) -> Answer[views.ArtifactPage]:
     """Newest first; `execution` for those of one. Who may not read everything sees those of its own executions."""
     here = context(request)
     found = await access.search(here.executor.database, here.actor, execution_id=execution, limit=limit, before=before)
@@ -69,9 +68,9 @@ async def page(
     return answer({"items": items, "next": found.next, "partial": found.partial})
 
 
-@router.get("/{artifact_id}", response_model=ArtifactView)
+@router.get("/{artifact_id}")
 @needs("execute", "read")
-async def show(request: Request, artifact_id: str) -> Response:
+async def show(request: Request, artifact_id: str) -> Answer[views.ArtifactView]:
     """What is known of it, with its preview."""
     here = context(request)
     found = await access.find(here.executor.database, here.actor, artifact_id)
@@ -98,9 +97,9 @@ async def content(request: Request, artifact_id: str) -> Response:
     return Answer(b"".join([piece async for piece in content]), status_code=status, headers=headers)
 
 
-@router.delete("/{artifact_id}", response_model=ArtifactView)
+@router.delete("/{artifact_id}")
 @needs("decide")
-async def delete(request: Request, artifact_id: str) -> Response:
+async def delete(request: Request, artifact_id: str) -> Answer[views.ArtifactView]:
     """Its content, for good; the execution must have ended. That it was there stays known."""
     here = context(request)
     return answer(views.artifact_view(await access.delete(here.executor.database, here.actor, artifact_id)))
