@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Iterator
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -56,11 +55,23 @@ F = TypeVar("F", bound=Callable[..., Any])
 Need = Permission | Literal["credential", "human"]
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
-    executor: Executor
-    actor: Actor
-    held: LongWaits
+class Context(StrictRequest):
+    """The request as a handler gets it, with the library object and who is asking."""
+
+    @property
+    def executor(self) -> Executor:
+        executor: Executor = self.app.state.executor
+        return executor
+
+    @property
+    def held(self) -> LongWaits:
+        held: LongWaits = self.app.state.streams
+        return held
+
+    @property
+    def actor(self) -> Actor:
+        actor: Actor = self.scope[ACTOR]
+        return actor
 
     @property
     def workspace_id(self) -> str:
@@ -74,12 +85,6 @@ async def visibility_for(here: Context) -> Visibility | None:
         if here.actor.may("administer")
         else await here.executor.policies.visibility(here.workspace_id, here.actor.id)
     )
-
-
-def context(request: Request) -> Context:
-    executor: Executor = request.app.state.executor
-    held: LongWaits = request.app.state.streams
-    return Context(executor, request.scope[ACTOR], held)
 
 
 def needs(*any_of: Need) -> Callable[[F], F]:
@@ -138,7 +143,7 @@ class EdgeRoute(APIRoute):
                 raise refusal(any_of, request.scope[ACTOR])
             if strict:
                 refuse_unknown(request, known)
-            return await handler(StrictRequest(request.scope, request.receive))
+            return await handler(Context(request.scope, request.receive))
 
         return handle
 

@@ -14,13 +14,12 @@ from typing import Annotated, Any, Final
 import orjson
 from fastapi import Header, Query
 from pydantic import StringConstraints
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from executor.execution import history
 from executor.model.event import ENDINGS, Batch, Event
-from executor.surfaces.api.context import Context, context
+from executor.surfaces.api.context import Context
 from executor.surfaces.api.json_response import Answer, answer
 from executor.surfaces.http.open_requests import abort, current
 from executor.surfaces.views.events import EventPage, event_view
@@ -35,10 +34,9 @@ LastEventId = Annotated[int | None, Header(alias="Last-Event-ID", ge=0, le=MOST)
 
 
 async def events_answer(
-    request: Request, execution_id: str | None, *, after: int, limit: int, types: Sequence[str] = ()
+    here: Context, execution_id: str | None, *, after: int, limit: int, types: Sequence[str] = ()
 ) -> Answer[EventPage] | EventStream:
-    here = context(request)
-    if "text/event-stream" in request.headers.get("accept", ""):
+    if "text/event-stream" in here.headers.get("accept", ""):
         if execution_id is not None:
             await history.find(here.executor.database, here.actor, execution_id)
         return EventStream(here, execution_id, after)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import cast
 
 from fastapi import APIRouter
-from starlette.requests import Request
 
 from executor.checking.diagnostics import Lines
 from executor.errors import CodeTooLarge, InvalidRequest
-from executor.surfaces.api.context import Context, EdgeRoute, context, needs
+from executor.surfaces.api.context import Context, EdgeRoute, needs
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.schemas.requests import CheckedCode, CompletedCode
 from executor.surfaces.views.executions import Diagnostic
@@ -21,9 +20,8 @@ LANGUAGES = ("typescript", "python")
 
 @router.post("/check")
 @needs("discover")
-async def check(request: Request, body: CheckedCode) -> Answer[CheckView]:
+async def check(here: Context, body: CheckedCode) -> Answer[CheckView]:
     """Check code against the connected tools, without running it. `ok` if nothing would keep it from running."""
-    here = context(request)
     _refuse_unusable(here, body)
     verdict = await here.executor.checker.verdict(here.workspace_id, body.language, body.code, here.actor.id)
     diagnostics = cast("list[Diagnostic]", [one.to_dict() for one in verdict.diagnostics])
@@ -33,9 +31,8 @@ async def check(request: Request, body: CheckedCode) -> Answer[CheckView]:
 
 @router.post("/complete")
 @needs("discover")
-async def complete(request: Request, body: CompletedCode) -> Answer[Completions]:
+async def complete(here: Context, body: CompletedCode) -> Answer[Completions]:
     """What could stand at a place of unfinished code: tools, arguments, values, properties of results."""
-    here = context(request)
     _refuse_unusable(here, body)
     items = await here.executor.checker.complete(
         here.workspace_id, body.language, body.code, _offset(body), here.actor.id

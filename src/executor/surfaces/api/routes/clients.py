@@ -6,12 +6,11 @@ from dataclasses import asdict
 from typing import Annotated, cast
 
 from fastapi import APIRouter, Query
-from starlette.requests import Request
 from typing_extensions import TypedDict
 
 from executor.identity.local_tokens import agent_file
 from executor.surfaces import snippets
-from executor.surfaces.api.context import EdgeRoute, context, needs
+from executor.surfaces.api.context import Context, EdgeRoute, needs
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 
 router = APIRouter(prefix="/v1", route_class=EdgeRoute, tags=["identity"], responses=PROBLEMS)
@@ -36,9 +35,8 @@ class ClientPage(TypedDict):
 
 @router.get("/clients")
 @needs("human")
-async def listing(request: Request, agent: Annotated[str, Query(max_length=100)] = "") -> Answer[ClientPage]:
+async def listing(here: Context, agent: Annotated[str, Query(max_length=100)] = "") -> Answer[ClientPage]:
     """`agent` is the one that a client started by stdio acts as; its token must be kept."""
-    here = context(request)
     settings = here.executor.settings
     if agent:
         agent_file(settings.data_dir, agent)

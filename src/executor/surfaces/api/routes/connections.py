@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
-from starlette.requests import Request
 
 from executor.connections.new_connection import Offer, pinned_origin
 from executor.connections.origin import describe_origin
@@ -11,7 +10,7 @@ from executor.connections.resolution import ways_of
 from executor.execution.approvals.credentials import resume_waiting
 from executor.execution.connection_tests import ConnectionCheck
 from executor.sources.lifecycle.persistence import present
-from executor.surfaces.api.context import EdgeRoute, context, needs
+from executor.surfaces.api.context import Context, EdgeRoute, needs
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.schemas.requests import NewConnection, Provided
 from executor.surfaces.views import credentials as views
@@ -21,18 +20,16 @@ router = APIRouter(prefix="/v1/connections", route_class=EdgeRoute, tags=["conne
 
 @router.get("")
 @needs("read")
-async def listing(request: Request) -> Answer[views.ConnectionPage]:
+async def listing(here: Context) -> Answer[views.ConnectionPage]:
     """Those of the workspace and one's own; an admin sees all of them."""
-    here = context(request)
     found = await here.executor.connections.listing(here.actor)
     return answer({"items": [views.connection_view(one, namespace) for one, namespace in found]})
 
 
 @router.post("", status_code=201)
 @needs("connect")
-async def add(request: Request, body: NewConnection) -> Answer[views.ConnectionView]:
+async def add(here: Context, body: NewConnection) -> Answer[views.ConnectionView]:
     """For the whole workspace it needs `administer`. Calls that wait for it go on; a source that lacked it is read."""
-    here = context(request)
     source = await present(here.executor.database, here.workspace_id, body.source)
     made = await here.executor.connections.add(source, offer_of(body, body.replace), by=here.actor)
     await resume_waiting(here.executor.engine, made, by=here.actor)
@@ -43,9 +40,8 @@ async def add(request: Request, body: NewConnection) -> Answer[views.ConnectionV
 
 @router.get("/ways/{source}")
 @needs("connect")
-async def ways(request: Request, source: str) -> Answer[views.WayPage]:
+async def ways(here: Context, source: str) -> Answer[views.WayPage]:
     """What a source takes, and where it would be sent."""
-    here = context(request)
     found = await present(here.executor.database, here.workspace_id, source)
     origin = describe_origin(pinned_origin(found), found)
     return answer({"items": [way.view() for way in ways_of(found, None)], "sentTo": origin})
@@ -53,27 +49,24 @@ async def ways(request: Request, source: str) -> Answer[views.WayPage]:
 
 @router.get("/{connection_id}")
 @needs("read")
-async def show(request: Request, connection_id: str) -> Answer[views.ConnectionView]:
-    here = context(request)
+async def show(here: Context, connection_id: str) -> Answer[views.ConnectionView]:
     return answer(views.connection_view(*await here.executor.connections.get(here.actor, connection_id)))
 
 
 @router.delete("/{connection_id}")
 @needs("connect")
-async def remove(request: Request, connection_id: str) -> Answer[views.ConnectionView]:
+async def remove(here: Context, connection_id: str) -> Answer[views.ConnectionView]:
     """With the values that were entered for it; a secret that has a name of its own stays."""
-    here = context(request)
     _, namespace = await here.executor.connections.get(here.actor, connection_id)
     return answer(views.connection_view(await here.executor.connections.remove(here.actor, connection_id), namespace))
 
 
 @router.post("/{connection_id}/test")
 @needs("connect")
-async def test(request: Request, connection_id: str) -> Answer[views.ConnectionTest]:
+async def test(here: Context, connection_id: str) -> Answer[views.ConnectionTest]:
     """Does the service accept it? Only what changes nothing is asked: a read without arguments that the rules allow, or
     the listing of the source. `ok` is true only if the service answers with it and refuses without it.
     """
-    here = context(request)
     connection, namespace = await here.executor.connections.get(here.actor, connection_id)
     source = await present(here.executor.database, here.workspace_id, namespace)
     found = await ConnectionCheck(

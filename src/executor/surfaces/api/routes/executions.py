@@ -7,14 +7,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
-from starlette.requests import Request
 
 from executor.errors import Forbidden, InvalidRequest
 from executor.execution import history
 from executor.execution.outcome import Outcome
 from executor.execution.submissions import Submission, checked_key
 from executor.model.execution import ExecutionFilter, Status
-from executor.surfaces.api.context import Context, EdgeRoute, context, needs
+from executor.surfaces.api.context import Context, EdgeRoute, needs
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.schemas.requests import MAX_WAIT, NewExecution, Resume, Told
 from executor.surfaces.api.sse import MOST, After, EventStream, LastEventId, Types, events_answer
@@ -62,14 +61,13 @@ PARTS = frozenset({"calls", "code", "heads"})
 
 @router.post("", status_code=201, openapi_extra={"parameters": [IDEMPOTENCY_KEY]})
 @needs("execute")
-async def execute(request: Request, body: NewExecution) -> Answer[views.ExecutionView]:
+async def execute(here: Context, body: NewExecution) -> Answer[views.ExecutionView]:
     """Run code, and wait up to `wait` seconds for it to end or pause.
 
     Sent again with the same `Idempotency-Key`, it finds the execution that the first request started.
     """
-    here = context(request)
     limits = None if body.timeout_ms is None else replace(here.executor.limits, wall_ms=body.timeout_ms)
-    keys = request.headers.getlist("idempotency-key")
+    keys = here.headers.getlist("idempotency-key")
     if len(keys) > 1:
         raise InvalidRequest("there are several Idempotency-Key headers", hint="send one")
     key = checked_key(keys[0]) if keys else ""
@@ -82,12 +80,11 @@ async def execute(request: Request, body: NewExecution) -> Answer[views.Executio
 
 @router.get("")
 @needs("execute", "read")
-async def page(request: Request, looking: Annotated[Looking, Query()]) -> Answer[views.ExecutionPage]:
+async def page(here: Context, looking: Annotated[Looking, Query()]) -> Answer[views.ExecutionPage]:
     """Newest first. `next` is the `before` of the following page.
 
     A search that has passed 20,000 executions ends its page, with what it found, as `partial`.
     """
-    here = context(request)
     found = await history.search(
         here.executor.database,
         here.actor,
@@ -103,7 +100,7 @@ async def page(request: Request, looking: Annotated[Looking, Query()]) -> Answer
 @router.get("/{execution_id}")
 @needs("execute", "read")
 async def show(
-    request: Request,
+    here: Context,
     execution_id: str,
     wait: Annotated[float, Query(ge=0, le=MAX_WAIT, allow_inf_nan=False)] = 0,
     include: str = "",
@@ -113,7 +110,7 @@ async def show(
 
     `result=preview` leaves large results where they are kept.
     """
-    here, whole = context(request), result == "whole"
+    whole = result == "whole"
     parts = set(filter(None, include.split(",")))
     if not parts <= PARTS:
         raise InvalidRequest(f"include={include!r} names something unknown", hint="use calls, heads and code")
@@ -132,9 +129,8 @@ async def show(
 
 @router.post("/{execution_id}/resume")
 @needs("execute")
-async def resume(request: Request, execution_id: str, body: Resume | None = None) -> Answer[views.ExecutionView]:
+async def resume(here: Context, execution_id: str, body: Resume | None = None) -> Answer[views.ExecutionView]:
     """Wait again for an execution. This decides nothing: a paused one goes on when an operator has decided."""
-    here = context(request)
     body = body or Resume()
     whole = body.result == "whole"
     resumed = long_wait.resume(here.executor, here.held, here.actor, execution_id, body.wait, whole=whole)
@@ -143,9 +139,8 @@ async def resume(request: Request, execution_id: str, body: Resume | None = None
 
 @router.post("/{execution_id}/cancel")
 @needs("execute")
-async def cancel(request: Request, execution_id: str) -> Answer[views.ExecutionView]:
+async def cancel(here: Context, execution_id: str) -> Answer[views.ExecutionView]:
     """End an execution: an operator any, an agent its own."""
-    here = context(request)
     execution = await history.find(here.executor.database, here.actor, execution_id)
     if not here.actor.may_decide and execution.actor_id != here.actor.id:
         raise Forbidden(
@@ -158,9 +153,8 @@ async def cancel(request: Request, execution_id: str) -> Answer[views.ExecutionV
 
 @router.post("/{execution_id}/replay")
 @needs("read")
-async def replay(request: Request, execution_id: str) -> Answer[views.ReplayView]:
+async def replay(here: Context, execution_id: str) -> Answer[views.ReplayView]:
     """Run a finished journal again without sending anything, and compare."""
-    here = context(request)
     report = await here.executor.engine.replay(here.actor, execution_id)
     return answer(views.replay_view(report))
 
@@ -168,20 +162,18 @@ async def replay(request: Request, execution_id: str) -> Answer[views.ReplayView
 @router.get("/{execution_id}/calls")
 @needs("execute", "read")
 async def journal(
-    request: Request,
+    here: Context,
     execution_id: str,
     seq: Annotated[int | None, Query(ge=0, le=MOST)] = None,
     result: Told = "whole",
 ) -> Answer[views.CallPage]:
     """All of its calls, or the one with the number `seq`. `result=preview` leaves large results where they are kept."""
-    here = context(request)
     return answer({"items": await _calls(here, execution_id, whole=result == "whole", seq=seq)})
 
 
 @router.get("/{execution_id}/logs")
 @needs("execute", "read")
-async def logs(request: Request, execution_id: str) -> Answer[views.LogPage]:
-    here = context(request)
+async def logs(here: Context, execution_id: str) -> Answer[views.LogPage]:
     found = await history.read_logs(here.executor.database, here.actor, execution_id)
     return answer({"items": [views.log_view(event) for event in found]})
 
@@ -189,7 +181,7 @@ async def logs(request: Request, execution_id: str) -> Answer[views.LogPage]:
 @router.get("/{execution_id}/events")
 @needs("execute", "read")
 async def follow(
-    request: Request,
+    here: Context,
     execution_id: str,
     after: After = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 500,
@@ -198,7 +190,7 @@ async def follow(
 ) -> Answer[EventPage] | EventStream:
     """JSON, or with `Accept: text/event-stream` a live stream that ends with the execution. A page may be of some
     `type`s alone, each whole or ending in `.*`."""
-    return await events_answer(request, execution_id, after=last_event_id or after, limit=limit, types=type)
+    return await events_answer(here, execution_id, after=last_event_id or after, limit=limit, types=type)
 
 
 async def _calls(here: Context, execution_id: str, *, whole: bool, seq: int | None = None) -> list[views.CallView]:

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import orjson
 from fastapi import APIRouter, Query
-from starlette.requests import Request
 
 from executor.errors import Forbidden, InvalidRequest
 from executor.execution.approvals import interactions
@@ -16,7 +15,7 @@ from executor.execution.policies.always import Always, check_breadth, check_perm
 from executor.execution.policies.treat_as_read import draft_read_rule
 from executor.model.interaction import Interaction, InteractionStatus
 from executor.policy.drafts import Covers
-from executor.surfaces.api.context import Context, EdgeRoute, context, needs
+from executor.surfaces.api.context import Context, EdgeRoute, needs
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.policy_drafts import existing, match_tools, names, read_rule
 from executor.surfaces.api.routes.connections import offer_of
@@ -31,7 +30,7 @@ Pins = Annotated[list[str], Query(alias="pin", max_length=20)]
 @router.get("")
 @needs("read")
 async def page(
-    request: Request,
+    here: Context,
     status: InteractionStatus | None = None,
     execution_id: Annotated[str | None, Query(alias="executionId")] = None,
     actor: Annotated[str, Query(max_length=200)] = "",
@@ -43,7 +42,6 @@ async def page(
 
     A search by actor or source that has passed 20,000 ends its page, with what it found, as `partial`.
     """
-    here = context(request)
     found, total = await interactions.search(
         here.executor.database,
         here.actor,
@@ -60,9 +58,8 @@ async def page(
 
 @router.get("/{interaction_id}")
 @needs("read")
-async def show(request: Request, interaction_id: str) -> Answer[views.InteractionView]:
+async def show(here: Context, interaction_id: str) -> Answer[views.InteractionView]:
     """With all of its arguments, however long: this is what a decision is made by."""
-    here = context(request)
     found = await interactions.find(here.executor.database, here.actor, interaction_id)
     return answer((await _views(here, [found], whole=True))[0])
 
@@ -70,7 +67,7 @@ async def show(request: Request, interaction_id: str) -> Answer[views.Interactio
 @router.get("/{interaction_id}/rule")
 @needs("decide")
 async def rule(
-    request: Request,
+    here: Context,
     interaction_id: str,
     covers: Covers = "tool",
     treat_as_read: Annotated[bool, Query(alias="treatAsRead")] = False,
@@ -80,7 +77,6 @@ async def rule(
 
     With `treatAsRead`, the rule that the tool is allowed as reads are, no matter who calls it.
     """
-    here = context(request)
     asked, call = await interactions.find_open(here.executor.database, here.actor, interaction_id)
     always = await (
         _read_rule(here, asked)
@@ -98,9 +94,9 @@ async def rule(
 
 @router.post("/{interaction_id}/approve")
 @needs("decide")
-async def approve(request: Request, interaction_id: str, body: Approve | None = None) -> Answer[views.InteractionView]:
+async def approve(here: Context, interaction_id: str, body: Approve | None = None) -> Answer[views.InteractionView]:
     """Let this call happen: once, also for the rest of the execution, or always by the rule that was shown."""
-    here, body = context(request), body or Approve()
+    body = body or Approve()
     result = orjson.dumps(body.result).decode() if "result" in body.model_fields_set else None
     if body.treat_as_read and (body.rule is not None or body.scope not in ("once", "always")):
         raise InvalidRequest("`treatAsRead` makes its own rule", hint="leave `scope` and `rule` out")
@@ -114,9 +110,8 @@ async def approve(request: Request, interaction_id: str, body: Approve | None = 
 
 @router.post("/{interaction_id}/deny")
 @needs("decide")
-async def deny(request: Request, interaction_id: str, body: Deny | None = None) -> Answer[views.InteractionView]:
+async def deny(here: Context, interaction_id: str, body: Deny | None = None) -> Answer[views.InteractionView]:
     """Refuse the call. The code gets a `ToolError` that carries the reason."""
-    here = context(request)
     reason = body.reason if body else ""
     settled = await here.executor.engine.settle(here.actor, interaction_id, "deny", reason=reason)
     return answer(views.interaction_view(settled, here.executor.settings.address))
@@ -124,9 +119,8 @@ async def deny(request: Request, interaction_id: str, body: Deny | None = None) 
 
 @router.post("/{interaction_id}/credential")
 @needs("connect")
-async def credential(request: Request, interaction_id: str, body: Provided) -> Answer[views.InteractionView]:
+async def credential(here: Context, interaction_id: str, body: Provided) -> Answer[views.InteractionView]:
     """Give what a `credential` interaction asks for. Every call that waits for the same goes on."""
-    here = context(request)
     executor, offer = here.executor, offer_of(body, replace=True)
     settled = await provide(executor.engine, executor.connections, here.actor, interaction_id, offer)
     return answer(views.interaction_view(settled, here.executor.settings.address))

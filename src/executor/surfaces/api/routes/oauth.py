@@ -6,13 +6,12 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter
 from pydantic import Field, SecretStr
-from starlette.requests import Request
 from starlette.responses import Response
 from typing_extensions import TypedDict
 
 from executor.connections.oauth.code_flow import Begun
 from executor.connections.oauth.logins import Wish
-from executor.surfaces.api.context import EdgeRoute, context, needs
+from executor.surfaces.api.context import Context, EdgeRoute, needs
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.schemas.requests import Body
 from executor.surfaces.views.base import time
@@ -65,12 +64,11 @@ class DeviceStanding(TypedDict):
 
 @router.post("/start")
 @needs("connect")
-async def start(request: Request, body: Login) -> Answer[LoginView]:
+async def start(here: Context, body: Login) -> Answer[LoginView]:
     """Where to send the browser. A browser that has signed in gets the cookie that its answer must come with.
 
     Anybody else gets a link to here: the browser that opens it first is the one that the answer must come back in.
     """
-    here = context(request)
     begun = await here.executor.logins.begin(here.actor, wish(body), in_browser=here.actor.via == "browser")
     base = here.executor.settings.address
     url = f"{base}/oauth/begin/{begun.ticket}" if begun.ticket else begun.url
@@ -83,9 +81,8 @@ async def start(request: Request, body: Login) -> Answer[LoginView]:
 
 @router.post("/device")
 @needs("connect")
-async def device(request: Request, body: Login) -> Answer[DeviceView]:
+async def device(here: Context, body: Login) -> Answer[DeviceView]:
     """A code that a person types in on any device. Ask how it stands every `interval` seconds."""
-    here = context(request)
     shown = await here.executor.logins.begin_device(here.actor, wish(body))
     return answer(
         {
@@ -101,9 +98,8 @@ async def device(request: Request, body: Login) -> Answer[DeviceView]:
 
 @router.post("/device/ask")
 @needs("connect")
-async def ask_device(request: Request, body: AskDevice) -> Answer[DeviceStanding]:
+async def ask_device(here: Context, body: AskDevice) -> Answer[DeviceStanding]:
     """How a login by device stands. The server is asked no sooner than it wants, however often this is."""
-    here = context(request)
     standing = await here.executor.logins.ask_device(here.actor, body.flow)
     done = standing.connected
     view = connection_view(done.connection, done.source.namespace) if done is not None else None
@@ -112,9 +108,8 @@ async def ask_device(request: Request, body: AskDevice) -> Answer[DeviceStanding
 
 @router.post("/credentials", status_code=201)
 @needs("connect")
-async def credentials(request: Request, body: Login) -> Answer[ConnectionView]:
+async def credentials(here: Context, body: Login) -> Answer[ConnectionView]:
     """A connection by client credentials: no person is asked, so the client must have a secret."""
-    here = context(request)
     done = await here.executor.logins.by_credentials(here.actor, wish(body))
     return answer(connection_view(done.connection, done.source.namespace), 201)
 

@@ -7,7 +7,6 @@ from dataclasses import asdict
 from typing import Any
 
 from fastapi import APIRouter
-from starlette.requests import Request
 from starlette.responses import Response
 
 from executor.errors import InvalidRequest
@@ -19,7 +18,7 @@ from executor.model.tool import Effect
 from executor.policy.decide import Subject, decide
 from executor.policy.drafts import in_order, remaining, with_rule
 from executor.policy.status import find_shadowed, standings
-from executor.surfaces.api.context import Context, EdgeRoute, context, needs
+from executor.surfaces.api.context import Context, EdgeRoute, needs
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.policy_drafts import existing, match_tools, names, read_rule
 from executor.surfaces.api.schemas.requests import Move, NewPolicy, PolicyTest, Rule, RuleChange, Simulation
@@ -30,12 +29,11 @@ router = APIRouter(prefix="/v1/policies", route_class=EdgeRoute, tags=["policies
 
 @router.get("")
 @needs("read")
-async def listing(request: Request, reach: bool = False) -> Answer[views.PolicyPage]:
+async def listing(here: Context, reach: bool = False) -> Answer[views.PolicyPage]:
     """Those of the organization, then those of the workspace, in the order in which each level's are tried.
 
     With `reach`, also how many tools each is about, and which rule above it leaves nothing to it.
     """
-    here = context(request)
     in_force = await administration.list_in_force(here.executor.database, here.actor)
     known = await names(here)
     items = [views.policy_view(policy, known) for policy in in_force]
@@ -49,8 +47,7 @@ async def listing(request: Request, reach: bool = False) -> Answer[views.PolicyP
 
 @router.post("", status_code=201)
 @needs("administer")
-async def add(request: Request, body: NewPolicy) -> Answer[views.PolicyView]:
-    here = context(request)
+async def add(here: Context, body: NewPolicy) -> Answer[views.PolicyView]:
     administration.check_level(here.actor, body.level)
     rule = await read_rule(here, body)
     added = await administration.add(here.executor.database, here.actor, rule, body.position)
@@ -59,9 +56,8 @@ async def add(request: Request, body: NewPolicy) -> Answer[views.PolicyView]:
 
 @router.post("/test")
 @needs("read")
-async def test(request: Request, body: PolicyTest) -> Answer[views.DecisionView]:
+async def test(here: Context, body: PolicyTest) -> Answer[views.DecisionView]:
     """What would happen to a call of this tool, and what became of every rule. Nothing is called."""
-    here = context(request)
     subject, effect = await judge(here, body.path, body.arguments, body.actor)
     rules = (await here.executor.policies.of(here.workspace_id)).policies
     known = await names(here)
@@ -80,20 +76,18 @@ async def test(request: Request, body: PolicyTest) -> Answer[views.DecisionView]
 
 @router.post("/matches")
 @needs("read")
-async def match(request: Request, body: Rule) -> Answer[views.MatchesView]:
+async def match(here: Context, body: Rule) -> Answer[views.MatchesView]:
     """How many of the tools there are now a draft is about."""
-    here = context(request)
     return answer(await match_tools(here, await read_rule(here, body)))
 
 
 @router.post("/simulate")
 @needs("read")
-async def simulate(request: Request, body: Simulation) -> Answer[views.SimulationView]:
+async def simulate(here: Context, body: Simulation) -> Answer[views.SimulationView]:
     """What rules as they might be would make of a call, and would have made of past ones. Nothing is changed.
 
     The calls are those of the newest `executions`, at most 10,000 of them; `next` goes on with older ones.
     """
-    here = context(request)
     now = list((await here.executor.policies.of(here.workspace_id)).policies)
     then = await propose(here, body, now)
     known = await names(here)
@@ -122,17 +116,15 @@ async def simulate(request: Request, body: Simulation) -> Answer[views.Simulatio
 
 @router.get("/{policy_id}")
 @needs("read")
-async def show(request: Request, policy_id: str) -> Answer[views.PolicyView]:
-    here = context(request)
+async def show(here: Context, policy_id: str) -> Answer[views.PolicyView]:
     found = await administration.find(here.executor.database, here.actor, policy_id)
     return answer(views.policy_view(found, await names(here)))
 
 
 @router.patch("/{policy_id}")
 @needs("administer")
-async def change(request: Request, policy_id: str, body: RuleChange) -> Answer[views.PolicyView]:
+async def change(here: Context, policy_id: str, body: RuleChange) -> Answer[views.PolicyView]:
     """What is given; its place and its level stay."""
-    here = context(request)
     present = await administration.find_own(here.executor.database, here.actor, policy_id)
     if "level" in body.model_fields_set and body.level != present.level:
         raise InvalidRequest(f"the rule belongs to the {present.level}", hint="remove it and add another")
@@ -143,26 +135,23 @@ async def change(request: Request, policy_id: str, body: RuleChange) -> Answer[v
 
 @router.post("/{policy_id}/move")
 @needs("administer")
-async def move(request: Request, policy_id: str, body: Move) -> Answer[views.PolicyView]:
+async def move(here: Context, policy_id: str, body: Move) -> Answer[views.PolicyView]:
     """To another place among the rules of its level; 0 is first."""
-    here = context(request)
     moved = await administration.move(here.executor.database, here.actor, policy_id, body.position)
     return answer(views.policy_view(moved, await names(here)))
 
 
 @router.post("/{policy_id}/renew")
 @needs("administer")
-async def renew(request: Request, policy_id: str) -> Answer[views.PolicyView]:
+async def renew(here: Context, policy_id: str) -> Answer[views.PolicyView]:
     """Let a rule hold again: for the tools as they are now, and for every source that its pattern covers now."""
-    here = context(request)
     renewed = await administration.renew(here.executor.pipeline, here.actor, policy_id)
     return answer(views.policy_view(renewed, await names(here)))
 
 
 @router.delete("/{policy_id}", status_code=204)
 @needs("administer")
-async def remove(request: Request, policy_id: str) -> Response:
-    here = context(request)
+async def remove(here: Context, policy_id: str) -> Response:
     await administration.remove(here.executor.database, here.actor, policy_id)
     return Response(status_code=204)
 

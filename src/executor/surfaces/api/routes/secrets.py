@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from starlette.requests import Request
 
 from executor.network.addresses import parse
-from executor.surfaces.api.context import EdgeRoute, context, needs
+from executor.surfaces.api.context import Context, EdgeRoute, needs
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.policy_drafts import names
 from executor.surfaces.api.schemas.requests import AllowedOrigin, NewSecret, RotatedSecret
@@ -19,9 +18,8 @@ router = APIRouter(prefix="/v1/secrets", route_class=EdgeRoute, tags=["secrets"]
 
 @router.get("")
 @needs("administer")
-async def listing(request: Request) -> Answer[views.SecretPage]:
+async def listing(here: Context) -> Answer[views.SecretPage]:
     """Names, where their values are kept, and which connections use them; no route answers a value."""
-    here = context(request)
     found = await here.executor.secrets.listing(here.workspace_id)
     wired = await here.executor.connections.listing(here.actor)
     known = await names(here)
@@ -32,9 +30,8 @@ async def listing(request: Request) -> Answer[views.SecretPage]:
 
 @router.post("", status_code=201)
 @needs("administer")
-async def add(request: Request, body: NewSecret) -> Answer[views.SecretView]:
+async def add(here: Context, body: NewSecret) -> Answer[views.SecretView]:
     """`value` is for the store and the keyring, `reference` for the other providers: where the value is there."""
-    here = context(request)
     secret = await here.executor.secrets.set(
         here.workspace_id,
         body.name,
@@ -48,18 +45,16 @@ async def add(request: Request, body: NewSecret) -> Answer[views.SecretView]:
 
 @router.post("/rotate-key")
 @needs("operate")
-async def rotate_key(request: Request) -> Answer[views.KeyRotated]:
+async def rotate_key(here: Context) -> Answer[views.KeyRotated]:
     """A new master key and a new data key: everything that is sealed is sealed anew."""
-    here = context(request)
     count = await here.executor.secrets.rotate_key(workspace_id=here.workspace_id, by=here.actor)
     return answer({"values": count})
 
 
 @router.post("/{name}/rotate")
 @needs("administer")
-async def rotate(request: Request, name: str, body: RotatedSecret) -> Answer[views.SecretView]:
+async def rotate(here: Context, name: str, body: RotatedSecret) -> Answer[views.SecretView]:
     """A new value under the same name. What was approved with the old one is asked again."""
-    here = context(request)
     value = body.value.get_secret_value()
     rotated = await here.executor.secrets.rotate(
         here.workspace_id, name, value, by=here.actor, reference=body.reference
@@ -69,9 +64,8 @@ async def rotate(request: Request, name: str, body: RotatedSecret) -> Answer[vie
 
 @router.post("/{name}/origins")
 @needs("administer")
-async def allow_origin(request: Request, name: str, body: AllowedOrigin) -> Answer[views.SecretView]:
+async def allow_origin(here: Context, name: str, body: AllowedOrigin) -> Answer[views.SecretView]:
     """Let it be sent to one more scheme, host and port, besides that of its first use."""
-    here = context(request)
     origin = parse(body.origin).origin if "://" in body.origin else body.origin
     return answer(
         views.secret_view(await here.executor.secrets.allow_origin(here.workspace_id, name, origin, by=here.actor))
@@ -80,9 +74,8 @@ async def allow_origin(request: Request, name: str, body: AllowedOrigin) -> Answ
 
 @router.delete("/{name}")
 @needs("administer")
-async def remove(request: Request, name: str, force: Annotated[bool, Query()] = False) -> Answer[views.SecretView]:
+async def remove(here: Context, name: str, force: Annotated[bool, Query()] = False) -> Answer[views.SecretView]:
     """Refused while a connection uses it, unless `force`."""
-    here = context(request)
     return answer(
         views.secret_view(await here.executor.secrets.remove(here.workspace_id, name, by=here.actor, force=force))
     )

@@ -7,14 +7,13 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from starlette.requests import Request
 from starlette.responses import Response
 
 from executor.errors import Forbidden, InvalidRequest, NotFound
 from executor.execution.dependents import find_dependents
 from executor.model.source import Source, SourceDocument
 from executor.sources.lifecycle.persistence import present, read_document
-from executor.surfaces.api.context import Context, EdgeRoute, context, needs, visibility_for
+from executor.surfaces.api.context import Context, EdgeRoute, needs, visibility_for
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.views import sources as views
 from executor.surfaces.views.base import time
@@ -28,14 +27,13 @@ RAW: dict[int | str, dict[str, Any]] = {200: {"content": {name: {} for name in E
 @router.get("/document", response_class=Response, responses=RAW)
 @needs("read")
 async def document(
-    request: Request,
+    here: Context,
     source: str,
     offset: Annotated[int, Query(ge=0)] = 0,
     limit: Annotated[int | None, Query(ge=1)] = None,
     download: bool = False,
 ) -> Response:
     """The text that it was last read from, as it came; a part of it by bytes. `X-Document-Size` tells the whole."""
-    here = context(request)
     found = await present(here.executor.database, here.workspace_id, source)
     await check_unveiled(here, found)
     kept = await read_document(here.executor.database, found)
@@ -82,14 +80,13 @@ def facts(source: Source, document: SourceDocument, *, download: bool) -> dict[s
 @router.get("/changes")
 @needs("read")
 async def changes(
-    request: Request,
+    here: Context,
     source: str,
     at: Annotated[str | None, Query(max_length=40)] = None,
     after: Annotated[str, Query(max_length=500)] = "",
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Answer[views.ChangesView]:
     """What reading it again changed, tool by tool: the last time that anything did, or at one of `revisions`."""
-    here = context(request)
     found = await present(here.executor.database, here.workspace_id, source)
     found_changes = await here.executor.catalog.changes(found, milliseconds(at), after=after, limit=limit)
     visibility = await visibility_for(here)
@@ -121,8 +118,7 @@ def milliseconds(at: str | None) -> int | None:
 
 @router.get("/dependents")
 @needs("read")
-async def dependents(request: Request, source: str) -> Answer[views.DependentsView]:
+async def dependents(here: Context, source: str) -> Answer[views.DependentsView]:
     """What would be felt if it were removed."""
-    here = context(request)
     found = await present(here.executor.database, here.workspace_id, source)
     return answer(views.dependents_view(found, await find_dependents(here.executor.database, here.actor, found)))

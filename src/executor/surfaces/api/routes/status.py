@@ -8,13 +8,12 @@ import sqlite3
 from typing import cast
 
 from fastapi import APIRouter
-from starlette.requests import Request
 
 from executor import __version__
 from executor.execution import history
 from executor.identity import workspaces
 from executor.model.ids import now_ms
-from executor.surfaces.api.context import EdgeRoute, context, needs, public
+from executor.surfaces.api.context import Context, EdgeRoute, needs, public
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.views.base import time
 from executor.surfaces.views.system import Check, Doctor, Health, StatusView
@@ -31,8 +30,7 @@ async def health() -> Answer[Health]:
 
 @router.get("/v1/status")
 @needs("discover")
-async def status(request: Request) -> Answer[StatusView]:
-    here = context(request)
+async def status(here: Context) -> Answer[StatusView]:
     layers = [layer.name for layer in here.executor.runtime.layers if layer.active]
     workspace, _ = await workspaces.current(here.executor.database, here.actor)
     connected = await here.executor.catalog.sources(here.workspace_id)
@@ -56,8 +54,8 @@ async def status(request: Request) -> Answer[StatusView]:
 
 @router.get("/v1/doctor")
 @needs("administer")
-async def doctor(request: Request) -> Answer[Doctor]:
+async def doctor(here: Context) -> Answer[Doctor]:
     """Every check with what to do about it."""
     from executor.daemon.doctor import checks  # heavy, and rarely asked for
 
-    return answer({"checks": cast("list[Check]", await checks.daemon_checks(context(request).executor))})
+    return answer({"checks": cast("list[Check]", await checks.daemon_checks(here.executor))})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
-from starlette.requests import Request
 
 from executor.sources.templates import read_templates
 from executor.surfaces.api.context import EdgeRoute, needs
@@ -15,6 +14,6 @@ router = APIRouter(prefix="/v1/templates", route_class=EdgeRoute, tags=["sources
 
 @router.get("")
 @needs("discover")
-async def listing(request: Request) -> Answer[TemplatePage]:
+async def listing() -> Answer[TemplatePage]:
     """The `id` of each can be given as the `location` of a source."""
     return answer({"items": [template_view(one) for one in read_templates().values()]})

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, Query
-from starlette.requests import Request
 from starlette.responses import Response
 
 from executor.errors import NotFound
@@ -15,7 +14,7 @@ from executor.execution.policies.treat_as_read import make_read_rule
 from executor.model.tool import Effect
 from executor.policy.drafts import text
 from executor.sources.lifecycle.renames import Rename, described_as, renamed_to
-from executor.surfaces.api.context import EdgeRoute, context, needs, visibility_for
+from executor.surfaces.api.context import Context, EdgeRoute, needs, visibility_for
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.policy_drafts import existing, names
 from executor.surfaces.api.schemas.requests import ToolLabels
@@ -28,14 +27,13 @@ router = APIRouter(prefix="/v1/tools", route_class=EdgeRoute, tags=["tools"], re
 @router.get("")
 @needs("discover")
 async def page(
-    request: Request,
+    here: Context,
     prefix: Annotated[str, Query(max_length=500)] = "",
     source: str | None = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     after: str | None = None,
 ) -> Answer[views.ToolPage]:
     """By path. `next` is the `after` of the following page."""
-    here = context(request)
     heads = await here.executor.catalog.page(here.workspace_id, prefix=prefix, source=source, limit=limit, after=after)
     visibility = await visibility_for(here)
     items = [_head(head) for head in heads if visibility is None or not visibility.hides(head.path, head.effect)]
@@ -45,7 +43,7 @@ async def page(
 @router.get("/search")
 @needs("discover")
 async def search(
-    request: Request,
+    here: Context,
     query: str = "",
     limit: Annotated[int, Query(ge=1, le=100)] = 10,
     namespace: str | None = None,
@@ -55,7 +53,6 @@ async def search(
 ) -> Answer[views.ToolMatches]:
     """By intent: app + verb + object, best first; the first 1,000 characters are read. Without a query, what groups of
     tools there are."""
-    here = context(request)
     found = await here.executor.catalog.search(
         here.workspace_id,
         query,
@@ -71,16 +68,15 @@ async def search(
 
 @router.get("/versions/{digest}")
 @needs("discover")
-async def version(request: Request, digest: str) -> Response:
+async def version(here: Context, digest: str) -> Response:
     """A tool as it was when a call was made to it: `digest` is the call's `schemaDigest`."""
-    here = context(request)
     return answer(await here.executor.catalog.version(here.workspace_id, digest, visibility=await visibility_for(here)))
 
 
 @router.get("/{path}")
 @needs("discover")
 async def describe(
-    request: Request,
+    here: Context,
     path: str,
     include_schemas: Annotated[bool, Query(alias="includeSchemas")] = False,
     language: Literal["typescript", "python"] = "typescript",
@@ -89,7 +85,6 @@ async def describe(
     types: Annotated[list[str] | None, Query(max_length=30)] = None,
 ) -> Response:
     """One tool with its signature and an example, within a number of tokens, and its JSON Schemas if asked for."""
-    here = context(request)
     described = await here.executor.catalog.describe(
         here.workspace_id,
         path,
@@ -105,12 +100,11 @@ async def describe(
 
 @router.patch("/{path}")
 @needs("administer")
-async def change(request: Request, path: str, body: ToolLabels) -> Answer[views.LabelledView]:
+async def change(here: Context, path: str, body: ToolLabels) -> Answer[views.LabelledView]:
     """Another path or description for a tool; with `.*` at the end of both, another path for a group.
 
     Rules about the name that the source gives it go on to hold.
     """
-    here = context(request)
     source = await here.executor.catalog.source(here.workspace_id, path.partition(".")[0])
     if source is None:
         raise NotFound(f"there is no tool {path[:200]}", hint="`executor tools list` shows what there is")
@@ -131,9 +125,8 @@ async def change(request: Request, path: str, body: ToolLabels) -> Answer[views.
 
 @router.post("/{path}/treat-as-read", status_code=201)
 @needs("administer")
-async def treat_as_read(request: Request, path: str) -> Answer[PolicyView]:
+async def treat_as_read(here: Context, path: str) -> Answer[PolicyView]:
     """Make the rule that a tool, as it is now, is allowed as reads are. It never comes before another rule."""
-    here = context(request)
     tool = await existing(here, path)
     made = await make_read_rule(here.executor.pipeline, tool, by=here.actor)
     return answer(policy_view(made, await names(here)), 201)

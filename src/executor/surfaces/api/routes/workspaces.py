@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
-from starlette.requests import Request
 
 from executor.identity import workspaces
-from executor.surfaces.api.context import Context, EdgeRoute, context, needs
+from executor.surfaces.api.context import Context, EdgeRoute, needs
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.schemas import identity
 from executor.surfaces.views import identity as views
@@ -17,32 +16,29 @@ router = APIRouter(prefix="/v1", route_class=EdgeRoute, tags=["identity"], respo
 
 @router.get("/workspaces")
 @needs("credential")
-async def listing(request: Request) -> Answer[views.WorkspacePage]:
+async def listing(here: Context) -> Answer[views.WorkspacePage]:
     """Those that one may act in: a request names one in the header `X-Executor-Workspace`."""
-    return answer({"items": await _places(context(request))})
+    return answer({"items": await _places(here)})
 
 
 @router.post("/workspaces", status_code=201)
 @needs("manage")
-async def create(request: Request, body: identity.NewName) -> Answer[views.WorkspaceView]:
+async def create(here: Context, body: identity.NewName) -> Answer[views.WorkspaceView]:
     """Another workspace of the organization."""
-    here = context(request)
     made = await workspaces.create(here.executor.database, here.actor, body.name)
     return answer(await _place(here, made.id), 201)
 
 
 @router.patch("/workspaces/{workspace_id}")
 @needs("manage")
-async def rename(request: Request, workspace_id: str, body: identity.NewName) -> Answer[views.WorkspaceView]:
-    here = context(request)
+async def rename(here: Context, workspace_id: str, body: identity.NewName) -> Answer[views.WorkspaceView]:
     await workspaces.rename(here.executor.database, here.actor, workspace_id, body.name)
     return answer(await _place(here, workspace_id))
 
 
 @router.get("/organizations")
 @needs("human")
-async def organizations(request: Request) -> Answer[views.OrganizationPage]:
-    here = context(request)
+async def organizations(here: Context) -> Answer[views.OrganizationPage]:
     found: dict[str, views.OrganizationView] = {}
     for place in await _places(here):
         own, role = place["organization"], place["role"]
@@ -53,9 +49,8 @@ async def organizations(request: Request) -> Answer[views.OrganizationPage]:
 
 @router.post("/organizations", status_code=201)
 @needs("own")
-async def create_organization(request: Request, body: identity.NewName) -> Answer[views.WorkspaceView]:
+async def create_organization(here: Context, body: identity.NewName) -> Answer[views.WorkspaceView]:
     """Whoever makes it owns it. The answer is its first workspace."""
-    here = context(request)
     made = await workspaces.create_organization(here.executor.database, here.actor, body.name)
     return answer(views.workspace_view(made, here.workspace_id), 201)
 
@@ -63,26 +58,23 @@ async def create_organization(request: Request, body: identity.NewName) -> Answe
 @router.patch("/organizations/{organization_id}")
 @needs("own")
 async def rename_organization(
-    request: Request, organization_id: str, body: identity.NewName
+    here: Context, organization_id: str, body: identity.NewName
 ) -> Answer[views.OrganizationView]:
-    here = context(request)
     renamed = await workspaces.rename_organization(here.executor.database, here.actor, organization_id, body.name)
     return answer({"id": renamed.id, "name": renamed.name, "role": "owner", "current": True})
 
 
 @router.get("/separation")
 @needs("read")
-async def separation(request: Request) -> Answer[views.SeparationView]:
+async def separation(here: Context) -> Answer[views.SeparationView]:
     """Which calls nobody in this organization approves who asked for them, themselves or through their agent."""
-    here = context(request)
     return answer(views.separation_view(await workspaces.separation(here.executor.database, here.actor)))
 
 
 @router.patch("/separation")
 @needs("manage")
-async def separate(request: Request, body: identity.NewSeparation) -> Answer[views.SeparationView]:
+async def separate(here: Context, body: identity.NewSeparation) -> Answer[views.SeparationView]:
     """`off`, `destructive`, `all`, or `default`: destructive calls once there is a second person."""
-    here = context(request)
     changed = await workspaces.separate(here.executor.database, here.actor, body.separation)
     return answer(views.separation_view(changed))
 
