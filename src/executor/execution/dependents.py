@@ -9,10 +9,10 @@ from sqlalchemy.engine import Connection
 
 from executor.connections.connections import may_see
 from executor.errors import Conflict
+from executor.model.actor import Actor
 from executor.model.connection import Connection as Credential
 from executor.model.policy import Policy
 from executor.model.source import Source
-from executor.model.tenancy import Actor
 from executor.policy.pattern import parse_pattern
 from executor.policy.visibility import covers
 from executor.storage.catalog import policies, source_dependents, tools

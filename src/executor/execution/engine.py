@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -23,12 +22,12 @@ from executor.errors import (
     InvalidRequest,
     KeyReused,
     NotFound,
-    StorageError,
 )
 from executor.execution import failures
 from executor.execution.approvals.authority import Authority
+from executor.execution.approvals.expiry import check_open, expire_forever
 from executor.execution.approvals.requests import NEEDS
-from executor.execution.approvals.settlement import check_open, save_policy, settle
+from executor.execution.approvals.settlement import save_policy, settle
 from executor.execution.dispatch import LocalDispatch
 from executor.execution.history import look_up, may_see
 from executor.execution.journal.journal import Journal, close_in
@@ -39,18 +38,15 @@ from executor.execution.quotas import Quotas, narrow_limits
 from executor.execution.run import Run
 from executor.execution.submissions import Submission, Submitted
 from executor.execution.typecheck import Checks, Typecheck
+from executor.model.actor import Actor
 from executor.model.execution import Call, Execution, Limits
 from executor.model.ids import new_id, now_ms
 from executor.model.interaction import Interaction, InteractionStatus, Scope
-from executor.model.tenancy import Actor
 from executor.storage.database import Database
 from executor.storage.executions import artifacts, calls, events, executions, interactions, submissions
 
-SWEEP_SECONDS = 5.0
 GLANCE_SECONDS = 0.02
 ABANDON_SECONDS = 5.0
-
-logger = logging.getLogger(__name__)
 
 
 class Engine:
@@ -84,7 +80,7 @@ class Engine:
         """Take up what an earlier process left unfinished; how many there were."""
         left = await self._database.read(executions.list_unfinished)
         self._dispatch.take_over(left)
-        self._dispatch.spawn(self._sweep_forever())
+        self._dispatch.spawn(expire_forever(self._database, self.settle_by))
         return len(left)
 
     async def close(self) -> None:
@@ -302,26 +298,6 @@ class Engine:
         for interaction, resumed in settled:
             self._carry(interaction.execution_id, resumed)
         return [interaction for interaction, _ in settled]
-
-    async def expire(self, now: int) -> int:
-        """Close what nobody decided in time; how many."""
-
-        def job(c: Connection) -> list[tuple[Interaction, Execution | None]]:
-            return [settle(c, asked, "expired") for asked in interactions.list_expired(c, now)]
-
-        due = await self._database.read(lambda c: interactions.list_expired(c, now, limit=1))
-        closed = await self._database.write(job) if due else []
-        for interaction, resumed in closed:
-            self._carry(interaction.execution_id, resumed)
-        return len(closed)
-
-    async def _sweep_forever(self) -> None:
-        while True:
-            await asyncio.sleep(SWEEP_SECONDS)
-            try:
-                await self.expire(now_ms())
-            except StorageError as error:
-                logger.error("expired interactions can't be closed: %s", error.message)
 
     def _decision(self, execution_id: str) -> asyncio.Event:
         return self._decisions.setdefault(execution_id, asyncio.Event())

@@ -9,9 +9,9 @@ from sqlalchemy.engine import Connection
 from executor.errors import Forbidden, NotFound, Unauthorized
 from executor.identity.new_token import LINK, SESSION, digest, mint
 from executor.model.access import BrowserSession
-from executor.model.authority import require
+from executor.model.actor import Actor
 from executor.model.ids import now_ms
-from executor.model.tenancy import Actor
+from executor.model.permissions import require
 from executor.storage.database import Database
 from executor.storage.executions import events
 from executor.storage.identity import browser_sessions, tenancy, workspaces

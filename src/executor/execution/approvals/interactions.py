@@ -9,12 +9,12 @@ from sqlalchemy.engine import Connection
 
 from executor.errors import NotFound
 from executor.execution.approvals.authority import Authority, Verdict
+from executor.execution.approvals.expiry import check_open
 from executor.execution.approvals.prompt import uncut
-from executor.execution.approvals.settlement import check_open
 from executor.execution.names import identify, read_names
+from executor.model.actor import Actor
 from executor.model.execution import Call
 from executor.model.interaction import Interaction, InteractionStatus
-from executor.model.tenancy import Actor
 from executor.storage.catalog import policy_scope
 from executor.storage.credentials import connections
 from executor.storage.database import Database

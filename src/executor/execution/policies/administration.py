@@ -9,9 +9,9 @@ from sqlalchemy.engine import Connection
 from executor.errors import Conflict, Forbidden, NotFound
 from executor.execution.calls.pipeline import CallPipeline
 from executor.execution.policies.always import NEEDED, renew_policy
+from executor.model.actor import Actor
 from executor.model.policy import Level, Policy
 from executor.model.source import Source
-from executor.model.tenancy import Actor
 from executor.storage.catalog import policies
 from executor.storage.database import Database
 

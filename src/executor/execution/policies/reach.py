@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from sqlalchemy.engine import Connection
 
 from executor.execution.builtins import tools
+from executor.model.actor import Actor
 from executor.model.execution import PastCall
 from executor.model.policy import Policy
-from executor.model.tenancy import Actor
 from executor.policy.decide import Subject
 from executor.policy.drafts import Change, changes, counts
 from executor.policy.pattern import matches

@@ -11,9 +11,9 @@ from sqlalchemy.engine import Connection
 from executor.errors import InvalidRequest
 from executor.execution.approvals.prompt import address_of
 from executor.execution.calls.pipeline import CallPipeline
+from executor.model.actor import Actor
 from executor.model.policy import MadeFor, Policy
 from executor.model.source import Source
-from executor.model.tenancy import Actor
 from executor.policy.drafts import draft
 from executor.sources.mcp.tools.hints import claims_to_read
 from executor.storage.catalog import policies, tools

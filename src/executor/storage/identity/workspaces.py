@@ -7,8 +7,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.model.actor import Organization, Place, Workspace
 from executor.model.ids import new_id, now_ms
-from executor.model.tenancy import Organization, Place, Workspace
 from executor.storage.tables.core import accounts, members, organizations, workspaces
 
 

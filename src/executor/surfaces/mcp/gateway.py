@@ -14,8 +14,9 @@ import orjson
 from executor.execution import history
 from executor.execution.artifacts.access import read_files
 from executor.execution.submissions import Submission
+from executor.model.actor import Actor
 from executor.model.ids import now_ms
-from executor.model.tenancy import AGENT, OWNER, Actor
+from executor.model.permissions import AGENT, OWNER
 from executor.surfaces.http.long_wait import LongWaits, outcome_of, resume, wait
 from executor.surfaces.mcp.media import ALL_BYTES, BLOCK_BYTES, KeptFile, is_showable
 from executor.surfaces.mcp.open_calls import CURRENT_CALL
@@ -111,9 +112,9 @@ class EngineGateway:
         """The operator's token stands for this installation's own agent here, so that both see the same executions."""
         asking, local = ASKING.get(), self._executor.tenancy
         if asking.via == "operator_token" and asking.workspace_id == local.workspace.id:
-            return replace(local.agent, via=asking.via, address=asking.address, door="mcp")
+            return replace(local.agent, via=asking.via, address=asking.address, surface="mcp")
         held = OWNER if asking.permissions is None else asking.permissions
-        return replace(asking, permissions=AGENT & held, door="mcp")
+        return replace(asking, permissions=AGENT & held, surface="mcp")
 
     def _view(self, outcome: Outcome, files: list[KeptFile]) -> View:
         view = execution_view(outcome, self._executor.settings.address, read=orjson.loads, whole=False)

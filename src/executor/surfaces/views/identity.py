@@ -8,8 +8,9 @@ from typing_extensions import TypedDict
 
 from executor.identity.agents import Agent
 from executor.model.access import AnonymousSession, BrowserSession, Invitation, InvitationStatus, Key
+from executor.model.actor import Member, Place, Separation, SeparationChoice
 from executor.model.ids import now_ms
-from executor.model.tenancy import Member, Place, Role, Separation, SeparationChoice
+from executor.model.permissions import Role
 from executor.surfaces.views.base import Named, time
 
 

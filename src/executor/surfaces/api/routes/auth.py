@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from executor.identity import members, sessions, workspaces
 from executor.model.ids import now_ms
-from executor.model.tenancy import Permission
+from executor.model.permissions import Permission
 from executor.surfaces.api.context import Context, EdgeRoute, needs, public
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.schemas import identity

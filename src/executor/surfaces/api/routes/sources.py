@@ -14,13 +14,13 @@ from executor.execution.dependents import check_dropped
 from executor.execution.policies.administration import list_covering
 from executor.execution.policies.trusted_hints import KIND as MCP
 from executor.execution.policies.trusted_hints import Trust, decide_hints, find_hints
-from executor.model.authority import refusal_of
+from executor.model.actor import Actor
+from executor.model.permissions import refusal_of
 from executor.model.source import HOSTED, Choice, Source
-from executor.model.tenancy import Actor
 from executor.network.client import check_headers
 from executor.policy.drafts import text
-from executor.sources.kind import Progress, SourceRequest
 from executor.sources.lifecycle.persistence import NewChoice, present
+from executor.sources.source_request import Consent, Progress, ReadContext, SourceRequest
 from executor.surfaces.api.context import Context, EdgeRoute, needs
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.progress import wants_progress, with_progress
@@ -45,14 +45,14 @@ async def add(here: Context, body: NewSource) -> Answer[views.AddedView] | Strea
     wanted = wish(body, here.actor)
 
     async def work(progress: Progress) -> views.AddedView:
-        asked = replace(wanted, progress=progress)
+        asked = replace(wanted, context=ReadContext(progress))
         added = await here.executor.catalog.add_source(here.workspace_id, asked, by=here.actor)
         told = await first_hints(here, added, body.hints)
         return {**views.source_view(added, secrets=True), "rules": await covering(here, added), "hints": told}
 
     if wants_progress(here):
         return with_progress(work)
-    view = await work(wanted.progress)
+    view = await work(wanted.context.progress)
     return answer(view, 201, {"Location": f"/v1/sources/{view['id']}"})
 
 
@@ -70,9 +70,10 @@ async def preview(here: Context, body: NewSource) -> Answer[views.PreviewView] |
     wanted = wish(body, here.actor)
 
     async def work(progress: Progress) -> views.PreviewView:
-        return views.preview_view(await here.executor.catalog.lifecycle.preview(replace(wanted, progress=progress)))
+        asked = replace(wanted, context=ReadContext(progress))
+        return views.preview_view(await here.executor.catalog.lifecycle.preview(asked))
 
-    return with_progress(work) if wants_progress(here) else answer(await work(wanted.progress))
+    return with_progress(work) if wants_progress(here) else answer(await work(wanted.context.progress))
 
 
 @router.post("/demo")
@@ -188,8 +189,6 @@ def wish(body: NewSource, by: Actor) -> SourceRequest:
         location=location_for(by, body),
         document=None if body.document is None else body.document.encode(),
         command=tuple(body.command),
-        consent=body.consent,
-        inherit_rules=body.inherit_rules,
         namespace=body.namespace,
         name=body.name,
         base_url=body.base_url,
@@ -197,8 +196,12 @@ def wish(body: NewSource, by: Actor) -> SourceRequest:
         headers=tuple(body.headers.items()),
         options=body.options,
         choice=Choice(tuple(body.include), tuple(body.exclude)),
-        allow_private=True,
-        by_operator=by.may("operate"),
+        consented=Consent(
+            runs_code=body.consent,
+            inherit_policies=body.inherit_rules,
+            private_network=True,
+            by_operator=by.may("operate"),
+        ),
     )
 
 
