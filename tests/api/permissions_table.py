@@ -1,4 +1,4 @@
-"""docs/reference/permissions.md: every act, who may do it, and on which roads. Made from the code.
+"""docs/reference/permissions.md: every act, who may do it, and on which surfaces. Made from the code.
 
 `python -m tests.api.permissions_table` writes it anew; tests/api/test_permissions.py compares, and does every act.
 """
@@ -61,7 +61,7 @@ class Row:
     """`needs`: any one of these; `also`: all of these besides. `for_programs`: a human's credential is refused."""
 
     act: str
-    roads: str
+    surfaces: str
     needs: tuple[str, ...] | None
     also: tuple[Permission, ...] = ()
     for_programs: bool = False
@@ -82,7 +82,7 @@ def rows() -> list[Row]:
     found += [Row(f"`{tool['name']}`", "MCP", ("execute",)) for tool in TOOLS]
     by_path = sorted(endpoints().items(), key=lambda item: item[0][::-1])
     found += [
-        Row(f"`{method} {path}`", roads_of(path), needs, for_programs=path == "/mcp/anonymous")
+        Row(f"`{method} {path}`", surfaces_of(path), needs, for_programs=path == "/mcp/anonymous")
         for (method, path), needs in by_path
     ]
     return found
@@ -104,7 +104,7 @@ def built_ins() -> Iterable[Row]:
             )
 
 
-def roads_of(path: str) -> str:
+def surfaces_of(path: str) -> str:
     if path.startswith("/mcp"):
         return "MCP"
     return "API, web, CLI" if path.startswith("/v1") else "API, web"
@@ -112,10 +112,10 @@ def roads_of(path: str) -> str:
 
 def rendered() -> str:
     names = [who.name for who in EVERYBODY]
-    lines = [f"| act | roads | needs | {' | '.join(names)} |", "| --- " * (len(names) + 3) + "|"]
+    lines = [f"| act | surfaces | needs | {' | '.join(names)} |", "| --- " * (len(names) + 3) + "|"]
     for row in rows():
         marks = " | ".join(row.mark(who) for who in EVERYBODY)
-        lines.append(f"| {row.act} | {row.roads} | {needed_text(row)} | {marks} |")
+        lines.append(f"| {row.act} | {row.surfaces} | {needed_text(row)} | {marks} |")
     return "\n".join(lines) + "\n"
 
 

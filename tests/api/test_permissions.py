@@ -204,12 +204,12 @@ def test_everybody_lets_a_source_be_added(
             assert refused(answer) != row.admits(WHO[name]), (row.act, caller.name, answer.body)
 
 
-# -- the other roads --------------------------------------------------------------------------------------------------
+# -- the other surfaces ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("role", ["agent", "operator"])
 async def test_over_mcp_there_is_nothing_that_settles_or_administers(daemon: Daemon, role: str) -> None:
-    listed = {row.act.strip("`") for row in permissions_table.rows() if row.roads == "MCP" and "/" not in row.act}
+    listed = {row.act.strip("`") for row in permissions_table.rows() if row.surfaces == "MCP" and "/" not in row.act}
     assert listed == {tool["name"] for tool in TOOLS}
     async with connected(daemon, role=role) as client:
         assert {tool.name for tool in (await client.list_tools()).tools} == listed
