@@ -15,10 +15,9 @@ from urllib.parse import urlsplit
 from executor.catalog.catalog import Catalog
 from executor.errors import Conflict
 from executor.model.event import Announcement
-from executor.model.source import Source
-from executor.sources.kind import SourceRequest
+from executor.model.source import HOSTED, Source, hosted_as
+from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.catalog import sources
-from executor.storage.catalog.sources import HOSTED, hosted_as
 from executor.storage.database import Database
 from executor.storage.executions.events import By
 from executor.storage.feed import Feed
@@ -70,7 +69,7 @@ class DemoHost:
             location=f"{server.url}/openapi.json",
             namespace=DEMO,
             options={HOSTED: DEMO},
-            allow_private=True,
+            consented=Consent(private_network=True),
         )
         try:
             source = await self._catalog.add_source(workspace_id, request, by=by)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -84,6 +85,7 @@ def with_choice(config: Mapping[str, Any], choice: Choice, offered: int) -> dict
     return {**rest, CHOICE: kept} if choice else rest
 
 
+HOSTED = "hosted"  # an option of a source, which nobody outside can set
 SourceStatus = Literal["connected", "failing"]
 
 
@@ -126,3 +128,22 @@ class Loaded:
     packed: Packed | None = None
     document: bytes | None = None
     media_type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceDocument:
+    """`size` is that of the text, `packed` the compressed text."""
+
+    media_type: str
+    digest: str
+    size: int
+    packed: bytes
+    read_at: int
+
+    def content(self) -> bytes:
+        return zlib.decompress(self.packed)
+
+
+def hosted_as(source: Source) -> str:
+    """Which of the daemon's own services it is; empty for a source that is somebody else's."""
+    return str((source.config.get("options") or {}).get(HOSTED) or "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from executor.model.tenancy import Permission
+from executor.model.permissions import Permission
 
 Effect = Literal["read", "write", "destructive"]
 Schema = dict[str, Any]

@@ -15,15 +15,14 @@ from executor.model.event import Event
 from executor.model.execution import Call, Execution
 from executor.model.interaction import Interaction
 from executor.model.policy import MadeFor, Policy
-from executor.model.source import Choice, Source, choice_of
-from executor.storage.catalog.sources import hosted_as
+from executor.model.source import Choice, Source, choice_of, hosted_as
 from executor.surfaces.escape import escape, shorten
 
 if TYPE_CHECKING:
     from executor.execution.outcome import Outcome
+    from executor.model.execution import CallHead
     from executor.sources.kind import Probe
     from executor.sources.lifecycle.persistence import Refreshed
-    from executor.storage.executions.calls import Head
 
 View = dict[str, Any]
 Read = Callable[[str], Any]
@@ -137,7 +136,7 @@ def call_view(call: Call, *, read: Read = fragment, kept: Artifact | None = None
     }
 
 
-def call_head(head: Head) -> View:
+def call_head(head: CallHead) -> View:
     """A call among many: how it went, without what was sent and answered."""
     view = call_view(head.call, read=str)
     preview = shorten(escape(view.pop("arguments") or ""), 120)

@@ -19,11 +19,11 @@ from executor.connections.oauth.endpoints import GrantType, check_origins, confi
 from executor.connections.oauth.http import Wire
 from executor.connections.oauth.new_connection import OAUTH, Connected, Terms
 from executor.errors import Forbidden, InvalidRequest, NotFound, OAuthFailed
-from executor.model.authority import require
+from executor.model.actor import Actor
 from executor.model.connection import DEFAULT_NAME
 from executor.model.interaction import Interaction
+from executor.model.permissions import require
 from executor.model.source import Source
-from executor.model.tenancy import Actor
 from executor.network.addresses import parse
 from executor.network.client import Egress
 from executor.network.private_access import grant_of

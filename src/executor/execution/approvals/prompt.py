@@ -15,8 +15,8 @@ from executor.model.interaction import Binding, Interaction, InteractionKind
 from executor.model.source import Source, is_described
 from executor.model.tool import Tool
 from executor.network.addresses import display_url
-from executor.sources.kind import SourceRequest
 from executor.sources.lifecycle.consent import opens
+from executor.sources.source_request import SourceRequest
 
 SHOWN_BYTES = 64 * 1024
 HOST_CHARACTERS = 4_000

@@ -11,8 +11,9 @@ from executor.errors import Conflict, InvalidRequest
 from executor.execution.approvals.prompt import address_of
 from executor.execution.builtins import tools
 from executor.execution.calls.pipeline import CallPipeline
-from executor.execution.policies.always import Always, is_same
-from executor.model.policy import MadeFor
+from executor.execution.policies.always import Always, check_permitted, is_same, keep_rule
+from executor.model.actor import Actor
+from executor.model.policy import MadeFor, Policy
 from executor.model.tool import Tool
 from executor.policy.decide import decide
 from executor.policy.drafts import draft
@@ -58,6 +59,12 @@ async def draft_read_rule(pipeline: CallPipeline, workspace_id: str, tool: Tool,
         hint = "change that rule, or approve the call"
         raise Conflict(f"another rule decides about {tool.path}: {after.reason}", hint=hint)
     return Always(rule, None, rules.revision, after, renews)
+
+
+async def make_read_rule(pipeline: CallPipeline, tool: Tool, *, by: Actor) -> Policy:
+    always = await draft_read_rule(pipeline, by.workspace_id, tool, by.id)
+    check_permitted(by, always.rule)
+    return await pipeline.database.write(lambda c: keep_rule(c, by.workspace_id, always, by=by))
 
 
 def unfit(tool: Tool) -> str:

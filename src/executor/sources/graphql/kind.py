@@ -24,10 +24,11 @@ from executor.sources.graphql.pagination import all_pages
 from executor.sources.graphql.refusals import Refusal, Refusals, Way
 from executor.sources.graphql.request import Body, call_of
 from executor.sources.graphql.results import json_of, result_text, says_later
-from executor.sources.kind import Meaning, Probe, SourceRequest, configured_destination
+from executor.sources.kind import Meaning, Probe, configured_destination
 from executor.sources.lifecycle import address_grants
 from executor.sources.rate_limits import send_when_allowed
 from executor.sources.results import transport_error, warn
+from executor.sources.source_request import Consent, Previous, SourceRequest
 
 MAX_SCHEMAS = 8
 MAX_ROUNDS = 4
@@ -56,7 +57,7 @@ class GraphQL:
 
     async def probe(self, request: SourceRequest) -> Probe | None:
         request = await address_grants.grant_addresses(request)
-        return await detection.probe(self._egress, request, frozenset(request.origins))
+        return await detection.probe(self._egress, request, frozenset(request.consented.origins))
 
     async def load(self, request: SourceRequest) -> Loaded:
         return await loader.load(self._egress, request, self._load_bounds, self._loading)
@@ -72,10 +73,8 @@ class GraphQL:
             spec_url=config["spec_url"],
             headers=tuple((name, value) for name, value in config["headers"]),
             options=config["options"],
-            allow_private=config["allow_private"],
-            again=True,
-            origins=tuple(config["origins"]),
-            validators=config["validators"],
+            consented=Consent(private_network=config["allow_private"], granted=tuple(config["origins"])),
+            previous=Previous(validators=config["validators"]),
         )
 
     def strict_schema(self, tool: Tool) -> Schema:

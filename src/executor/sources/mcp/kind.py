@@ -20,7 +20,7 @@ from executor.network.addresses import parse
 from executor.network.client import Egress
 from executor.network.private_access import PUBLIC, Reach
 from executor.sources.documents.threads import Loading
-from executor.sources.kind import Probe, SourceRequest, as_it_came, configured_destination
+from executor.sources.kind import Probe, configured_destination
 from executor.sources.lifecycle import address_grants
 from executor.sources.lifecycle.consent import check_consent
 from executor.sources.mcp import detection
@@ -33,15 +33,9 @@ from executor.sources.mcp.tools.tool_list import list_tools
 from executor.sources.mcp.transports import endpoint as endpoints
 from executor.sources.mcp.transports.endpoint import Endpoint
 from executor.sources.rate_limits import RETRIES
+from executor.sources.source_request import Consent, Previous, SourceRequest, as_it_came
 
 MAX_LINKS = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Reading(SourceRequest):
-    """A request to read a source again: over the session it has, because what a server lists may depend on that."""
-
-    source_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,21 +97,23 @@ class Mcp:
         """Raises SourceUnreachable, DocumentInvalid or EgressRefused; ConsentRequired if nobody agreed to a command."""
         endpoint = await self._endpoint(request)
         link = self._link_to_load(request, endpoint)
-        request.progress(f"connecting to {endpoint.shown}")
+        request.context.progress(f"connecting to {endpoint.shown}")
         try:
             connection = await link.connected(now=True)
             listed = await list_tools(
                 lambda method, params: link.request(method, params, self._limits.list_seconds),
                 endpoint.shown,
-                request.progress,
+                request.context.progress,
             )
         except SourceError as error:
-            if not request.again:
+            if request.previous is None:
                 self._unclaimed.pop(endpoint.digest, None)
                 await link.close()
             raise with_last_words(error) from error
-        if request.redact is not as_it_came:
-            listed = json.loads(request.redact(json.dumps(listed, ensure_ascii=False).encode("utf-8", "replace")))
+        if request.context.redact is not as_it_came:
+            listed = json.loads(
+                request.context.redact(json.dumps(listed, ensure_ascii=False).encode("utf-8", "replace"))
+            )
         return await self._loading.run(lambda stopped: build_catalog(request, endpoint, connection.server, listed))
 
     async def pending(self, request: SourceRequest, error: SourceError) -> Loaded | None:
@@ -135,7 +131,7 @@ class Mcp:
 
     def reload_request(self, source: Source) -> SourceRequest:
         config = source.config
-        return Reading(
+        return SourceRequest(
             kind=self.name,
             location=config["location"],
             command=tuple(config["command"]),
@@ -148,11 +144,10 @@ class Mcp:
                 "cwd": config["directory"],
                 **config.get("seconds", {}),
             },
-            allow_private=config["allow_private"],
-            consent=True,
-            again=True,
-            origins=tuple(config["origins"]),
-            source_id=source.id,
+            consented=Consent(
+                private_network=config["allow_private"], runs_code=True, granted=tuple(config["origins"])
+            ),
+            previous=Previous(source_id=source.id),
         )
 
     def strict_schema(self, tool: Tool) -> Schema:
@@ -263,10 +258,12 @@ class Mcp:
         return replace(endpoint, origins=tuple(origins))
 
     def _link_to_load(self, request: SourceRequest, endpoint: Endpoint) -> SessionPool:
-        """A new source's connection waits, unclaimed, for its first call: then the source has an id."""
-        source_id = request.source_id if isinstance(request, Reading) else ""
-        if source_id:
-            return self._link_to(source_id, endpoint, request.credential)
+        """A source is read again over the session it has: what a server lists may depend on that.
+
+        A new source's connection waits, unclaimed, for its first call: then the source has an id.
+        """
+        if request.previous is not None and request.previous.source_id:
+            return self._link_to(request.previous.source_id, endpoint, request.context.credential)
         link = self._unclaimed.get(endpoint.digest)
         if link is None:
             link = self._unclaimed[endpoint.digest] = self._new_link(endpoint)

@@ -18,7 +18,7 @@ from executor.network.credentials import with_credential
 from executor.network.files import Kept, Upload
 from executor.sources.documents import subprocess as apart
 from executor.sources.documents.threads import Loading, in_time
-from executor.sources.kind import Meaning, Probe, SourceRequest, Unchanged, as_it_came, configured_destination
+from executor.sources.kind import Meaning, Probe, Unchanged, configured_destination
 from executor.sources.lifecycle import address_grants
 from executor.sources.openapi.calls import arguments as forms
 from executor.sources.openapi.calls.attachments import check_files, with_files
@@ -27,7 +27,7 @@ from executor.sources.openapi.calls.request import build as build_request
 from executor.sources.openapi.calls.request import check_names
 from executor.sources.openapi.calls.results import result_text
 from executor.sources.openapi.documents import detection, external_documents, parser
-from executor.sources.openapi.documents import files as parts
+from executor.sources.openapi.documents import linked_files as parts
 from executor.sources.openapi.documents.document import read_root
 from executor.sources.openapi.documents.fetch import PARTS, Fetcher, Read, address_of
 from executor.sources.openapi.pagination import all_pages
@@ -36,6 +36,7 @@ from executor.sources.openapi.tools.credential_parameters import with_bearer
 from executor.sources.openapi.tools.servers import origin_of
 from executor.sources.rate_limits import send_when_allowed
 from executor.sources.results import transport_error
+from executor.sources.source_request import Consent, Previous, ReadContext, SourceRequest
 
 __all__ = ["OpenApi", "build_catalog"]
 NOTHING: Mapping[str, str] = {}
@@ -73,7 +74,7 @@ class OpenApi:
             others = await self._others(request, read)
             if await asyncio.to_thread(is_known, request, read.data, others.contents):
                 raise Unchanged
-            request.progress("indexing operations")
+            request.context.progress("indexing operations")
             given = (read.data, read.location, others.contents, others.refused)
             loaded = await apart.build(read_catalog, without_values(request), *given, loading=self._loading)
             server, anywhere = loaded.config["base_url"], self._egress.allow_private
@@ -84,7 +85,7 @@ class OpenApi:
             return with_validators(loaded, read, others)
 
     async def _others(self, request: SourceRequest, read: Read) -> external_documents.Linked:
-        request.progress(f"reading {len(read.data):,} bytes")
+        request.context.progress(f"reading {len(read.data):,} bytes")
         if not await self._loading.run(lambda stopped: external_documents.may_leave(read.data)):
             return external_documents.Linked()
         where = display_url(read.location) or "the document"
@@ -102,10 +103,8 @@ class OpenApi:
             base_url=config["given_base_url"],
             headers=tuple((name, value) for name, value in config.get("headers", [])),
             options=config.get("options", {}),
-            allow_private=config["allow_private"],
-            again=True,
-            origins=tuple(config["origins"]),
-            validators=config.get("validators", {}),
+            consented=Consent(private_network=config["allow_private"], granted=tuple(config["origins"])),
+            previous=Previous(validators=config.get("validators", {})),
         )
 
     def strict_schema(self, tool: Tool) -> Schema:
@@ -244,7 +243,7 @@ def files_shown(outgoing: Outgoing) -> str:
 def without_values(request: SourceRequest) -> SourceRequest:
     """For what only computes, perhaps in another process: it needs no secret."""
     blank = tuple((name, "") for name, _ in request.headers)
-    return replace(request, headers=blank, credential=None, redact=as_it_came)
+    return replace(request, headers=blank, context=ReadContext(request.context.progress))
 
 
 def parse_root(data: bytes, where: str) -> dict[str, Any]:

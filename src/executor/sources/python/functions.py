@@ -16,8 +16,8 @@ from executor.model.source import Loaded
 from executor.model.tool import Schema, Skipped, Tool
 from executor.schemas.digests import with_digests
 from executor.schemas.references import rename_references
-from executor.sources.kind import SourceRequest
 from executor.sources.python.decorator import marks_of
+from executor.sources.source_request import SourceRequest
 from executor.sources.tool_names import identifier
 
 MAX_DESCRIPTION = 4_000

@@ -26,13 +26,14 @@ from executor.model.fairness import CURRENT
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
 from executor.network.slots import QUEUE_SECONDS, THREADS, Slots
-from executor.sources.kind import Probe, SourceRequest, configured_destination
+from executor.sources.kind import Probe, configured_destination
 from executor.sources.lifecycle.consent import check_consent
 from executor.sources.python.credential import GIVEN
 from executor.sources.python.functions import arguments_model, build, namespace_from, result_adapter
 from executor.sources.python.threads import Coroutines, Ended, Late, Running
 from executor.sources.registry import Surroundings
 from executor.sources.results import transport_error
+from executor.sources.source_request import Consent, Previous, SourceRequest
 
 PREFIX = "python:"
 CALL_SECONDS = 60.0
@@ -71,7 +72,9 @@ class PythonFunctions:
     async def load(self, request: SourceRequest) -> Loaded:
         check_consent(self, request)
         name = module_name(request.location)
-        running = Running(lambda _: build(request, import_named(name, again=request.again)), lambda: None)
+        running = Running(
+            lambda _: build(request, import_named(name, again=request.previous is not None)), lambda: None
+        )
         try:
             return await running.result(self._load_seconds)
         except Late as error:
@@ -87,8 +90,8 @@ class PythonFunctions:
             location=source.config["location"],
             namespace=source.namespace,
             name=source.name,
-            consent=True,
-            again=True,
+            consented=Consent(runs_code=True),
+            previous=Previous(),
         )
 
     def strict_schema(self, tool: Tool) -> Schema:

@@ -15,7 +15,8 @@ from starlette.responses import Response
 
 from executor.daemon.wiring.executor import Executor
 from executor.errors import Forbidden, InvalidRequest
-from executor.model.tenancy import Actor, Permission
+from executor.model.actor import Actor
+from executor.model.permissions import Permission
 from executor.policy.visibility import Visibility
 from executor.surfaces.http.guard import ACTOR
 from executor.surfaces.http.long_wait import LongWaits

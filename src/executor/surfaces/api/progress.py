@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from executor.errors import ExecutorError
-from executor.sources.kind import Progress
+from executor.sources.source_request import Progress
 from executor.surfaces.http import problems
 from executor.surfaces.views import View
 

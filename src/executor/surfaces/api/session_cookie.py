@@ -7,8 +7,8 @@ from starlette.responses import Response
 
 from executor.daemon.wiring.executor import Executor
 from executor.identity import members
+from executor.model.actor import Actor
 from executor.model.ids import now_ms
-from executor.model.tenancy import Actor
 from executor.surfaces.api.json_response import answer
 from executor.surfaces.http.guard import SESSION_COOKIE
 from executor.surfaces.views import View, time

@@ -18,9 +18,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from executor.model.event import ENDINGS, Event
-from executor.storage.executions import events, executions
-from executor.storage.feed import Batch
+from executor.execution import history
+from executor.model.event import ENDINGS, Batch, Event
 from executor.surfaces import views
 from executor.surfaces.api.context import Context, context
 from executor.surfaces.api.json_response import answer
@@ -40,9 +39,11 @@ async def events_answer(
 ) -> Response:
     here = context(request)
     if "text/event-stream" in request.headers.get("accept", ""):
+        if execution_id is not None:
+            await history.find(here.executor.database, here.actor, execution_id)
         return EventStream(here, execution_id, after)
-    found = await here.executor.database.read(
-        lambda c: events.after(c, here.workspace_id, execution_id=execution_id, types=types, after=after, limit=limit)
+    found = await history.read_events(
+        here.executor.database, here.actor, execution_id, types=types, after=after, limit=limit
     )
     items = [views.event_view(event) for event in found]
     return answer({"items": items, "next": found[-1].id if len(found) == limit else None})
@@ -105,11 +106,8 @@ class EventStream(Response):
 
     async def _has_ended(self) -> bool:
         """A reader that is already past the last event of a finished execution has nothing to wait for."""
-        if self._execution_id is None:
-            return False
-        wanted = self._execution_id
-        found = await self._here.executor.database.read(lambda c: executions.get(c, self._here.workspace_id, wanted))
-        return found is None or found.is_final
+        here, execution_id = self._here, self._execution_id
+        return execution_id is not None and await history.has_ended(here.executor.database, here.actor, execution_id)
 
 
 def _frame(event: Event) -> bytes:

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 from executor.errors import DocumentInvalid, InvalidRequest
 from executor.model.digest import digest
 from executor.model.source import Loaded
-from executor.sources.kind import SourceRequest
 from executor.sources.mcp.tools import tool_names, tools
 from executor.sources.mcp.transports.endpoint import Endpoint, command_line
+from executor.sources.source_request import SourceRequest
 
 MAX_INSTRUCTIONS = 2_000
 MAX_SECONDS = 86_400
@@ -48,7 +48,7 @@ def config_of(request: SourceRequest, endpoint: Endpoint, server: dict[str, str]
         "directory": endpoint.directory,
         "headers": [list(pair) for pair in endpoint.headers],
         "origins": list(endpoint.origins),
-        "allow_private": request.allow_private,
+        "allow_private": request.consented.private_network,
         **({"seconds": seconds} if (seconds := own_seconds(request.options)) else {}),
         "server": {key: tools.clean(value, MAX_INSTRUCTIONS) for key, value in server.items()},
     }

@@ -51,6 +51,8 @@ def take(walk: Walk, tool: Tool, answer: Answer, asked: Following) -> Following:
             return walk.end_behind()
         if walk.pages and answer.status in REFUSED:
             return walk.stop(f"the service refused page {walk.pages + 1} ({answer.status}), so more may follow")
+    if walk.is_trying and answer.status in REFUSED:
+        return walk.stop("the service does not say where the next page begins, so more may follow")
     if walk.pages and answer.status == 200 and not answer.body:
         return walk.stop(f"page {walk.pages + 1} came without an answer, so more may follow")
     return walk.add(answer, orjson.loads(result_text(tool, answer)))

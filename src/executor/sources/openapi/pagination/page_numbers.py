@@ -53,13 +53,13 @@ def is_plain(document: Document, parameter: Parameter, has_page_fields: bool) ->
     return has_page_fields or any(isinstance(one, str) and _DIGITS.fullmatch(one) for one in shown)
 
 
-def offset_parameter(document: Document, query: Query, has_page_fields: bool) -> Parameter | None:
+def offset_parameter(document: Document, query: Query) -> Parameter | None:
     size = size_parameter(query)
     for name in OFFSETS:
         one = query.get(name)
         if one is None or one is size or not is_number(document, one.schema) or _TIMES.search(words_of(one)):
             continue
-        if size is not None or (name not in VAGUE_OFFSETS and has_page_fields):
+        if size is not None or name not in VAGUE_OFFSETS:
             return one
     return None
 

@@ -27,12 +27,14 @@ from executor.sources.pagination.names import (
     OTHER_CURSORS,
     TEXT_CURSORS,
     UNANSWERED_TEXT_CURSORS,
+    VAGUE_OFFSETS,
     cursor_rank,
     is_wrapper,
     plain,
 )
 
 SAYS_MORE = ("hasmore", "more", "hasnext", "hasnextpage", "hasmoreitems", "moreresultsavailable", "moreavailable")
+NUMBERS = frozenset({"integer", "number", "null"})
 Query = dict[str, Parameter]
 Paging = dict[str, Any]
 
@@ -58,7 +60,7 @@ def pages_of(
     query = {plain(one.name): one for one in parameters if one.place == "query" and not one.content}
     query = {**{plain(one.name): one for one in fields}, **query}
     types = types_of(document, schema)
-    if types == {"array"}:
+    if types in ({"array"}, {"array", "null"}):
         properties, items = {}, []
     elif types is not None and "object" in types:
         properties = answer_fields(document, schema)
@@ -202,11 +204,15 @@ def by_header(document: Document, response: dict[str, Any], query: Query) -> Pag
 def by_argument(document: Document, query: Query, properties: dict[str, Any]) -> Paging:
     has_page_fields = bool(properties) and tells_pages(document, properties)
     page = page_numbers.page_parameter(document, query, has_page_fields)
-    if page is not None:
+    offset = page_numbers.offset_parameter(document, query)
+    is_offset_required = offset is not None and offset.required
+    if page is not None and (page.required or not is_offset_required):
         return {"by": "page", "argument": page.argument, **page_numbers.first_number(document, page)}
-    offset = page_numbers.offset_parameter(document, query, has_page_fields)
     if offset is None:
         return {}
+    following = find(document, properties, NEXT_CURSORS, NUMBERS) if plain(offset.name) in VAGUE_OFFSETS else []
+    if following and not offset.required:  # the number of an item, such as the oldest one still to come
+        return {"by": "cursor", "argument": offset.argument, "from": following}
     if page_numbers.counts_pages(offset):
         return {"by": "page", "argument": offset.argument, **page_numbers.first_number(document, offset)}
     start = page_numbers.first_page(document, offset.schema, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +46,7 @@ from executor.sources.openapi.tools.tool_schemas import (
 )
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
+TEXTS = ("operationId", "summary", "description")
 READS = frozenset({"get", "head", "options", "query"})
 _METHOD = re.compile(r"[A-Za-z][A-Za-z-]{0,30}\Z")
 NOTHING: Mapping[str, Any] = {}
@@ -161,7 +163,20 @@ class Reader:
             elif not _METHOD.match(method) or method.upper() == "CONNECT":
                 self.skipped.append(Skipped(where[:200], "its method can't be sent"))
             else:
-                yield Operation(method, path, raw, item)
+                yield Operation(method, path, self._with_texts(raw), item)
+
+    def _with_texts(self, raw: dict[str, Any]) -> dict[str, Any]:
+        """With the texts that it only refers to; where one leads nowhere, or to no text, there is none."""
+        linked = [key for key in TEXTS if isinstance(raw.get(key), dict)]
+        if not linked:
+            return raw
+        raw = {**raw}
+        for key in linked:
+            with suppress(UnresolvedRef):
+                raw[key] = self.document.follow(raw[key])
+            if not isinstance(raw[key], str):
+                del raw[key]
+        return raw
 
     def _tools(self, operation: Operation, path: str) -> Iterator[Tool]:
         raw = operation.raw

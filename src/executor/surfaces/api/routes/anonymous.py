@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from executor.errors import NotFound
-from executor.storage.identity.anonymous import AnonymousSession
+from executor.model.access import AnonymousSession
 from executor.surfaces.api.context import Context, EdgeRoute, context, needs
 from executor.surfaces.api.json_response import PROBLEMS, answer
 from executor.surfaces.api.schemas import identity

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from executor.identity import members, sessions, workspaces
 from executor.model.ids import now_ms
-from executor.model.tenancy import Permission
+from executor.model.permissions import Permission
 from executor.surfaces import views
 from executor.surfaces.api.context import EdgeRoute, context, needs, public
 from executor.surfaces.api.json_response import PROBLEMS, answer

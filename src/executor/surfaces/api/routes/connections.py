@@ -9,13 +9,12 @@ from starlette.responses import Response
 from executor.connections.new_connection import Offer, pinned_origin
 from executor.connections.origin import describe_origin
 from executor.connections.resolution import ways_of
-from executor.errors import NotFound
 from executor.execution.approvals.credentials import settle_waiting
 from executor.execution.connection_tests import ConnectionCheck
 from executor.model.connection import Connection
-from executor.model.source import Source
+from executor.sources.lifecycle.persistence import present
 from executor.surfaces import views
-from executor.surfaces.api.context import Context, EdgeRoute, context, needs
+from executor.surfaces.api.context import EdgeRoute, context, needs
 from executor.surfaces.api.json_response import PROBLEMS, answer
 from executor.surfaces.api.schemas.credentials import ConnectionPage, ConnectionTest, ConnectionView, WayPage
 from executor.surfaces.api.schemas.requests import NewConnection, Provided
@@ -37,7 +36,7 @@ async def listing(request: Request) -> Response:
 async def add(request: Request, body: NewConnection) -> Response:
     """For the whole workspace it needs `administer`. Calls that wait for it go on; a source that lacked it is read."""
     here = context(request)
-    source = await source_named(here, body.source)
+    source = await present(here.executor.database, here.workspace_id, body.source)
     made = await here.executor.connections.add(source, offer_of(body, body.replace), by=here.actor)
     await here.executor.engine.settle_by(lambda c: settle_waiting(c, made, by=here.actor))
     if source.status == "failing" and here.actor.may("administer"):
@@ -50,7 +49,7 @@ async def add(request: Request, body: NewConnection) -> Response:
 async def ways(request: Request, source: str) -> Response:
     """What a source takes, and where it would be sent."""
     here = context(request)
-    found = await source_named(here, source)
+    found = await present(here.executor.database, here.workspace_id, source)
     origin = describe_origin(pinned_origin(found), found)
     return answer({"items": [way.view() for way in ways_of(found, None)], "sentTo": origin})
 
@@ -79,19 +78,12 @@ async def test(request: Request, connection_id: str) -> Response:
     """
     here = context(request)
     connection, namespace = await here.executor.connections.get(here.actor, connection_id)
-    source = await source_named(here, namespace)
+    source = await present(here.executor.database, here.workspace_id, namespace)
     found = await ConnectionCheck(
         here.executor.pipeline, here.executor.connections, here.actor, source, connection
     ).run()
     told = {"checked": found.checked, "error": found.error or None, "hint": found.hint or None}
     return answer({"ok": found.outcome == "ok", "outcome": found.outcome, **told})
-
-
-async def source_named(here: Context, name: str) -> Source:
-    found = await here.executor.catalog.source(here.workspace_id, name)
-    if found is None:
-        raise NotFound(f"no source {name[:80]!r} here", hint="`executor sources list` shows what there is")
-    return found
 
 
 def offer_of(body: Provided, replace: bool = False) -> Offer:

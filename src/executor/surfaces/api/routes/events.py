@@ -8,8 +8,8 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from executor.storage.executions import events
-from executor.surfaces.api.context import Context, EdgeRoute, context, needs
+from executor.execution import history
+from executor.surfaces.api.context import EdgeRoute, context, needs
 from executor.surfaces.api.json_response import PROBLEMS
 from executor.surfaces.api.schemas.events import EventPage
 from executor.surfaces.api.sse import After, LastEventId, events_answer
@@ -27,11 +27,7 @@ async def follow(
     last_event_id: LastEventId = None,
 ) -> Response:
     """JSON, or with `Accept: text/event-stream` a live stream."""
-    first = last_event_id or after
+    here, first = context(request), last_event_id or after
     if live and last_event_id is None:
-        first = max(first, await _newest(context(request)))
+        first = max(first, await history.newest_event(here.executor.database, here.actor))
     return await events_answer(request, None, after=first, limit=limit)
-
-
-async def _newest(here: Context) -> int:
-    return await here.executor.database.read(lambda c: events.newest(c, here.workspace_id))

@@ -7,23 +7,17 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
-from sqlalchemy.engine import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
 from executor.errors import Forbidden, InvalidRequest
-from executor.execution.engine import check_seen
+from executor.execution import history
 from executor.execution.outcome import Outcome, ReplayReport
 from executor.execution.submissions import Submission, checked_key
-from executor.model.execution import Execution
-from executor.storage.catalog import policy_scope
-from executor.storage.executions import artifacts, calls, events, execution_search, executions
-from executor.storage.executions.execution_search import Wanted
-from executor.storage.scan import Page
+from executor.model.execution import ExecutionFilter
 from executor.surfaces import views
 from executor.surfaces.api.context import Context, EdgeRoute, context, needs
 from executor.surfaces.api.json_response import PROBLEMS, answer
-from executor.surfaces.api.policy_drafts import identify
 from executor.surfaces.api.schemas.base import Status
 from executor.surfaces.api.schemas.events import EventPage
 from executor.surfaces.api.schemas.executions import CallPage, ExecutionPage, ExecutionView, LogPage, ReplayView
@@ -52,13 +46,8 @@ class Looking(BaseModel):
     before: Name = ""
 
 
-async def read_filter(here: Context, looking: Looking) -> Wanted | None:
-    """None when nothing can be found. Who may not read everything looks among their own, and learns of nobody else."""
-    actor_id = await _actor_id(here, looking.actor)
-    if actor_id is None:
-        return None
-    return Wanted(
-        actor_id=actor_id,
+def read_filter(looking: Looking) -> ExecutionFilter:
+    return ExecutionFilter(
         statuses=tuple(looking.status),
         language=looking.language,
         runtime=looking.runtime,
@@ -69,17 +58,7 @@ async def read_filter(here: Context, looking: Looking) -> Wanted | None:
     )
 
 
-async def _actor_id(here: Context, given: str) -> str | None:
-    if here.actor.may("read"):
-        if not given:
-            return ""
-        known = await here.executor.database.read(lambda c: policy_scope.actor_names(c, here.workspace_id))
-        return identify("actor", given, known)
-    return here.actor.id if given in ("", here.actor.id, here.actor.name) else None
-
-
 router = APIRouter(prefix="/v1/executions", route_class=EdgeRoute, tags=["executions"], responses=PROBLEMS)
-SEARCH_SECONDS = 5.0
 # Read by hand: FastAPI takes as long to look for one header as all else that it does for a request.
 IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
@@ -118,19 +97,15 @@ async def page(request: Request, looking: Annotated[Looking, Query()]) -> Respon
     A search that has passed 20,000 executions ends its page, with what it found, as `partial`.
     """
     here = context(request)
-    wanted = await read_filter(here, looking)
-    if wanted is None:
-        return answer({"items": [], "next": None, "partial": False})
-
-    def job(c: Connection) -> tuple[Page[Execution], dict[str, int], dict[str, str]]:
-        found = execution_search.page(c, here.workspace_id, wanted, limit=looking.limit, before=looking.before)
-        counts = execution_search.call_counts(c, here.workspace_id, [one.id for one in found])
-        return found, counts, policy_scope.actor_names(c, here.workspace_id, {one.actor_id for one in found})
-
-    database = here.executor.database
-    searched = wanted.text or wanted.tool
-    found, counts, names = await (database.search(job, SEARCH_SECONDS) if searched else database.read(job))
-    items = [views.execution_summary(one, names.get(one.actor_id, ""), counts.get(one.id, 0)) for one in found]
+    found = await history.search(
+        here.executor.database,
+        here.actor,
+        read_filter(looking),
+        actor=looking.actor,
+        limit=looking.limit,
+        before=looking.before,
+    )
+    items = [views.execution_summary(one.execution, one.actor, one.calls) for one in found]
     return answer({"items": items, "next": found.next, "partial": found.partial})
 
 
@@ -154,11 +129,12 @@ async def show(
     outcome = await long_wait.wait(here.executor, here.held, here.actor, execution_id, wait, whole=whole)
     view = views.execution_view(outcome, here.executor.settings.address, whole=whole)
     if "code" in parts:
-        view |= {"code": outcome.execution.code, **await _submitted_by(here, outcome.execution)}
+        actor = await history.find_submitter(here.executor.database, outcome.execution)
+        view |= {"code": outcome.execution.code, **views.submitted_by(outcome.execution, actor)}
     if "calls" in parts:
         view["calls"] = await _calls(here, execution_id, whole=whole)
     if "heads" in parts:
-        heads = await here.executor.database.read(lambda c: calls.heads(c, here.workspace_id, execution_id))
+        heads = await history.read_call_heads(here.executor.database, here.actor, execution_id)
         view["heads"] = [views.call_head(head) for head in heads]
     return answer(view)
 
@@ -179,7 +155,7 @@ async def resume(request: Request, execution_id: str, body: Resume | None = None
 async def cancel(request: Request, execution_id: str) -> Response:
     """End an execution: an operator any, an agent its own."""
     here = context(request)
-    execution = await _existing(here, execution_id)
+    execution = await history.find(here.executor.database, here.actor, execution_id)
     if not here.actor.may_decide and execution.actor_id != here.actor.id:
         raise Forbidden(
             f"execution {execution_id} was submitted by somebody else",
@@ -208,7 +184,6 @@ async def journal(
 ) -> Response:
     """All of its calls, or the one with the number `seq`. `result=preview` leaves large results where they are kept."""
     here = context(request)
-    await _existing(here, execution_id)
     return answer({"items": await _calls(here, execution_id, whole=result == "whole", seq=seq)})
 
 
@@ -216,8 +191,7 @@ async def journal(
 @needs("execute", "read")
 async def logs(request: Request, execution_id: str) -> Response:
     here = context(request)
-    await _existing(here, execution_id)
-    found = await here.executor.database.read(lambda c: events.logs(c, here.workspace_id, execution_id))
+    found = await history.read_logs(here.executor.database, here.actor, execution_id)
     return answer({"items": [{**event.data, "at": views.time(event.at)} for event in found]})
 
 
@@ -233,36 +207,13 @@ async def follow(
 ) -> Response:
     """JSON, or with `Accept: text/event-stream` a live stream that ends with the execution. A page may be of some
     `type`s alone, each whole or ending in `.*`."""
-    here = context(request)
-    await _existing(here, execution_id)
     return await events_answer(request, execution_id, after=last_event_id or after, limit=limit, types=type)
-
-
-async def _existing(here: Context, execution_id: str) -> Execution:
-    found = await here.executor.database.read(lambda c: executions.get(c, here.workspace_id, execution_id))
-    return check_seen(here.actor, found, execution_id)
 
 
 async def _calls(here: Context, execution_id: str, *, whole: bool, seq: int | None = None) -> list[dict[str, Any]]:
     """Every call, or that of the number `seq`."""
-
-    def job(c: Connection) -> list[dict[str, Any]]:
-        if seq is None:
-            found = calls.of_execution(c, here.workspace_id, execution_id)
-        else:
-            one = calls.one(c, here.workspace_id, execution_id, seq)
-            found = [one] if one else []
-        large = any(call.artifact_id for call in found)
-        kept = artifacts.of_execution(c, here.workspace_id, execution_id) if large else {}
-        shown = artifacts.filled_calls(c, found) if whole else found
-        return [views.call_view(call, kept=kept.get(call.artifact_id)) for call in shown]
-
-    return await here.executor.database.read(job)
-
-
-async def _submitted_by(here: Context, execution: Execution) -> dict[str, Any]:
-    names = await here.executor.database.read(lambda c: policy_scope.actor_names(c, here.workspace_id))
-    return views.submitted_by(execution, names.get(execution.actor_id, ""))
+    found = await history.read_calls(here.executor.database, here.actor, execution_id, whole=whole, seq=seq)
+    return [views.call_view(call, kept=kept) for call, kept in found]
 
 
 def _difference(report: ReplayReport) -> dict[str, Any] | None:

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import orjson
 from fastapi import APIRouter, Query
-from sqlalchemy.engine import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
-from executor.errors import Forbidden, InvalidRequest, NotFound
+from executor.errors import Forbidden, InvalidRequest
+from executor.execution.approvals import interactions
 from executor.execution.approvals.credentials import provide
-from executor.execution.approvals.prompt import uncut
-from executor.execution.approvals.settlement import check_open
 from executor.execution.policies.always import Always, check_breadth, check_permitted, check_scope, draft_rule
 from executor.execution.policies.treat_as_read import draft_read_rule
-from executor.model.execution import Call
 from executor.model.interaction import Interaction
 from executor.policy.drafts import Covers
-from executor.storage.executions import calls, interactions
-from executor.storage.scan import Page
 from executor.surfaces import views
 from executor.surfaces.api.context import Context, EdgeRoute, context, needs
 from executor.surfaces.api.interaction_views import view_interactions
 from executor.surfaces.api.json_response import PROBLEMS, answer
-from executor.surfaces.api.policy_drafts import existing, identify, match_tools, names, read_rule, view
+from executor.surfaces.api.policy_drafts import existing, match_tools, names, read_rule, view
 from executor.surfaces.api.routes.connections import offer_of
 from executor.surfaces.api.schemas.executions import InteractionPage, InteractionStatus, InteractionView
 from executor.surfaces.api.schemas.policies import AlwaysView
@@ -51,19 +46,16 @@ async def page(
     A search by actor or source that has passed 20,000 ends its page, with what it found, as `partial`.
     """
     here = context(request)
-    known = await names(here)
-    wanted = {
-        "status": status,
-        "execution_id": execution_id,
-        "actor_id": identify("actor", actor, known.actors),
-        "source_id": identify("source", source, known.sources),
-    }
-
-    def job(c: Connection) -> tuple[Page[Interaction], int]:
-        found = interactions.page(c, here.workspace_id, limit=limit, before=before, **wanted)
-        return found, interactions.count(c, here.workspace_id, **wanted)
-
-    found, total = await here.executor.database.read(job)
+    found, total = await interactions.search(
+        here.executor.database,
+        here.actor,
+        status=status,
+        execution_id=execution_id,
+        actor=actor,
+        source=source,
+        limit=limit,
+        before=before,
+    )
     items = await view_interactions(here, found)
     return answer({"items": items, "next": found.next, "total": total, "partial": found.partial})
 
@@ -73,14 +65,7 @@ async def page(
 async def show(request: Request, interaction_id: str) -> Response:
     """With all of its arguments, however long: this is what a decision is made by."""
     here = context(request)
-
-    def job(c: Connection) -> Interaction | None:
-        asked = interactions.get(c, here.workspace_id, interaction_id)
-        return asked and uncut(asked, calls.one(c, here.workspace_id, asked.execution_id, asked.call_seq))
-
-    found = await here.executor.database.read(job)
-    if found is None:
-        raise missing(interaction_id)
+    found = await interactions.find(here.executor.database, here.actor, interaction_id)
     return answer((await view_interactions(here, [found], whole=True))[0])
 
 
@@ -98,7 +83,7 @@ async def rule(
     With `treatAsRead`, the rule that the tool is allowed as reads are, no matter who calls it.
     """
     here = context(request)
-    asked, call = await _find_interaction(here, interaction_id)
+    asked, call = await interactions.find_open(here.executor.database, here.actor, interaction_id)
     always = await (
         _read_rule(here, asked)
         if treat_as_read
@@ -154,7 +139,7 @@ async def _always(here: Context, interaction_id: str, body: Approve) -> Always:
     if not here.actor.may("administer"):
         hint = "approve it once or for this execution; an administrator makes rules"
         raise Forbidden("`always` makes a rule, which needs the permission `administer`", hint=hint)
-    asked, call = await _find_interaction(here, interaction_id)
+    asked, call = await interactions.find_open(here.executor.database, here.actor, interaction_id)
     if body.treat_as_read:
         return await _read_rule(here, asked)
     narrow = await draft_rule(here.executor.pipeline, asked, call)
@@ -171,22 +156,3 @@ async def _read_rule(here: Context, asked: Interaction) -> Always:
     check_scope(asked)
     tool = await existing(here, asked.binding.path)
     return await draft_read_rule(here.executor.pipeline, here.workspace_id, tool, asked.binding.actor_id)
-
-
-async def _find_interaction(here: Context, interaction_id: str) -> tuple[Interaction, Call]:
-    def job(c: Connection) -> tuple[Interaction, Call] | None:
-        asked = interactions.get(c, here.workspace_id, interaction_id)
-        if asked is None:
-            return None
-        call = calls.one(c, here.workspace_id, asked.execution_id, asked.call_seq)
-        return None if call is None else (asked, call)
-
-    found: Any = await here.executor.database.read(job)
-    if found is None:
-        raise missing(interaction_id)
-    check_open(found[0])
-    return found[0], found[1]
-
-
-def missing(interaction_id: str) -> NotFound:
-    return NotFound(f"no interaction {interaction_id!r} here", hint="`executor approvals list` shows what is asked")

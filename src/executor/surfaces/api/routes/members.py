@@ -11,7 +11,7 @@ from starlette.responses import Response
 from executor.errors import Unauthorized
 from executor.identity import invitations, members
 from executor.identity.presented import Shown
-from executor.model.tenancy import Actor
+from executor.model.actor import Actor
 from executor.surfaces.api.context import EdgeRoute, context, needs, public
 from executor.surfaces.api.json_response import PROBLEMS, answer
 from executor.surfaces.api.schemas import identity

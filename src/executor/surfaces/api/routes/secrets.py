@@ -9,13 +9,14 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from executor.execution.names import Names
 from executor.model.connection import Connection
 from executor.model.secret import Secret
 from executor.network.addresses import parse
 from executor.surfaces import views
 from executor.surfaces.api.context import EdgeRoute, context, needs
 from executor.surfaces.api.json_response import PROBLEMS, answer
-from executor.surfaces.api.policy_drafts import Names, names
+from executor.surfaces.api.policy_drafts import names
 from executor.surfaces.api.schemas.credentials import KeyRotated, SecretPage, SecretView
 from executor.surfaces.api.schemas.requests import AllowedOrigin, NewSecret, RotatedSecret
 

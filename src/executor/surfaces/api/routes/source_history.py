@@ -11,16 +11,11 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from executor.connections.connections import may_see
 from executor.errors import Forbidden, InvalidRequest, NotFound
-from executor.model.source import Source
-from executor.model.tenancy import Actor
-from executor.sources.lifecycle.persistence import no_source
-from executor.storage.catalog import source_dependents as dependent_rows
-from executor.storage.catalog import source_documents
-from executor.storage.catalog.source_dependents import LOOKED_AT, Dependents
-from executor.storage.catalog.source_documents import Document
-from executor.storage.catalog.source_revisions import Revision
+from executor.execution.dependents import Dependents, find_dependents
+from executor.model.source import Source, SourceDocument
+from executor.sources.lifecycle.persistence import present, read_document
+from executor.sources.lifecycle.revisions import Revision
 from executor.surfaces import views
 from executor.surfaces.api.context import Context, EdgeRoute, context, needs, visibility_for
 from executor.surfaces.api.json_response import PROBLEMS, answer
@@ -42,11 +37,10 @@ async def document(
     download: bool = False,
 ) -> Response:
     """The text that it was last read from, as it came; a part of it by bytes. `X-Document-Size` tells the whole."""
-    found = await find_source(context(request), source)
-    await check_unveiled(context(request), found)
-    kept = await context(request).executor.database.read(
-        lambda c: source_documents.get(c, found.workspace_id, found.id)
-    )
+    here = context(request)
+    found = await present(here.executor.database, here.workspace_id, source)
+    await check_unveiled(here, found)
+    kept = await read_document(here.executor.database, found)
     if kept is None:
         raise NotFound(
             f"no document is kept of {found.namespace}", hint="`executor sources refresh` reads it again, if it has one"
@@ -68,16 +62,16 @@ async def check_unveiled(here: Context, source: Source) -> None:
         )
 
 
-def part(document: Document, offset: int, limit: int | None) -> bytes:
+def part(document: SourceDocument, offset: int, limit: int | None) -> bytes:
     return document.content()[offset : None if limit is None else offset + limit]
 
 
-def safe_type(document: Document) -> str:
+def safe_type(document: SourceDocument) -> str:
     """Never one that a browser would run."""
     return document.media_type if document.media_type in ENDINGS else "application/octet-stream"
 
 
-def facts(source: Source, document: Document, *, download: bool) -> dict[str, str]:
+def facts(source: Source, document: SourceDocument, *, download: bool) -> dict[str, str]:
     name = f"{source.namespace}.{ENDINGS.get(document.media_type, 'txt')}"
     return {
         "X-Document-Size": str(document.size),
@@ -98,7 +92,7 @@ async def changes(
 ) -> Response:
     """What reading it again changed, tool by tool: the last time that anything did, or at one of `revisions`."""
     here = context(request)
-    found = await find_source(here, source)
+    found = await present(here.executor.database, here.workspace_id, source)
     told = await here.executor.catalog.changes(found, milliseconds(at), after=after, limit=limit)
     visibility = await visibility_for(here)
     told["items"] = [
@@ -129,13 +123,11 @@ def revision_view(revision: Revision) -> views.View:
 async def dependents(request: Request, source: str) -> Response:
     """What would be felt if it were removed."""
     here = context(request)
-    found = await find_source(here, source)
-    told = await here.executor.database.read(lambda c: dependent_rows.of_source(c, found))
-    return answer(dependents_view(found, told, here.actor))
+    found = await present(here.executor.database, here.workspace_id, source)
+    return answer(dependents_view(found, await find_dependents(here.executor.database, here.actor, found)))
 
 
-def dependents_view(source: Source, found: Dependents, actor: Actor) -> views.View:
-    """Of others' own connections only an administrator is told, as everywhere."""
+def dependents_view(source: Source, found: Dependents) -> views.View:
     return {
         "tools": source.tool_count,
         "connections": [
@@ -147,7 +139,6 @@ def dependents_view(source: Source, found: Dependents, actor: Actor) -> views.Vi
                 "scope": "actor" if one.actor_id else "workspace",
             }
             for one in found.connections
-            if may_see(actor, one)
         ],
         "policies": [
             {"id": one.id, "level": one.level, "pattern": one.pattern, "action": one.action} for one in found.policies
@@ -161,12 +152,5 @@ def dependents_view(source: Source, found: Dependents, actor: Actor) -> views.Vi
             }
             for one in found.waiting
         ],
-        "recent": {"executions": LOOKED_AT, "calls": found.calls, "lastAt": views.time(found.last_call)},
+        "recent": {"executions": found.executions, "calls": found.calls, "lastAt": views.time(found.last_call)},
     }
-
-
-async def find_source(here: Context, name: str) -> Source:
-    found = await here.executor.catalog.source(here.workspace_id, name)
-    if found is None:
-        raise no_source(name)
-    return found

@@ -9,21 +9,20 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from executor.connections.placement import is_protocol_header
-from executor.errors import InvalidRequest, NotFound
+from executor.errors import InvalidRequest
 from executor.execution.approvals.orphans import deny_orphans
 from executor.execution.dependents import check_dropped
+from executor.execution.policies.administration import list_covering
 from executor.execution.policies.trusted_hints import KIND as MCP
-from executor.execution.policies.trusted_hints import Hints, Trust, check_kind, decide_hints, read_hints
-from executor.model.authority import refusal_of
-from executor.model.source import Choice, Source
-from executor.model.tenancy import Actor
+from executor.execution.policies.trusted_hints import Hints, Trust, decide_hints, find_hints
+from executor.model.actor import Actor
+from executor.model.permissions import refusal_of
+from executor.model.source import HOSTED, Choice, Source
 from executor.network.client import check_headers
 from executor.policy.drafts import text
-from executor.sources.kind import Progress, SourceRequest
-from executor.sources.lifecycle.persistence import NewChoice
+from executor.sources.lifecycle.persistence import NewChoice, present
 from executor.sources.lifecycle.preview import Preview
-from executor.storage.catalog import policies, sources
-from executor.storage.catalog.sources import HOSTED
+from executor.sources.source_request import Consent, Progress, ReadContext, SourceRequest
 from executor.surfaces import views
 from executor.surfaces.api.context import Context, EdgeRoute, context, needs
 from executor.surfaces.api.json_response import PROBLEMS, answer
@@ -47,7 +46,7 @@ SKIPPED = 100
 @needs("discover")
 async def listing(request: Request) -> Response:
     here = context(request)
-    found = await here.executor.database.read(lambda c: sources.listing(c, here.workspace_id))
+    found = await here.executor.catalog.sources(here.workspace_id)
     return answer({"items": [views.source_view(source, secrets=here.actor.may_decide) for source in found]})
 
 
@@ -59,14 +58,14 @@ async def add(request: Request, body: NewSource) -> Response:
     wanted = wish(body, here.actor)
 
     async def work(progress: Progress) -> views.View:
-        request = replace(wanted, progress=progress)
+        request = replace(wanted, context=ReadContext(progress))
         added = await here.executor.catalog.add_source(here.workspace_id, request, by=here.actor)
         told = await first_hints(here, added, body.hints)
         return {**views.source_view(added, secrets=True), "rules": await covering(here, added), "hints": told}
 
     if wants_progress(request):
         return with_progress(work)
-    view = await work(wanted.progress)
+    view = await work(wanted.context.progress)
     return answer(view, 201, {"Location": f"/v1/sources/{view['id']}"})
 
 
@@ -86,9 +85,11 @@ async def preview(request: Request, body: NewSource) -> Response:
     wanted = wish(body, here.actor)
 
     async def work(progress: Progress) -> views.View:
-        return preview_view(await here.executor.catalog.lifecycle.preview(replace(wanted, progress=progress)))
+        return preview_view(
+            await here.executor.catalog.lifecycle.preview(replace(wanted, context=ReadContext(progress)))
+        )
 
-    return with_progress(work) if wants_progress(request) else answer(await work(wanted.progress))
+    return with_progress(work) if wants_progress(request) else answer(await work(wanted.context.progress))
 
 
 @router.post("/demo", response_model=SourceView)
@@ -106,7 +107,11 @@ async def demo(request: Request) -> Response:
 async def show(request: Request, source: str) -> Response:
     """By id or namespace."""
     here = context(request)
-    return answer(views.source_view(await present(here, source), secrets=here.actor.may_decide))
+    return answer(
+        views.source_view(
+            await present(here.executor.database, here.workspace_id, source), secrets=here.actor.may_decide
+        )
+    )
 
 
 @router.patch("/{source}", response_model=SourceView)
@@ -149,9 +154,8 @@ async def refresh(request: Request, source: str) -> Response:
 async def show_hints(request: Request, source: str) -> Response:
     """Which of its tools an MCP server says only read, and which of these are trusted to."""
     here = context(request)
-    found = await present(here, source)
-    check_kind(found)
-    return answer(hints_view(await here.executor.database.read(lambda c: read_hints(c, found))))
+    found = await present(here.executor.database, here.workspace_id, source)
+    return answer(hints_view(await find_hints(here.executor.database, found)))
 
 
 @router.put("/{source}/hints", response_model=HintsView)
@@ -159,7 +163,7 @@ async def show_hints(request: Request, source: str) -> Response:
 async def put_hints(request: Request, source: str, body: HintsDecision) -> Response:
     """Trust an MCP server where it says that tools only read, by a rule for the tools as they are now; or ask again."""
     here = context(request)
-    found = await present(here, source)
+    found = await present(here.executor.database, here.workspace_id, source)
     return answer(
         hints_view(await decide_hints(here.executor.pipeline, found, body.decision, body.tools, by=here.actor))
     )
@@ -170,7 +174,7 @@ async def first_hints(here: Context, added: Source, trust: Trust) -> views.View 
         return None
     if trust == "trust":
         return hints_view(await decide_hints(here.executor.pipeline, added, trust, None, by=here.actor))
-    return hints_view(await here.executor.database.read(lambda c: read_hints(c, added)))
+    return hints_view(await find_hints(here.executor.database, added))
 
 
 def hints_view(hints: Hints) -> views.View:
@@ -193,16 +197,9 @@ async def choose(request: Request, source: str, body: ToolChoice) -> Response:
     return with_progress(work) if wants_progress(request) else answer(await work(lambda text: None))
 
 
-async def present(here: Context, source: str) -> Source:
-    found = await here.executor.database.read(lambda c: sources.get(c, here.workspace_id, source))
-    if found is None:
-        raise NotFound(f"no source {source!r} here", hint="`executor sources list` shows what there is")
-    return found
-
-
 async def covering(here: Context, source: Source) -> list[views.View]:
     """Rules that allow calls in the namespace of a source, and whether they hold for it."""
-    rules = await here.executor.database.read(lambda c: policies.covering(c, source))
+    rules = await list_covering(here.executor.database, source)
     return [{"id": one.id, "text": text(one), "holds": source.id not in one.excluded} for one in rules]
 
 
@@ -234,8 +231,6 @@ def wish(body: NewSource, by: Actor) -> SourceRequest:
         location=location_for(by, body),
         document=None if body.document is None else body.document.encode(),
         command=tuple(body.command),
-        consent=body.consent,
-        inherit_rules=body.inherit_rules,
         namespace=body.namespace,
         name=body.name,
         base_url=body.base_url,
@@ -243,8 +238,12 @@ def wish(body: NewSource, by: Actor) -> SourceRequest:
         headers=tuple(body.headers.items()),
         options=body.options,
         choice=Choice(tuple(body.include), tuple(body.exclude)),
-        allow_private=True,
-        by_operator=by.may("operate"),
+        consented=Consent(
+            runs_code=body.consent,
+            inherit_policies=body.inherit_rules,
+            private_network=True,
+            by_operator=by.may("operate"),
+        ),
     )
 
 

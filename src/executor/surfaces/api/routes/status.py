@@ -5,19 +5,15 @@ from __future__ import annotations
 import os
 import platform
 import sqlite3
-from typing import Any
 
 from fastapi import APIRouter
-from sqlalchemy.engine import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
 from executor import __version__
+from executor.execution import history
+from executor.identity import workspaces
 from executor.model.ids import now_ms
-from executor.model.tenancy import Workspace
-from executor.storage.catalog import sources
-from executor.storage.executions import executions
-from executor.storage.identity import workspaces
 from executor.surfaces import views
 from executor.surfaces.api.context import EdgeRoute, context, needs, public
 from executor.surfaces.api.json_response import PROBLEMS, answer
@@ -39,12 +35,8 @@ async def health() -> Response:
 async def status(request: Request) -> Response:
     here = context(request)
     layers = [layer.name for layer in here.executor.runtime.layers if layer.active]
-
-    def read(c: Connection) -> tuple[Workspace, dict[str, int], list[Any]]:
-        workspace, _ = workspaces.get(c, here.workspace_id)
-        return workspace, executions.counts(c, workspace.id), sources.listing(c, workspace.id)
-
-    workspace, counts, connected = await here.executor.database.read(read)
+    workspace, _ = await workspaces.current(here.executor.database, here.actor)
+    connected = await here.executor.catalog.sources(here.workspace_id)
     return answer(
         {
             "version": __version__,
@@ -55,7 +47,7 @@ async def status(request: Request) -> Response:
             "startedAt": views.time(here.executor.started_at),
             "uptimeSeconds": (now_ms() - here.executor.started_at) / 1000,
             "workspace": {"id": workspace.id, "name": workspace.name},
-            "executions": counts,
+            "executions": await history.count_by_status(here.executor.database, here.actor),
             "sources": len(connected),
             "tools": sum(source.tool_count for source in connected),
             "sandbox": {"runtime": "typescript", "workers": here.executor.settings.workers, "layers": layers},

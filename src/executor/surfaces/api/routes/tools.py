@@ -10,9 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from executor.errors import NotFound
-from executor.execution.policies.always import check_permitted, keep_rule
 from executor.execution.policies.renamed_tools import check_renames, ended_rules
-from executor.execution.policies.treat_as_read import draft_read_rule
+from executor.execution.policies.treat_as_read import make_read_rule
 from executor.model.tool import Effect
 from executor.policy.drafts import text
 from executor.sources.lifecycle.renames import Rename, described_as, renamed_to
@@ -136,9 +135,7 @@ async def treat_as_read(request: Request, path: str) -> Response:
     """Make the rule that a tool, as it is now, is allowed as reads are. It never comes before another rule."""
     here = context(request)
     tool = await existing(here, path)
-    always = await draft_read_rule(here.executor.pipeline, here.workspace_id, tool, here.actor.id)
-    check_permitted(here.actor, always.rule)
-    made = await here.executor.database.write(lambda c: keep_rule(c, here.workspace_id, always, by=here.actor))
+    made = await make_read_rule(here.executor.pipeline, tool, by=here.actor)
     return answer(view(made, await names(here)), 201)
 
 

@@ -7,14 +7,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from executor.identity.agents import Agent
+from executor.model.access import AnonymousSession, BrowserSession, Invitation, Key
+from executor.model.actor import Member, Place, Separation, SeparationChoice
 from executor.model.ids import now_ms
-from executor.storage.executions.separation import Choice, Mode
-from executor.storage.identity.anonymous import AnonymousSession
-from executor.storage.identity.api_keys import Key
-from executor.storage.identity.browser_sessions import BrowserSession
-from executor.storage.identity.invitations import Invitation
-from executor.storage.identity.members import Member
-from executor.storage.identity.workspaces import Place
 from executor.surfaces.api.schemas.base import Shape
 from executor.surfaces.api.schemas.requests import Body
 from executor.surfaces.views import View, time
@@ -326,7 +321,7 @@ def workspace_view(place: Place, current: str) -> View:
     }
 
 
-def separation_view(found: tuple[Choice, Mode]) -> View:
+def separation_view(found: tuple[SeparationChoice, Separation]) -> View:
     return {"separation": found[0], "inForce": found[1]}
 
 

@@ -13,9 +13,9 @@ from executor.errors import ExecutorError
 from executor.network.addresses import display_url
 from executor.sources.documents.cancellation import Stopped
 from executor.sources.documents.threads import Loading
-from executor.sources.kind import Progress, silent
 from executor.sources.openapi.documents import external_documents, parser
 from executor.sources.openapi.documents.external_documents import BEYOND, Linked, absolute
+from executor.sources.source_request import Progress, silent
 
 MAX_EACH = 25_000_000  # of one that is downloaded: several are under way at once
 AT_ONCE = 10

@@ -1,11 +1,31 @@
-"""Acts that need more than the route or the tool they come by, what they need, and the refusal that says who may."""
+"""Which role has which permissions, and the acts that need one beyond that of their route or tool."""
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from executor.errors import Forbidden
-from executor.model.tenancy import Actor, Permission
+
+if TYPE_CHECKING:
+    from executor.model.actor import Actor
+
+Role = Literal["owner", "admin", "member", "viewer"]
+# discover: find and describe tools · execute: run code and see what came of it · read: look at everything of the
+# workspace · decide: settle interactions · connect: give one's own credentials · administer: sources, policies,
+# secrets, shared connections, keys of agents · manage: members, invitations, rules of the organization · own: the
+# organization itself · operate: the machine (commands, Python modules, files, the daemon's own vault and environment).
+# No role gives `operate`: the account of this installation has it, at its terminal and in its browsers.
+Permission = Literal["discover", "execute", "read", "decide", "connect", "administer", "manage", "own", "operate"]
+
+AGENT: frozenset[Permission] = frozenset(("discover", "execute"))
+# What a key may be given: nothing that an agent holding it could use to decide or to change what it may do.
+KEY: frozenset[Permission] = frozenset(("discover", "execute", "read"))
+VIEWER: frozenset[Permission] = frozenset(("discover", "read"))
+MEMBER: frozenset[Permission] = VIEWER | {"execute", "decide", "connect"}
+ADMIN: frozenset[Permission] = MEMBER | {"administer", "manage"}
+OWNER: frozenset[Permission] = ADMIN | {"own"}
+OPERATOR: frozenset[Permission] = OWNER | {"operate"}
+ROLES: dict[Role, frozenset[Permission]] = {"viewer": VIEWER, "member": MEMBER, "admin": ADMIN, "owner": OWNER}
 
 Act = Literal[
     "running a command",
