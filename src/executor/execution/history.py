@@ -64,7 +64,7 @@ class Summary:
 async def search(
     database: Database, by: Actor, wanted: ExecutionFilter, *, actor: str = "", limit: int = 50, before: str = ""
 ) -> Page[Summary]:
-    """Newest first; `actor` is a name or an id. Who may not read everything finds their own, and learns of nobody."""
+    """Newest first; `actor` is a name or an id. Who may not read everything finds their own, and learns of no one."""
 
     def job(c: Connection) -> Page[Summary]:
         actor_id = _actor_id(c, by, actor)
@@ -82,7 +82,7 @@ async def search(
 
 
 def _actor_id(c: Connection, by: Actor, given: str) -> str | None:
-    """Empty for everybody, None where nothing can be found."""
+    """Empty for everyone, None where nothing can be found."""
     if by.may("read"):
         return identify("actor", given, policy_scope.actor_names(c, by.workspace_id)) if given else ""
     return by.id if given in ("", by.id, by.name) else None

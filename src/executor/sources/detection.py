@@ -84,7 +84,7 @@ async def probe(kinds: Kinds, request: SourceRequest, *, seconds: float = PROBE_
 
 
 async def ask(kinds: Kinds, name: str, request: SourceRequest, seconds: float) -> Probe | ExecutorError | None:
-    """Each kind is made by whoever asks it, so that one with a slow library holds up no other."""
+    """Each kind is made by anyone who asks it, so that one with a slow library holds up no other."""
     try:
         async with asyncio.timeout(seconds):
             return await (await kinds.get(name)).probe(request)

@@ -21,7 +21,7 @@ class ReadCache(Generic[K, V]):
 
     A read can begin before a commit and end after its event: it has seen the old rows, and the event that would drop
     them is over. So every change is counted, and a read during which the count moved is made again. The feed calls its
-    listeners before the writer's own caller goes on, so nobody reads what they have just replaced.
+    listeners before the writer's own caller continues, so no one reads what they have just replaced.
     """
 
     def __init__(self, database: Database, read: Callable[[Connection, K], V]) -> None:

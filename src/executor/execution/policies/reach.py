@@ -55,7 +55,7 @@ async def count_tools(database: Database, by: Actor, policies: Sequence[Policy])
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """Past calls that other policies decide otherwise, of how many that were looked at; `next` goes on with older."""
+    """Past calls that other policies decide otherwise, of how many that were looked at; `next` continues with older."""
 
     changed: list[tuple[PastCall, Change]]
     judged: int

@@ -96,7 +96,7 @@ def scopes(claims: Mapping[str, Any]) -> frozenset[str]:
 
 
 def plain(value: Any, longest: int = 80) -> str:
-    """Text of somebody else's, fit to be shown in one line: no control or direction characters, no markup of ours."""
+    """Text of someone else's, fit to be shown in one line: no control or direction characters, no markup of ours."""
     text = value if isinstance(value, str) else ""
     return " ".join("".join(one if one.isprintable() else " " for one in text[: longest * 4]).split())[:longest]
 
