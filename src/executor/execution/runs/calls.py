@@ -19,8 +19,8 @@ from executor.execution.failures import AnswerLost
 from executor.execution.journal.cursor import JournalCursor
 from executor.execution.journal.journal import Journal, Recorded
 from executor.execution.journal.records import Answers, answer_of, proposed_call
-from executor.execution.run_log import RunLog
-from executor.execution.wall_clock import WallClock
+from executor.execution.runs.log import RunLog
+from executor.execution.runs.wall_clock import WallClock
 from executor.model.execution import Call, Execution
 from executor.model.ids import now_ms
 from executor.model.interaction import Binding, Interaction
