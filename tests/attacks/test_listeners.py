@@ -17,7 +17,7 @@ from executor.storage.database import QUEUED_SCANS, READERS
 from executor.storage.executions import events
 from executor.storage.feed import Feed
 from executor.surfaces.api import sse
-from tests.api.serving import Daemon, running_daemon, wait_for
+from tests.surfaces.api.serving import Daemon, running_daemon, wait_for
 
 LISTENERS = 40
 

@@ -16,7 +16,7 @@ from executor.model.digest import digest
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
 from executor.network.addresses import display_url
-from executor.network.client import Answer, Bounds, Egress, Outgoing
+from executor.network.client import ANSWER_BYTES, Answer, Bounds, Egress, Outgoing
 from executor.network.credentials import with_credential
 from executor.sources.documents.threads import Loading
 from executor.sources.graphql import detection, loader, raw_documents, refusals
@@ -45,7 +45,12 @@ class GraphQL:
     filters = ("method", "tool")
 
     def __init__(
-        self, egress: Egress, *, load_seconds: float = 60.0, call_seconds: float = 60.0, answer_bytes: int = 10_000_000
+        self,
+        egress: Egress,
+        *,
+        load_seconds: float = 60.0,
+        call_seconds: float = 60.0,
+        answer_bytes: int = ANSWER_BYTES,
     ) -> None:
         self._egress = egress
         self._load_bounds = Bounds(load_seconds, loader.MAX_BYTES)

@@ -17,7 +17,7 @@ from executor.model.credential import Credential
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
 from executor.network.addresses import parse
-from executor.network.client import Egress
+from executor.network.client import ANSWER_BYTES, Egress
 from executor.network.private_access import PUBLIC, Reach
 from executor.sources.documents.threads import Loading
 from executor.sources.kind import Probe, configured_destination
@@ -47,7 +47,7 @@ class Limits:
     open_seconds: float = 20.0
     start_seconds: float = 120.0  # a command may first download what it runs
     idle_seconds: float = 300.0
-    answer_bytes: int = 10_000_000
+    answer_bytes: int = ANSWER_BYTES
 
 
 class Mcp:

@@ -14,7 +14,7 @@ from executor.model.known_keys import Pair
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
 from executor.network.addresses import display_url
-from executor.network.client import Answer, Bounds, Egress, MayFollow, Outgoing
+from executor.network.client import ANSWER_BYTES, Answer, Bounds, Egress, MayFollow, Outgoing
 from executor.network.credentials import with_credential
 from executor.network.files import Kept, Upload
 from executor.sources.documents import subprocess as apart
@@ -57,7 +57,7 @@ class OpenApi:
         load_seconds: float = 180.0,
         call_seconds: float = 60.0,
         stream_seconds: float = 30.0,
-        answer_bytes: int = 10_000_000,
+        answer_bytes: int = ANSWER_BYTES,
     ) -> None:
         self._egress = egress
         self._load_seconds = load_seconds

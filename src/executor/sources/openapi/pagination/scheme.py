@@ -34,7 +34,6 @@ from executor.sources.pagination.names import (
 )
 from executor.sources.pagination.page_scheme import PageScheme
 
-SAYS_MORE = ("hasmore", "more", "hasnext", "hasnextpage", "hasmoreitems", "moreresultsavailable", "moreavailable")
 NUMBERS = frozenset({"integer", "number", "null"})
 Query = dict[str, Parameter]
 
@@ -105,7 +104,7 @@ def by_answer(
     if not properties:
         return {}
     cursor = cursor_parameter(document, query, TEXT_CURSORS)
-    more = find(document, properties, SAYS_MORE, frozenset({"boolean", "null"}))
+    more = find(document, properties, MORE, frozenset({"boolean", "null"}))
     if cursor is not None:
         # One that has to be given stays an argument: the caller says where the list begins.
         argument: PageScheme = {"argument": cursor.argument, **({"given": True} if cursor.required else {})}
