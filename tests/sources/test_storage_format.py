@@ -69,8 +69,8 @@ def test_what_is_stored_has_the_keys_of_its_type(load: Any, config: Any, binding
     for tool in loaded.tools:
         assert tool.binding.keys() <= binding.__annotations__.keys()
         assert tool.binding.get("all", {}).keys() <= PageScheme.__annotations__.keys()
-        assert isinstance(tool.known["operation"], str)
+        assert isinstance(tool.known_keys["operation"], str)
 
 
 def test_lists_are_among_them() -> None:
-    assert [sum("all" in tool.known for tool in load().tools) for load in (openapi, graphql, mcp)] == [1, 1, 0]
+    assert [sum("all" in tool.known_keys for tool in load().tools) for load in (openapi, graphql, mcp)] == [1, 1, 0]

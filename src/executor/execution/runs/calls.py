@@ -68,7 +68,7 @@ class RunCalls:
         ]
         self._journal.propose([call for _, call in round_], asked)
         if asked:
-            self.questions.written(self._journal.flush())
+            self.questions.note_written(self._journal.flush())
         if any(admission.verdict == "send" for admission in admissions):
             await self._journal.durable()
         for admission, call in round_:
@@ -141,7 +141,7 @@ class RunCalls:
             else:
                 self._journal.ask(question)
         if any(isinstance(why, AnswerLost) for _, why in unsettled):
-            self.questions.written(self._journal.flush())
+            self.questions.note_written(self._journal.flush())
 
     async def act_on(self, settled: dict[int, Interaction]) -> None:
         """Send what was approved exactly as it was shown; ask again where anything has changed."""

@@ -114,7 +114,7 @@ class Run:
             logger.info("execution taken over or cancelled", extra={"execution": self.execution.id})
         finally:
             self._calls.sends.cancel()
-            self._calls.questions.written(None)
+            self._calls.questions.note_written(None)
 
     async def _drive(self) -> None:
         losses, spared, reached = 0, 0, -1

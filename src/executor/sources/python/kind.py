@@ -87,7 +87,7 @@ class PythonFunctions:
     def reload_request(self, source: Source) -> SourceRequest:
         return SourceRequest(
             kind=self.name,
-            location=source.known["location"],
+            location=source.known_keys["location"],
             namespace=source.namespace,
             name=source.name,
             consented=Consent(runs_code=True),
@@ -133,8 +133,8 @@ class PythonFunctions:
 
     def _answer(self, running: Running[str], source: Source, tool: Tool, arguments: dict[str, Any]) -> str:
         """In a thread of its own, from the import to the text of the result: code of the module runs in all of it."""
-        name = tool.known["function"]
-        module = import_named(module_name(source.known["location"]), again=False)
+        name = tool.known_keys["function"]
+        module = import_named(module_name(source.known_keys["location"]), again=False)
         function = getattr(module, name, None)
         if function is None:
             raise ToolError("unknown_tool", f"{module.__name__} has no function {name}", hint="refresh the source")
@@ -144,7 +144,7 @@ class PythonFunctions:
         return as_json(tool, function, result)
 
     async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
-        return f"{module_name(source.known['location'])}.{tool.known['function']}() inside the daemon"
+        return f"{module_name(source.known_keys['location'])}.{tool.known_keys['function']}() inside the daemon"
 
     async def close(self) -> None:
         self._coroutines.close()
