@@ -44,11 +44,11 @@ async def find(database: Database, by: Actor, execution_id: str) -> Execution:
 async def _read(database: Database, by: Actor, execution_id: str, job: Callable[[Connection], T]) -> T:
     """Something of an execution that the actor may see."""
 
-    def checked(c: Connection) -> T:
+    def job_if_seen(c: Connection) -> T:
         look_up(c, by, execution_id)
         return job(c)
 
-    return await database.read(checked)
+    return await database.read(job_if_seen)
 
 
 # Lists.

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from fastapi._compat import ModelField
 from fastapi.routing import APIRoute
+from fastapi.utils import create_model_field
 from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
@@ -121,7 +122,13 @@ def answered_type(endpoint: Callable[..., Any]) -> Any:
 
 class EdgeRoute(APIRoute):
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        super().__init__(path, endpoint, **{**options, "response_model": answered_type(endpoint)})
+        """Without a model of its answer: nothing is validated, and most daemons are never asked for their document."""
+        super().__init__(path, endpoint, **{**options, "response_model": None})
+
+    def describe_answer(self) -> None:
+        if (type_ := answered_type(self.endpoint)) is not None:
+            name = f"Response_{self.unique_id}"
+            self.response_field = create_model_field(name=name, type_=type_, mode="serialization")
 
     @property
     def needs(self) -> tuple[Need, ...] | None:
