@@ -112,7 +112,7 @@ def meets(actor: Actor, need: Need) -> bool:
 
 
 def answered_type(endpoint: Callable[..., Any]) -> Any:
-    """T of a handler that returns `Answer[T]`, perhaps among other responses; None where the document says nothing."""
+    """The T of a handler that returns `Answer[T]` or one of several responses; None for a handler without one."""
     returned = get_type_hints(endpoint).get("return")
     for one in (returned, *get_args(returned)):
         if get_origin(one) is Answer:
@@ -122,7 +122,7 @@ def answered_type(endpoint: Callable[..., Any]) -> Any:
 
 class EdgeRoute(APIRoute):
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        """Without a model of its answer: nothing is validated, and most daemons are never asked for their document."""
+        """No response model: nothing is validated, and few ask for the document that needs it."""
         super().__init__(path, endpoint, **{**options, "response_model": None})
 
     def describe_answer(self) -> None:
