@@ -27,10 +27,10 @@ from executor.storage.identity import tenancy
 from executor.storage.tables import core
 from executor.surfaces.mcp import gateway
 from executor.surfaces.views.interactions import interaction_view
-from tests.api.serving import Daemon
 from tests.execution.conftest import House, value
-from tests.mcp.conftest import connected
 from tests.support.tool_results import about
+from tests.surfaces.api.serving import Daemon
+from tests.surfaces.mcp.conftest import connected
 
 WRITE = 'return await tools.ledger.entries.addEntry({key: "a", amount: 5})'
 CAUGHT = "try { " + WRITE + " } catch (e) { return e.code }"

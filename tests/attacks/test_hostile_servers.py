@@ -22,9 +22,9 @@ from executor.network.client import Egress
 from executor.sources.mcp.kind import Limits, Mcp
 from executor.sources.mcp.sessions.change_notices import READINGS, Changes
 from executor.sources.source_request import Consent, SourceRequest
-from tests.api.serving import wait_for
 from tests.support import flooding
 from tests.support.daemon import Daemon, Refused
+from tests.surfaces.api.serving import wait_for
 
 SCRIPT = str(Path(flooding.__file__))
 WATCH_SECONDS = 6.0

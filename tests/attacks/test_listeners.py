@@ -17,7 +17,7 @@ from executor.storage.database import QUEUED_SCANS, READERS
 from executor.storage.executions import events
 from executor.storage.feed import Feed
 from executor.surfaces.api import sse
-from tests.api.serving import Daemon, running_daemon, wait_for
+from tests.surfaces.api.serving import Daemon, running_daemon, wait_for
 
 LISTENERS = 40
 
@@ -53,8 +53,8 @@ def test_an_event_is_read_and_written_out_once_however_many_listen(
     daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[int] = []
-    frame = sse._frame
-    monkeypatch.setattr(sse, "_frame", lambda event: made.append(event.id) or frame(event))
+    view = sse.event_view
+    monkeypatch.setattr(sse, "event_view", lambda event: made.append(event.id) or view(event))
     listening = [listen(daemon, "/v1/events?live=true") for _ in range(LISTENERS)]
     wait_for(lambda: len(daemon.executor.feed._tails) == 1, 60)
     (tail,) = daemon.executor.feed._tails.values()

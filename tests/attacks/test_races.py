@@ -25,13 +25,13 @@ from executor.sources.mcp.sessions.allowance import Allowance
 from executor.sources.mcp.transports.http_connections import GuardedBackend
 from executor.sources.source_request import SourceRequest
 from executor.storage.executions import artifacts
-from tests.api.serving import running_daemon
 from tests.attacks.test_network import caught, connect
 from tests.execution.conftest import House
 from tests.sources.upstream import Upstream, as_json
 from tests.sources.upstream import serving as serving_upstream
 from tests.support.connected import Home, value
 from tests.support.guarded import Guarded, running
+from tests.surfaces.api.serving import running_daemon
 
 # -- keys -------------------------------------------------------------------------------------------------------------
 

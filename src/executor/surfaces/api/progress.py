@@ -6,20 +6,15 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
-import orjson
-from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from executor.errors import ExecutorError
 from executor.sources.source_request import Progress
+from executor.surfaces.api.sse import frame
 from executor.surfaces.http import problems
 
 Work = Callable[[Progress], Awaitable[Any]]
 _under_way: set[asyncio.Future[Any]] = set()
-
-
-def wants_progress(request: Request) -> bool:
-    return "text/event-stream" in request.headers.get("accept", "")
 
 
 def with_progress(work: Work) -> StreamingResponse:
@@ -49,7 +44,3 @@ def outcome(task: asyncio.Future[Any]) -> bytes:
         return frame("done", task.result())
     known = error if isinstance(error, ExecutorError) else problems.opaque(error)
     return frame("problem", known.to_problem())
-
-
-def frame(type: str, data: Any) -> bytes:
-    return b"event: %s\ndata: %s\n\n" % (type.encode(), orjson.dumps(data, default=str))

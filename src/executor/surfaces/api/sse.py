@@ -14,11 +14,12 @@ from typing import Annotated, Any, Final
 import orjson
 from fastapi import Header, Query
 from pydantic import StringConstraints
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from executor.execution import history
-from executor.model.event import ENDINGS, Batch, Event
+from executor.model.event import ENDINGS, Batch
 from executor.surfaces.api.context import Context
 from executor.surfaces.api.json_response import Answer, answer
 from executor.surfaces.http.open_requests import abort, current
@@ -36,7 +37,7 @@ LastEventId = Annotated[int | None, Header(alias="Last-Event-ID", ge=0, le=MOST)
 async def events_answer(
     here: Context, execution_id: str | None, *, after: int, limit: int, types: Sequence[str] = ()
 ) -> Answer[EventPage] | EventStream:
-    if "text/event-stream" in here.headers.get("accept", ""):
+    if wants_stream(here):
         if execution_id is not None:
             await history.find(here.executor.database, here.actor, execution_id)
         return EventStream(here, execution_id, after)
@@ -108,15 +109,18 @@ class EventStream(Response):
         return execution_id is not None and await history.has_ended(here.executor.database, here.actor, execution_id)
 
 
-def _frame(event: Event) -> bytes:
-    data = orjson.dumps(event_view(event), default=str)
-    return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.id, event.type.encode(), data)
+def wants_stream(request: Request) -> bool:
+    return "text/event-stream" in request.headers.get("accept", "")
+
+
+def frame(type: str, data: Any) -> bytes:
+    return b"event: %s\ndata: %s\n\n" % (type.encode(), orjson.dumps(data, default=str))
 
 
 def render(batch: Batch) -> bytes:
     """Made once, however many read it."""
     if batch.rendered is None:
-        batch.rendered = b"".join(map(_frame, batch.events))
+        batch.rendered = b"".join(b"id: %d\n" % one.id + frame(one.type, event_view(one)) for one in batch.events)
     return batch.rendered
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
+from executor.model.known_keys import KnownConfig
 from executor.model.source import Choice, Source, SourceStatus, choice_of, hosted_as
 from executor.model.tool import Effect
 from executor.surfaces.views.base import SchemaDifference, time
@@ -174,6 +175,7 @@ class SourceView(TypedDict):
 
 def source_view(source: Source, *, secrets: bool = False) -> SourceView:
     """Arguments of a command may be secrets: without `secrets` only its first word is told."""
+    config = source.known
     return {
         "id": source.id,
         "kind": source.kind,
@@ -181,25 +183,24 @@ def source_view(source: Source, *, secrets: bool = False) -> SourceView:
         "name": source.name,
         "status": source.status,
         "error": source.error or None,
-        "location": source.config.get("location") or None,
-        "command": list((source.config.get("command") or ())[: None if secrets else 1]) or None,
-        "baseUrl": source.config.get("base_url") or None,
-        "transport": source.config.get("transport") or None,
+        "location": config.get("location") or None,
+        "command": list((config.get("command") or ())[: None if secrets else 1]) or None,
+        "baseUrl": config.get("base_url") or None,
+        "transport": config.get("transport") or None,
         "hosted": hosted_as(source) or None,
-        "headers": header_names(source.config),
-        "auth": [auth_view(one) for one in source.config.get("auth") or ()],
+        "headers": header_names(config),
+        "auth": [auth_view(one) for one in config.get("auth") or ()],
         "toolCount": source.tool_count,
-        "choice": choice_view(choice_of(source.config)),
+        "choice": choice_view(choice_of(config)),
         "skipped": [{"where": skipped.where, "reason": skipped.reason} for skipped in source.skipped],
         "createdAt": time(source.created_at),
         "refreshedAt": time(source.refreshed_at),
     }
 
 
-def header_names(config: dict[str, Any]) -> list[str]:
+def header_names(config: KnownConfig) -> list[str]:
     """Their values are secrets: nothing shows them."""
-    headers = config.get("headers") or {}
-    return sorted(str(one if isinstance(one, str) else one[0]) for one in headers)
+    return sorted(str(one if isinstance(one, str) else one[0]) for one in config.get("headers") or ())
 
 
 class HintsView(TypedDict):

@@ -23,8 +23,9 @@ from executor.sources.lifecycle.persistence import NewChoice, present
 from executor.sources.source_request import Consent, Progress, ReadContext, SourceRequest
 from executor.surfaces.api.context import Context, EdgeRoute, needs
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
-from executor.surfaces.api.progress import wants_progress, with_progress
+from executor.surfaces.api.progress import with_progress
 from executor.surfaces.api.schemas.requests import HintsDecision, NewSource, SourceChange, ToolChoice
+from executor.surfaces.api.sse import wants_stream
 from executor.surfaces.views import sources as views
 
 router = APIRouter(prefix="/v1/sources", route_class=EdgeRoute, tags=["sources"], responses=PROBLEMS)
@@ -50,7 +51,7 @@ async def add(here: Context, body: NewSource) -> Answer[views.AddedView] | Strea
         told = await first_hints(here, added, body.hints)
         return {**views.source_view(added, secrets=True), "rules": await covering(here, added), "hints": told}
 
-    if wants_progress(here):
+    if wants_stream(here):
         return with_progress(work)
     view = await work(wanted.context.progress)
     return answer(view, 201, {"Location": f"/v1/sources/{view['id']}"})
@@ -73,7 +74,7 @@ async def preview(here: Context, body: NewSource) -> Answer[views.PreviewView] |
         asked = replace(wanted, context=ReadContext(progress))
         return views.preview_view(await here.executor.catalog.lifecycle.preview(asked))
 
-    return with_progress(work) if wants_progress(here) else answer(await work(wanted.context.progress))
+    return with_progress(work) if wants_stream(here) else answer(await work(wanted.context.progress))
 
 
 @router.post("/demo")
@@ -125,7 +126,7 @@ async def refresh(here: Context, source: str) -> Answer[views.RefreshedView] | S
     async def work(progress: Progress) -> views.RefreshedView:
         return views.refreshed_view(await refreshing(here.workspace_id, source, progress, by=here.actor))
 
-    return with_progress(work) if wants_progress(here) else answer(await work(lambda text: None))
+    return with_progress(work) if wants_stream(here) else answer(await work(lambda text: None))
 
 
 @router.get("/{source}/hints")
@@ -165,7 +166,7 @@ async def choose(here: Context, source: str, body: ToolChoice) -> Answer[views.R
         upkeep = here.executor.catalog.lifecycle
         return views.refreshed_view(await upkeep.choose(here.workspace_id, source, new, progress, by=here.actor))
 
-    return with_progress(work) if wants_progress(here) else answer(await work(lambda text: None))
+    return with_progress(work) if wants_stream(here) else answer(await work(lambda text: None))
 
 
 async def covering(here: Context, source: Source) -> list[views.CoveringRule]:

@@ -186,7 +186,7 @@ def cut_said(cut: dict[str, Any]) -> str:
     return f"not all of it fits; more with {', '.join([*ways, '--budget N'])}"
 
 
-def shorten(item: dict[str, Any]) -> dict[str, Any]:
+def with_short_description(item: dict[str, Any]) -> dict[str, Any]:
     """The first line, as far as it has room beside the path."""
     from executor.catalog.signatures.escape import plain_text
 
@@ -195,18 +195,23 @@ def shorten(item: dict[str, Any]) -> dict[str, Any]:
 
 
 @command.command("list")
+@click.argument("beginning", metavar="[PREFIX]", required=False)
 @click.option("--prefix", help="Only paths with this prefix.")
 @click.option("--source", metavar="NAMESPACE", help="Only tools of this source.")
 @click.option("--after", metavar="PATH", help="Only paths after this one.")
 @limit_option(100)
 @json_option
-def listing(prefix: str | None, source: str | None, after: str | None, limit: int, as_json: bool) -> None:
-    """List tools by path."""
-    page = connect(Settings.load()).get("/v1/tools", prefix=prefix, source=source, after=after, limit=limit)
+def listing(
+    beginning: str | None, prefix: str | None, source: str | None, after: str | None, limit: int, as_json: bool
+) -> None:
+    """List tools by path: all, or those with a prefix such as github or github.issues."""
+    page = connect(Settings.load()).get(
+        "/v1/tools", prefix=prefix or beginning, source=source, after=after, limit=limit
+    )
     if as_json:
         emit_json(page)
     elif page["items"]:
-        emit(table([shorten(item) for item in page["items"]], FOUND))
+        emit(table([with_short_description(item) for item in page["items"]], FOUND))
         if page.get("next"):
             say(f"more: --after {clean(page['next'])}")
     else:
