@@ -25,10 +25,10 @@ from executor.storage.catalog import policies
 from executor.storage.database import Database
 from executor.storage.executions import event_chain, events
 from executor.storage.tables import core
-from tests.api.serving import running_daemon
 from tests.execution.conftest import House, value
 from tests.support.daemon import Daemon
 from tests.support.ledger import effects
+from tests.surfaces.api.serving import running_daemon
 
 E = core.events
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from executor.model.tenancy import AGENT
-from tests.api.serving import Daemon, running_daemon
+from executor.model.permissions import AGENT
 from tests.identity.test_bearer import ask
 from tests.support.issuing import SCOPE, Issuing, a_key, encoded, issuing
+from tests.surfaces.api.serving import Daemon, running_daemon
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from tests.api.serving import Daemon, wait_for
 from tests.sources.graphql.service import Service
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving
+from tests.surfaces.api.serving import Daemon, wait_for
 
 TEXT = {"type": "string"}
 OPEN = {"type": "object", "additionalProperties": True}

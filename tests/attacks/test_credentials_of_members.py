@@ -14,10 +14,10 @@ import pytest
 
 from executor.connections.placement import check_variable
 from executor.errors import InvalidRequest
-from tests.api import identities
-from tests.api.identities import Caller, made, operator
-from tests.api.serving import Daemon, running_daemon
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving
+from tests.surfaces.api import identities
+from tests.surfaces.api.identities import Caller, made, operator
+from tests.surfaces.api.serving import Daemon, running_daemon
 
 SECRET = "hunter2-of-production"
 FOLDER = Path(__file__).parents[1]

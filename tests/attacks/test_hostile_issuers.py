@@ -15,11 +15,11 @@ import pytest
 
 from executor.connections.oauth import http as wire
 from executor.network.client import Bounds
-from tests.api.identities import made, operator
-from tests.api.serving import Daemon, running_daemon
 from tests.support.issuing import Issuing, a_key, issuing
 from tests.support.loopback import Answer
 from tests.support.signing_in import CALLBACK, CLIENT, SECRET, Browser, settings_of
+from tests.surfaces.api.identities import made, operator
+from tests.surfaces.api.serving import Daemon, running_daemon
 
 MOST = 300_000_000
 

@@ -12,10 +12,10 @@ import psutil
 import pytest
 
 from executor.execution import dispatch
-from tests.api.identities import agent
-from tests.api.serving import running_daemon
 from tests.support.busy import Busy, write_modules
 from tests.support.daemon import Daemon
+from tests.surfaces.api.identities import agent
+from tests.surfaces.api.serving import running_daemon
 
 SLEEP = {
     "typescript": "await new Promise((resolve) => setTimeout(resolve, %d)); return 1",

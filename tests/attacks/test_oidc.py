@@ -11,10 +11,10 @@ import pytest
 
 from executor.identity.oidc.sign_in import FLOW_MS
 from executor.storage.tables.access import sign_ins
-from tests.api.identities import made, operator
-from tests.api.serving import Answer, Daemon, running_daemon
 from tests.support.issuing import Issuing, a_key, issuing
 from tests.support.signing_in import CALLBACK, CLIENT, SECRET, START, Browser, consent, query_of, settings_of
+from tests.surfaces.api.identities import made, operator
+from tests.surfaces.api.serving import Answer, Daemon, running_daemon
 
 
 @pytest.fixture(scope="module")

@@ -21,17 +21,17 @@ from executor.daemon.wiring.executor import Executor
 from executor.errors import EgressRefused, ExecutorError, NotFound
 from executor.network.private_access import PUBLIC
 from executor.settings import Settings
-from executor.sources.kind import SourceRequest
 from executor.sources.mcp.sessions.allowance import Allowance
 from executor.sources.mcp.transports.http_connections import GuardedBackend
+from executor.sources.source_request import SourceRequest
 from executor.storage.executions import artifacts
-from tests.api.serving import running_daemon
 from tests.attacks.test_network import caught, connect
 from tests.execution.conftest import House
 from tests.sources.upstream import Upstream, as_json
 from tests.sources.upstream import serving as serving_upstream
 from tests.support.connected import Home, value
 from tests.support.guarded import Guarded, running
+from tests.surfaces.api.serving import running_daemon
 
 # -- keys -------------------------------------------------------------------------------------------------------------
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.api.serving import Answer, Daemon, running_daemon
 from tests.sources.graphql.service import SDL, Service
 from tests.sources.upstream import Upstream, serving
 from tests.support.notes import DONE, Notes
+from tests.surfaces.api.serving import Answer, Daemon, running_daemon
 
 LANGUAGES = ("typescript", "python")
 FUNCTIONS = """

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from tests.api.serving import Daemon
-from tests.mcp.conftest import connected, text_of
 from tests.sources.upstream import Got, as_json, serving
 from tests.support.bank import HOSTILE, bank, cli, document
 from tests.support.tool_results import about
+from tests.surfaces.api.serving import Daemon
+from tests.surfaces.mcp.conftest import connected, text_of
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from executor.execution.approvals import orphans
-from tests.api import identities
-from tests.api.serving import Answer, Daemon, running_daemon
 from tests.support.guarded import Guarded, running
+from tests.surfaces.api import identities
+from tests.surfaces.api.serving import Answer, Daemon, running_daemon
 
 CANARY = "cnry-api-20x"
 

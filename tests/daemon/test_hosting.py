@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.api import identities
-from tests.api.serving import Daemon, running_daemon, wait_for
+from tests.surfaces.api import identities
+from tests.surfaces.api.serving import Daemon, running_daemon, wait_for
 
 READ = "return (await tools.demo.invoices.listInvoices({})).length"
 

@@ -15,10 +15,10 @@ from mcp.client.auth import OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 
-from tests.api.identities import operator
-from tests.api.serving import Answer, Daemon, running_daemon
 from tests.support.issuing import SCOPE, Issuing, issuing
 from tests.support.tool_results import about, text_of, value_of
+from tests.surfaces.api.identities import operator
+from tests.surfaces.api.serving import Answer, Daemon, running_daemon
 
 METADATA = "/.well-known/oauth-protected-resource"
 HANDSHAKE = {"mcp-protocol-version": "2025-11-25", "Accept": "application/json, text/event-stream"}

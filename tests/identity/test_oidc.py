@@ -13,10 +13,10 @@ from executor.daemon.wiring.issuers import secret_of
 from executor.errors import InvalidRequest, SecretUnavailable
 from executor.settings import Settings
 from executor.storage.tables.core import accounts
-from tests.api.identities import made, operator
-from tests.api.serving import Daemon, running_daemon
 from tests.support.issuing import Issuing, a_key, issuing
 from tests.support.signing_in import CALLBACK, CLIENT, SECRET, START, Browser, query_of, settings_of
+from tests.surfaces.api.identities import made, operator
+from tests.surfaces.api.serving import Daemon, running_daemon
 
 
 @pytest.fixture(scope="module")

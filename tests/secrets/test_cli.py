@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Cli
 from tests.support.guarded import Guarded, running
+from tests.surfaces.cli.conftest import Cli
 
 CANARY = "cnry-cli-51x9"
 

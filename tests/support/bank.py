@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.api.serving import Daemon
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving
+from tests.surfaces.api.serving import Daemon
 
 ANY: dict[str, Any] = {}
 TOKEN = "cnry-bank-31x"

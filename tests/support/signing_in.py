@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
-from tests.api.serving import Answer, Daemon
 from tests.support.issuing import Issuing
+from tests.surfaces.api.serving import Answer, Daemon
 
 CLIENT = "executor-client"
 SECRET = "s3cr3t/with+signs:&"

@@ -25,32 +25,22 @@ from executor.catalog.signatures.compact import flatten, without_result
 from executor.catalog.signatures.signature import COMPACT, FULL, signature
 from executor.connections.connections import Connections
 from executor.errors import InvalidRequest, NotFound, ToolError
+from executor.model.actor import Actor
 from executor.model.credential import Credential
 from executor.model.language import LANGUAGES, Language
 from executor.model.source import Source, choice_of, is_described, own_path
-from executor.model.tenancy import Actor
 from executor.model.tool import ALL, Effect, Tool
 from executor.network.client import MayFollow
 from executor.policy.visibility import Visibility
 from executor.schemas.examples import Accepts
 from executor.schemas.references import names_in
 from executor.schemas.validation import Validator, compile_schema, invalid_arguments, problems
-from executor.sources.kind import (
-    Checks,
-    Kind,
-    Meaning,
-    Means,
-    Outlines,
-    Probe,
-    Progress,
-    SourceRequest,
-    destination_of,
-    silent,
-)
+from executor.sources.kind import Checks, Kind, Meaning, Means, Outlines, Probe, destination_of
 from executor.sources.lifecycle import persistence, revisions
 from executor.sources.lifecycle.lifecycle import Lifecycle
 from executor.sources.lifecycle.persistence import Refreshed
 from executor.sources.registry import Kinds
+from executor.sources.source_request import Progress, SourceRequest, silent
 from executor.storage.catalog import search_entries, tool_versions
 from executor.storage.catalog import sources as source_rows
 from executor.storage.catalog import tools as tool_rows
@@ -137,7 +127,7 @@ class Catalog:
 
     async def _check_chosen(self, kind: Kind, source: Source, tool: Tool, arguments: dict[str, Any]) -> None:
         """A call that holds others, as a GraphQL document does, may hold none of those that were left out."""
-        if not choice_of(source.config) or getattr(kind, "calls_stand_alone", False) or not isinstance(kind, Means):
+        if not choice_of(source.known) or getattr(kind, "calls_stand_alone", False) or not isinstance(kind, Means):
             return
         meaning = await kind.meaning(source, tool, arguments)
         fields = (await self.operations(source)).fields if meaning.parts else {}
@@ -424,9 +414,9 @@ class Catalog:
 
 def label_source(source: Source, tool: Tool) -> dict[str, Any]:
     """What of a description is the word of people here, and not of the source."""
-    own = own_path(tool.path, tool.binding)
+    own = own_path(tool.path, tool.known)
     name = {"ownPath": own} if own != tool.path else {}
-    described = is_described(tool.path, tool.binding, source.config)
+    described = is_described(tool.path, tool.known, source.known)
     return {**name, **({"describedBy": "people of this workspace"} if described else {})}
 
 

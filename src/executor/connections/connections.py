@@ -15,13 +15,13 @@ from executor.connections.resolution import Missing, Use
 from executor.connections.schemes import Auth
 from executor.connections.source_headers import SourceHeaders, values_of
 from executor.errors import CredentialRequired, Forbidden, NotFound
-from executor.model.authority import require
+from executor.model.actor import Actor
 from executor.model.connection import Connection, ConnectionStatus
 from executor.model.credential import Credential
 from executor.model.event import Announcement
 from executor.model.ids import now_ms
+from executor.model.permissions import require
 from executor.model.source import Source
-from executor.model.tenancy import Actor
 from executor.model.tool import Tool
 from executor.secrets import in_use
 from executor.secrets.secrets import OWN, Secrets
@@ -101,7 +101,7 @@ class Connections:
     async def opened(self, source: Source) -> tuple[Source, tuple[str, ...]]:
         """The source with the values of its own config, and what of these must never be seen again."""
         opened = await self.statics.opened(source)
-        values = values_of(opened.config) if opened is not source else ()
+        values = values_of(opened.known) if opened is not source else ()
         in_use.remember(values)
         return opened, values
 

@@ -14,13 +14,17 @@ if TYPE_CHECKING:
     from executor.model.source import Loaded
     from executor.schemas.digests import with_digests
     from executor.sources.documents.subprocess import build as build_in_subprocess
-    from executor.sources.kind import Kind, Probe, SourceRequest, Unchanged
+    from executor.sources.kind import Kind, Probe, Unchanged
     from executor.sources.registry import Surroundings
+    from executor.sources.source_request import Consent, Previous, ReadContext, SourceRequest
 
 __all__ = [
+    "Consent",
     "Kind",
     "Loaded",
+    "Previous",
     "Probe",
+    "ReadContext",
     "SourceRequest",
     "Surroundings",
     "Unchanged",
@@ -29,10 +33,13 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Consent": "executor.sources.source_request",
     "Kind": "executor.sources.kind",
     "Loaded": "executor.model.source",
+    "Previous": "executor.sources.source_request",
     "Probe": "executor.sources.kind",
-    "SourceRequest": "executor.sources.kind",
+    "ReadContext": "executor.sources.source_request",
+    "SourceRequest": "executor.sources.source_request",
     "Surroundings": "executor.sources.registry",
     "Unchanged": "executor.sources.kind",
     "build_in_subprocess": "executor.sources.documents.subprocess:build",

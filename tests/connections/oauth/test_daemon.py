@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.api.serving import Answer, Daemon, running_daemon, wait_for
 from tests.support.logins import visit
 from tests.support.loopback import Authority, Service, listening
+from tests.surfaces.api.serving import Answer, Daemon, running_daemon, wait_for
 
 CODE = "return await tools.shop.me.getMe({})"
 

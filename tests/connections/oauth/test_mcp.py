@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.api.serving import Daemon, running_daemon, wait_for
 from tests.connections.oauth.test_daemon import with_cookie
 from tests.support.logins import visit
+from tests.surfaces.api.serving import Daemon, running_daemon, wait_for
 
 CODE = "return await tools.guarded.whoami({})"
 

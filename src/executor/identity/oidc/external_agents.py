@@ -16,7 +16,8 @@ from executor.errors import Busy, Forbidden, InsufficientScope, Unauthorized
 from executor.identity.new_token import digest
 from executor.identity.oidc import jwt
 from executor.identity.oidc.jwks import KeySet
-from executor.model.tenancy import AGENT, Actor
+from executor.model.actor import Actor
+from executor.model.permissions import AGENT
 from executor.storage.database import Database
 from executor.storage.executions import events
 from executor.storage.identity import external_subjects

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urljoin
 
-from executor.model.tool import Tool
 from executor.network.client import Answer
 from executor.sources.pagination.ends import (
     says_more,
@@ -17,8 +16,9 @@ from executor.sources.pagination.ends import (
     stated_total,
 )
 from executor.sources.pagination.link_headers import is_address, is_paging, listed_link, next_link
-from executor.sources.pagination.names import ASIDE, BESIDE, OTHER_CURSORS, plain
-from executor.sources.pagination.repeats import Repeats, are_alike
+from executor.sources.pagination.names import AFTER, ASIDE, BESIDE, OTHER_CURSORS, plain
+from executor.sources.pagination.page_scheme import PageScheme
+from executor.sources.pagination.repeats import Repeats, are_alike, are_in_order
 
 # Parts of an answer, by the way to them.
 NOT_LISTS = ASIDE | BESIDE
@@ -63,18 +63,19 @@ Following = dict[str, Any] | str | None
 class Walk:
     """What is known of a list so far. `complete` is true once the service has said, or shown, that nothing follows."""
 
-    def __init__(self, tool: Tool, size: Any = None) -> None:
-        """`size` is how many items each page was asked to have."""
-        self.paging: dict[str, Any] = tool.binding["all"]
+    def __init__(self, paging: PageScheme, size: Any = None, *, may_follow: bool = False) -> None:
+        """`size` is how many items each page was asked to have; `may_follow`, that an address may be requested."""
+        self.paging = paging
         self.items: list[Any] = []
         self.pages = 0
         self.complete = False
         self.reason = ""
-        self._may_follow = tool.binding["method"] in ("GET", "QUERY") and tool.binding["body"] is None
+        self._may_follow = may_follow
         self._start: int | None = None if self.paging.get("guessed") else self.paging.get("start", 0)
         self._size = size if isinstance(size, int) else 0
         self._step = 0  # of an offset; 0 is as many as came
         self._probe = ""  # what a request is to find out: where pages begin (`start`), what an offset counts (`step`)
+        self.is_trying = False  # whether the service takes the identifier of the last item, which nobody promised
         self._has_links = False
         self._total: int | None = None
         self._has_shrunk = False
@@ -235,6 +236,9 @@ class Walk:
             return self.end()
         if self._total is not None and len(self.items) >= self._total:
             return self.end()
+        if more is None and plain(argument) in AFTER and are_in_order(self.items[-len(found) - 1 :]):
+            self.is_trying = True
+            return {argument: self.items[-1]["id"]}
         return self.stop(f"the service does not say whether more follows: to be sure, {ONE_BY_ONE}")
 
     def _after_last(self, found: list[Any], more: bool | None) -> Following:
@@ -303,4 +307,6 @@ class Walk:
             stated = listed_link(stated) if self.paging["by"] == "next" else stated
         if isinstance(stated, dict):
             stated = next((stated[name] for name in ("href", "url", "uri") if stated.get(name)), stated)
+        if type(stated) is int and self._total is not None and len(self.items) < self._total:
+            return stated  # items are counted from 0, and that one has not come yet
         return None if stated is None or stated is False or stated in ("", 0, "0", {}) or stated == [] else stated

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import StreamingResponse
 
 from executor.errors import ExecutorError
-from executor.sources.kind import Progress
+from executor.sources.source_request import Progress
 from executor.surfaces.api.sse import frame
 from executor.surfaces.http import problems
-from executor.surfaces.views import View
 
-Work = Callable[[Progress], Awaitable[View]]
-_under_way: set[asyncio.Future[View]] = set()
+Work = Callable[[Progress], Awaitable[Any]]
+_under_way: set[asyncio.Future[Any]] = set()
 
 
-def with_progress(work: Work) -> Response:
+def with_progress(work: Work) -> StreamingResponse:
     """The work goes on when the reader leaves, as it would without progress."""
     return StreamingResponse(stream_progress(work), media_type="text/event-stream")
 
@@ -38,7 +38,7 @@ async def stream_progress(work: Work) -> AsyncIterator[bytes]:
     yield outcome(task)
 
 
-def outcome(task: asyncio.Future[View]) -> bytes:
+def outcome(task: asyncio.Future[Any]) -> bytes:
     error = task.exception()
     if error is None:
         return frame("done", task.result())
