@@ -26,7 +26,7 @@ from executor.storage.executions import calls, events, interactions
 from executor.storage.identity import tenancy
 from executor.storage.tables import core
 from executor.surfaces.mcp import gateway
-from executor.surfaces.views import interaction_view
+from executor.surfaces.views.interactions import interaction_view
 from tests.execution.conftest import House, value
 from tests.support.tool_results import about
 from tests.surfaces.api.serving import Daemon

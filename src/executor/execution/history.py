@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
 
 from sqlalchemy.engine import Connection
 
@@ -19,6 +21,7 @@ from executor.storage.executions import artifacts, calls, events, execution_sear
 from executor.storage.scan import Page
 
 SEARCH_SECONDS = 5.0
+T = TypeVar("T")
 
 
 def may_see(actor: Actor, execution: Execution) -> bool:
@@ -36,6 +39,16 @@ def look_up(c: Connection, by: Actor, execution_id: str) -> Execution:
 
 async def find(database: Database, by: Actor, execution_id: str) -> Execution:
     return await database.read(lambda c: look_up(c, by, execution_id))
+
+
+async def _read(database: Database, by: Actor, execution_id: str, job: Callable[[Connection], T]) -> T:
+    """Something of an execution that the actor may see."""
+
+    def checked(c: Connection) -> T:
+        look_up(c, by, execution_id)
+        return job(c)
+
+    return await database.read(checked)
 
 
 # Lists.
@@ -109,7 +122,6 @@ async def read_calls(
     """
 
     def job(c: Connection) -> list[tuple[Call, Artifact | None]]:
-        look_up(c, by, execution_id)
         if seq is None:
             found = calls.of_execution(c, by.workspace_id, execution_id)
         else:
@@ -120,23 +132,15 @@ async def read_calls(
         shown = artifacts.filled_calls(c, found) if whole else found
         return [(call, kept.get(call.artifact_id)) for call in shown]
 
-    return await database.read(job)
+    return await _read(database, by, execution_id, job)
 
 
 async def read_call_heads(database: Database, by: Actor, execution_id: str) -> list[CallHead]:
-    def job(c: Connection) -> list[CallHead]:
-        look_up(c, by, execution_id)
-        return calls.heads(c, by.workspace_id, execution_id)
-
-    return await database.read(job)
+    return await _read(database, by, execution_id, lambda c: calls.heads(c, by.workspace_id, execution_id))
 
 
 async def read_logs(database: Database, by: Actor, execution_id: str) -> list[Event]:
-    def job(c: Connection) -> list[Event]:
-        look_up(c, by, execution_id)
-        return events.logs(c, by.workspace_id, execution_id)
-
-    return await database.read(job)
+    return await _read(database, by, execution_id, lambda c: events.logs(c, by.workspace_id, execution_id))
 
 
 async def has_ended(database: Database, by: Actor, execution_id: str) -> bool:
@@ -149,13 +153,10 @@ async def read_events(
     database: Database, by: Actor, execution_id: str | None, *, types: Sequence[str] = (), after: int, limit: int
 ) -> list[Event]:
     """Of one execution, or of the whole workspace for those who may read everything of it."""
-
-    def job(c: Connection) -> list[Event]:
-        if execution_id is not None:
-            look_up(c, by, execution_id)
-        return events.after(c, by.workspace_id, execution_id=execution_id, types=types, after=after, limit=limit)
-
-    return await database.read(job)
+    job = partial(
+        events.after, workspace_id=by.workspace_id, execution_id=execution_id, types=types, after=after, limit=limit
+    )
+    return await (database.read(job) if execution_id is None else _read(database, by, execution_id, job))
 
 
 async def newest_event(database: Database, by: Actor) -> int:

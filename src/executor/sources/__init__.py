@@ -5,9 +5,9 @@ are first used: the process that reads large documents imports this package and 
 """
 
 import sys
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from executor import _import_export
 from executor.sources import deprecated
 
 if TYPE_CHECKING:
@@ -33,24 +33,21 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Consent": "executor.sources.source_request:Consent",
-    "Kind": "executor.sources.kind:Kind",
-    "Loaded": "executor.model.source:Loaded",
-    "Previous": "executor.sources.source_request:Previous",
-    "Probe": "executor.sources.kind:Probe",
-    "ReadContext": "executor.sources.source_request:ReadContext",
-    "SourceRequest": "executor.sources.source_request:SourceRequest",
-    "Surroundings": "executor.sources.registry:Surroundings",
-    "Unchanged": "executor.sources.kind:Unchanged",
+    "Consent": "executor.sources.source_request",
+    "Kind": "executor.sources.kind",
+    "Loaded": "executor.model.source",
+    "Previous": "executor.sources.source_request",
+    "Probe": "executor.sources.kind",
+    "ReadContext": "executor.sources.source_request",
+    "SourceRequest": "executor.sources.source_request",
+    "Surroundings": "executor.sources.registry",
+    "Unchanged": "executor.sources.kind",
     "build_in_subprocess": "executor.sources.documents.subprocess:build",
-    "with_digests": "executor.schemas.digests:with_digests",
+    "with_digests": "executor.schemas.digests",
 }
 
 sys.meta_path.append(deprecated.MovedModules())
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, _, attribute = _HOMES[name].partition(":")
-    return getattr(import_module(module), attribute)
+    return _import_export(__name__, _HOMES, name)

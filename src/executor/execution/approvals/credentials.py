@@ -51,6 +51,11 @@ async def provide(
     return settled[0]
 
 
+async def resume_waiting(engine: Engine, connection: Connection, *, by: Actor) -> None:
+    """Let every call go on that waits for a credential which this connection is."""
+    await engine.settle_by(lambda c: settle_waiting(c, connection, by=by))
+
+
 def settle_waiting(c: Database, connection: Connection, *, by: Actor, first: Interaction | None = None) -> Settled:
     """In a writing job: whatever waits for a credential that this connection is. Its engine carries it on."""
     page = interactions.page(c, connection.workspace_id, status="pending", limit=PAGE)

@@ -200,7 +200,7 @@ class Admissions:
 
 def own_name(tool: Tool) -> str:
     """The path that its source gives it, where people gave it another."""
-    return own_path("", tool.binding)
+    return own_path("", tool.known)
 
 
 def proposal_digest(proposal: Proposal) -> str:

@@ -27,6 +27,7 @@ from executor.sources.graphql.results import json_of
 from executor.sources.graphql.schema import introspection, sdl
 from executor.sources.graphql.schema.builder import schema_of
 from executor.sources.graphql.schema.outline import Outline, drop_missing_types, pack, unpack
+from executor.sources.graphql.storage_format import GraphQLConfig
 from executor.sources.graphql.tools import Reader
 from executor.sources.kind import Unchanged
 from executor.sources.lifecycle import address_grants
@@ -149,6 +150,19 @@ def build_catalog(
     request.context.progress(f"{len(tools)} tools")
     definitions = reader.definitions(tools)
     opened = loosen(tools, definitions)
+    config: GraphQLConfig = {
+        "location": request.location,
+        "base_url": endpoint,
+        "transport": "http",
+        "given_base_url": request.base_url,
+        "spec_url": request.spec_url,
+        "headers": [list(pair) for pair in request.headers],
+        "options": dict(request.options),
+        "allow_private": request.consented.private_network,
+        "origins": origins,
+        "validators": {"digest": digest},
+        "schema": pack(outline),
+    }
     return Loaded(
         name=request.name or namespace,
         namespace=namespace,
@@ -156,19 +170,7 @@ def build_catalog(
         definitions=definitions,
         skipped=(*reader.skipped, *left_out(notes), *opened),
         document_digest=digest,
-        config={
-            "location": request.location,
-            "base_url": endpoint,
-            "transport": "http",
-            "given_base_url": request.base_url,
-            "spec_url": request.spec_url,
-            "headers": [list(pair) for pair in request.headers],
-            "options": dict(request.options),
-            "allow_private": request.consented.private_network,
-            "origins": origins,
-            "validators": {"digest": digest},
-            "schema": pack(outline),
-        },
+        config={**config},
         document=data,
         media_type="application/json" if is_json(data) else "application/graphql",
     )

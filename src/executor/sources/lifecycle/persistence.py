@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 from sqlalchemy.engine import Connection
 
@@ -18,6 +17,7 @@ from executor.connections.connections import Connections
 from executor.connections.source_headers import as_before
 from executor.errors import Conflict, NamespaceTaken, NotFound, SourceError
 from executor.model.ids import new_id, now_ms
+from executor.model.known_keys import KnownBinding
 from executor.model.packed import DefinitionRow, Packed, ToolRow
 from executor.model.source import (
     Choice,
@@ -43,7 +43,6 @@ from executor.storage.catalog.tools import Differences
 from executor.storage.database import Database, checkpoint
 from executor.storage.executions.events import By
 
-OPERATION = "operation"
 HEADS = 500
 CheckDropped = Callable[[Connection, Source, Sequence[str]], None]
 CHECKPOINT = 6  # pieces of some hundred kilobytes each
@@ -134,7 +133,7 @@ async def refresh(
     new: NewChoice | None = None,
 ) -> Refreshed:
     """Another choice is made from what the source offers now, so that is read whether it has changed or not."""
-    choice = new.choice if new is not None else choice_of(source.config)
+    choice = new.choice if new is not None else choice_of(source.known)
     filters = tool_selection.read_filters(kind, choice)
     request = await reader.again(kind, source, connections)
     if new is not None:
@@ -204,7 +203,7 @@ def heads_of(packed: Packed, chosen: Selection, labels: Labels) -> list[ToolRow]
 
 
 def labels_for(source: Source, packed: Packed, chosen: Selection) -> Labels:
-    overlay = overlay_of(source.config)
+    overlay = overlay_of(source.known)
     kept = (row.path for row in tool_selection.all_rows(packed) if chosen.keeps(row.path)) if overlay.names else ()
     return put_labels(source.namespace, overlay, kept)
 
@@ -275,9 +274,9 @@ def names_of(c: Connection, source: Source) -> dict[str, str]:
     return {operation: name for operation, name in named if operation}
 
 
-def operation_of(binding: dict[str, Any]) -> str:
-    if OPERATION in binding:
-        return str(binding[OPERATION])
+def operation_of(binding: KnownBinding) -> str:
+    if "operation" in binding:
+        return str(binding["operation"])
     return f"{binding['method']} {binding['path']}" if "method" in binding and "path" in binding else ""
 
 
@@ -318,7 +317,7 @@ async def read_document(database: Database, source: Source) -> SourceDocument | 
 
 async def kept_text(database: Database, source: Source) -> bytes | None:
     """Of a source that can't be read again: the document that it was connected with."""
-    if source.config.get("location") or source.config.get("command"):
+    if source.known.get("location") or source.known.get("command"):
         return None
     kept = await read_document(database, source)
     if kept is None:

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.model.known_keys import KnownConfig
 from executor.model.source import HOSTED, OVERLAY, Choice, Source, hosted_as, overlay_of
 from executor.model.tool import Skipped
 from executor.storage.catalog.tools import Differences
@@ -117,7 +118,7 @@ def titles(c: Connection, workspace_id: str) -> dict[str, tuple[str, str]]:
     return {row.namespace: (row.name, host_of(load(row.config))) for row in rows}
 
 
-def host_of(config: dict[str, Any]) -> str:
+def host_of(config: KnownConfig) -> str:
     for address in (config.get("base_url"), config.get("location")):
         try:
             if host := urlsplit(str(address or "")).hostname:

@@ -19,11 +19,11 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from executor.execution import history
-from executor.model.event import ENDINGS, Batch, Event
-from executor.surfaces import views
-from executor.surfaces.api.context import Context, context
-from executor.surfaces.api.json_response import answer
+from executor.model.event import ENDINGS, Batch
+from executor.surfaces.api.context import Context
+from executor.surfaces.api.json_response import Answer, answer
 from executor.surfaces.http.open_requests import abort, current
+from executor.surfaces.views.events import EventPage, event_view
 
 HEARTBEAT_SECONDS: Final = 15.0
 STALLED_SECONDS: Final = 60.0
@@ -35,17 +35,16 @@ LastEventId = Annotated[int | None, Header(alias="Last-Event-ID", ge=0, le=MOST)
 
 
 async def events_answer(
-    request: Request, execution_id: str | None, *, after: int, limit: int, types: Sequence[str] = ()
-) -> Response:
-    here = context(request)
-    if "text/event-stream" in request.headers.get("accept", ""):
+    here: Context, execution_id: str | None, *, after: int, limit: int, types: Sequence[str] = ()
+) -> Answer[EventPage] | EventStream:
+    if wants_stream(here):
         if execution_id is not None:
             await history.find(here.executor.database, here.actor, execution_id)
         return EventStream(here, execution_id, after)
     found = await history.read_events(
         here.executor.database, here.actor, execution_id, types=types, after=after, limit=limit
     )
-    items = [views.event_view(event) for event in found]
+    items = [event_view(event) for event in found]
     return answer({"items": items, "next": found[-1].id if len(found) == limit else None})
 
 
@@ -110,15 +109,18 @@ class EventStream(Response):
         return execution_id is not None and await history.has_ended(here.executor.database, here.actor, execution_id)
 
 
-def _frame(event: Event) -> bytes:
-    data = orjson.dumps(views.event_view(event), default=str)
-    return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.id, event.type.encode(), data)
+def wants_stream(request: Request) -> bool:
+    return "text/event-stream" in request.headers.get("accept", "")
+
+
+def frame(type: str, data: Any) -> bytes:
+    return b"event: %s\ndata: %s\n\n" % (type.encode(), orjson.dumps(data, default=str))
 
 
 def render(batch: Batch) -> bytes:
     """Made once, however many read it."""
     if batch.rendered is None:
-        batch.rendered = b"".join(map(_frame, batch.events))
+        batch.rendered = b"".join(b"id: %d\n" % one.id + frame(one.type, event_view(one)) for one in batch.events)
     return batch.rendered
 
 

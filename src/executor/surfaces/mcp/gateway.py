@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import orjson
 
@@ -21,7 +21,8 @@ from executor.surfaces.http.long_wait import LongWaits, outcome_of, resume, wait
 from executor.surfaces.mcp.media import ALL_BYTES, BLOCK_BYTES, KeptFile, is_showable
 from executor.surfaces.mcp.open_calls import CURRENT_CALL
 from executor.surfaces.mcp.tool_definitions import MAX_NAMES, instructions
-from executor.surfaces.views import View, execution_summary, execution_view
+from executor.surfaces.views.base import View
+from executor.surfaces.views.executions import execution_summary, execution_view
 
 if TYPE_CHECKING:
     from executor.daemon.wiring.executor import Executor
@@ -78,7 +79,7 @@ class EngineGateway:
         actor = self._actor
         since = now_ms() - RECENT_SECONDS * 1000
         found = await history.list_recent(self._executor.database, actor, since, MOST_LISTED)
-        return [execution_summary(one) for one in found]
+        return [cast("View", execution_summary(one)) for one in found]
 
     def _follow(self, actor: Actor, execution_id: str, patience: float | None) -> None:
         """A wait that is closed leaves an execution as it was before; only its submission began it."""
@@ -117,4 +118,4 @@ class EngineGateway:
 
     def _view(self, outcome: Outcome, files: list[KeptFile]) -> View:
         view = execution_view(outcome, self._executor.settings.address, read=orjson.loads, whole=False)
-        return {**view, "files": files} if files else view
+        return {**view, "files": files} if files else cast("View", view)

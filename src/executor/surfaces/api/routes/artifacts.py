@@ -6,16 +6,14 @@ import re
 from typing import Annotated, NamedTuple
 
 from fastapi import APIRouter, Query
-from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from executor.errors import NotFound
 from executor.execution.artifacts import access
 from executor.model.artifact import OCTETS, Artifact
-from executor.surfaces import views
-from executor.surfaces.api.context import EdgeRoute, context, needs
+from executor.surfaces.api.context import Context, EdgeRoute, needs
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
-from executor.surfaces.api.schemas.executions import ArtifactPage, ArtifactView
+from executor.surfaces.views import artifacts as views
 
 # The `Range` of a request (RFC 9110): one range of bytes. What is malformed, or several at once, is the whole.
 _RANGE = re.compile(r"bytes=\s*(\d{0,15})-(\d{0,15})\s*")
@@ -54,40 +52,37 @@ SANDBOX = "sandbox; default-src 'none'; frame-ancestors 'none'; base-uri 'none';
 BYTES = {"description": "the bytes", "content": {OCTETS: {"schema": {"type": "string", "format": "binary"}}}}
 
 
-@router.get("", response_model=ArtifactPage)
+@router.get("")
 @needs("execute", "read")
 async def page(
-    request: Request,
+    here: Context,
     execution: Annotated[str, Query(max_length=200)] = "",
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     before: Annotated[str, Query(max_length=200)] = "",
-) -> Response:
+) -> Answer[views.ArtifactPage]:
     """Newest first; `execution` for those of one. Who may not read everything sees those of its own executions."""
-    here = context(request)
     found = await access.search(here.executor.database, here.actor, execution_id=execution, limit=limit, before=before)
     items = [views.artifact_view(one) for one in found]
     return answer({"items": items, "next": found.next, "partial": found.partial})
 
 
-@router.get("/{artifact_id}", response_model=ArtifactView)
+@router.get("/{artifact_id}")
 @needs("execute", "read")
-async def show(request: Request, artifact_id: str) -> Response:
+async def show(here: Context, artifact_id: str) -> Answer[views.ArtifactView]:
     """What is known of it, with its preview."""
-    here = context(request)
     found = await access.find(here.executor.database, here.actor, artifact_id)
     return answer(views.artifact_view(found, preview=True))
 
 
 @router.get("/{artifact_id}/content", response_class=Response, responses={200: BYTES, 206: BYTES})
 @needs("execute", "read")
-async def content(request: Request, artifact_id: str) -> Response:
+async def content(here: Context, artifact_id: str) -> Response:
     """The bytes; one `Range` of them if asked for."""
-    here = context(request)
     found = await access.find(here.executor.database, here.actor, artifact_id)
     if found.deleted_at is not None:
         raise NotFound(f"the artifact {artifact_id} was deleted", hint="run the code again")
     tag = f'"{found.digest}"'
-    span = read_range(request.headers.get("range"), request.headers.get("if-range"), found.size, tag)
+    span = read_range(here.headers.get("range"), here.headers.get("if-range"), found.size, tag)
     if span is None:
         return Response(status_code=416, headers={"Content-Range": f"bytes */{found.size}", "Accept-Ranges": "bytes"})
     status, headers = 206 if span.part else 200, _headers(found, span, tag)
@@ -98,11 +93,10 @@ async def content(request: Request, artifact_id: str) -> Response:
     return Answer(b"".join([piece async for piece in content]), status_code=status, headers=headers)
 
 
-@router.delete("/{artifact_id}", response_model=ArtifactView)
+@router.delete("/{artifact_id}")
 @needs("decide")
-async def delete(request: Request, artifact_id: str) -> Response:
+async def delete(here: Context, artifact_id: str) -> Answer[views.ArtifactView]:
     """Its content, for good; the execution must have ended. That it was there stays known."""
-    here = context(request)
     return answer(views.artifact_view(await access.delete(here.executor.database, here.actor, artifact_id)))
 
 

@@ -8,39 +8,36 @@ from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Query
-from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from executor.errors import InvalidRequest
 from executor.execution.names import Names, identify, read_names
 from executor.identity import audit
 from executor.model.event import Event
-from executor.surfaces import views
-from executor.surfaces.api.context import Context, EdgeRoute, context, needs
-from executor.surfaces.api.json_response import PROBLEMS, answer
-from executor.surfaces.api.schemas.events import AuditPage, AuditReportView
+from executor.surfaces.api.context import Context, EdgeRoute, needs
+from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.sse import MOST, TYPE, After
+from executor.surfaces.views.events import AuditPage, AuditReportView, BreakView, audit_view
 
 router = APIRouter(prefix="/v1/audit", route_class=EdgeRoute, tags=["audit"], responses=PROBLEMS)
 _HEAD = re.compile(r"(\d{1,18}):([0-9a-f]{64})")
 
 
-@router.get("", response_model=AuditPage)
+@router.get("")
 @needs("read")
 async def page(
-    request: Request,
+    here: Context,
     actor: Annotated[str, Query(max_length=200)] = "",
     type: Annotated[str, Query(max_length=100, pattern=TYPE)] = "",
     since: Annotated[int, Query(ge=0, le=MOST, description="milliseconds since 1970")] = 0,
     until: Annotated[int | None, Query(ge=0, le=MOST, description="milliseconds since 1970")] = None,
     before: Annotated[int | None, Query(ge=0, le=MOST)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-) -> Response:
+) -> Answer[AuditPage]:
     """Newest first. `type` may end in `.*`; `next` is the `before` of the following page.
 
     A search by actor that has passed 20,000 events ends its page, with what it found, as `partial`.
     """
-    here = context(request)
     known = await read_names(here.executor.database, here.workspace_id) if actor else Names({}, {})
     found, names = await audit.search(
         here.executor.database,
@@ -52,17 +49,17 @@ async def page(
         before=before,
         limit=limit,
     )
-    items = [views.audit_view(event, names.get(event.actor_id, "")) for event in found]
+    items = [audit_view(event, names.get(event.actor_id, "")) for event in found]
     return answer({"items": items, "next": found.next, "partial": found.partial})
 
 
-@router.get("/verify", response_model=AuditReportView)
+@router.get("/verify")
 @needs("administer")
-async def verify(request: Request, head: Annotated[str, Query(max_length=100)] = "") -> Response:
+async def verify(here: Context, head: Annotated[str, Query(max_length=100)] = "") -> Answer[AuditReportView]:
     """Check the chain of every event. `head` is one that an earlier check told and somebody kept elsewhere."""
-    here, noted = context(request), read_head(head) if head else None
+    noted = read_head(head) if head else None
     report = await audit.verify(here.executor.database, here.actor, noted)
-    broken = {"eventId": report.event_id, "problem": report.problem} if report.problem else None
+    broken: BreakView | None = {"eventId": report.event_id, "problem": report.problem} if report.problem else None
     kept = f"{report.head[0]}:{report.head[1]}" if report.head else None
     return answer({"ok": broken is None, "events": report.events, "head": kept, "broken": broken})
 
@@ -70,13 +67,12 @@ async def verify(request: Request, head: Annotated[str, Query(max_length=100)] =
 @router.get("/export", response_class=Response, responses={200: {"content": {"application/x-ndjson": {}}}})
 @needs("administer")
 async def export(
-    request: Request, after: After = 0, limit: Annotated[int | None, Query(ge=1, le=10_000)] = None
+    here: Context, after: After = 0, limit: Annotated[int | None, Query(ge=1, le=10_000)] = None
 ) -> Response:
     """JSON lines, oldest first, with everything that a seal covers: all of them, or `limit`.
 
     Each request is itself an event of the log, the last that it exports. A last line's `id` is the next `after`.
     """
-    here = context(request)
     pages = await audit.export(here.executor.database, here.actor, after=after, limit=limit)
     return StreamingResponse(_lines(here, pages), media_type="application/x-ndjson")
 

@@ -2,50 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import orjson
 from fastapi import APIRouter, Query
-from starlette.requests import Request
-from starlette.responses import Response
 
 from executor.errors import Forbidden, InvalidRequest
 from executor.execution.approvals import interactions
 from executor.execution.approvals.credentials import provide
 from executor.execution.policies.always import Always, check_breadth, check_permitted, check_scope, draft_rule
 from executor.execution.policies.treat_as_read import draft_read_rule
-from executor.model.interaction import Interaction
+from executor.model.interaction import Interaction, InteractionStatus
 from executor.policy.drafts import Covers
-from executor.surfaces import views
-from executor.surfaces.api.context import Context, EdgeRoute, context, needs
-from executor.surfaces.api.interaction_views import view_interactions
-from executor.surfaces.api.json_response import PROBLEMS, answer
-from executor.surfaces.api.policy_drafts import existing, match_tools, names, read_rule, view
+from executor.surfaces.api.context import Context, EdgeRoute, needs
+from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
+from executor.surfaces.api.policy_drafts import existing, match_tools, names, read_rule
 from executor.surfaces.api.routes.connections import offer_of
-from executor.surfaces.api.schemas.executions import InteractionPage, InteractionStatus, InteractionView
-from executor.surfaces.api.schemas.policies import AlwaysView
 from executor.surfaces.api.schemas.requests import Approve, Deny, Provided
+from executor.surfaces.views import interactions as views
+from executor.surfaces.views.policies import AlwaysView, policy_view
 
 router = APIRouter(prefix="/v1/interactions", route_class=EdgeRoute, tags=["interactions"], responses=PROBLEMS)
 Pins = Annotated[list[str], Query(alias="pin", max_length=20)]
 
 
-@router.get("", response_model=InteractionPage)
+@router.get("")
 @needs("read")
 async def page(
-    request: Request,
+    here: Context,
     status: InteractionStatus | None = None,
     execution_id: Annotated[str | None, Query(alias="executionId")] = None,
     actor: Annotated[str, Query(max_length=200)] = "",
     source: Annotated[str, Query(max_length=200)] = "",
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     before: str | None = None,
-) -> Response:
+) -> Answer[views.InteractionPage]:
     """Newest first. `next` is the `before` of the following page, `total` counts among the newest 10,000.
 
     A search by actor or source that has passed 20,000 ends its page, with what it found, as `partial`.
     """
-    here = context(request)
     found, total = await interactions.search(
         here.executor.database,
         here.actor,
@@ -56,33 +52,31 @@ async def page(
         limit=limit,
         before=before,
     )
-    items = await view_interactions(here, found)
+    items = await _views(here, found)
     return answer({"items": items, "next": found.next, "total": total, "partial": found.partial})
 
 
-@router.get("/{interaction_id}", response_model=InteractionView)
+@router.get("/{interaction_id}")
 @needs("read")
-async def show(request: Request, interaction_id: str) -> Response:
+async def show(here: Context, interaction_id: str) -> Answer[views.InteractionView]:
     """With all of its arguments, however long: this is what a decision is made by."""
-    here = context(request)
     found = await interactions.find(here.executor.database, here.actor, interaction_id)
-    return answer((await view_interactions(here, [found], whole=True))[0])
+    return answer((await _views(here, [found], whole=True))[0])
 
 
-@router.get("/{interaction_id}/rule", response_model=AlwaysView)
+@router.get("/{interaction_id}/rule")
 @needs("decide")
 async def rule(
-    request: Request,
+    here: Context,
     interaction_id: str,
     covers: Covers = "tool",
     treat_as_read: Annotated[bool, Query(alias="treatAsRead")] = False,
     pin: Pins = [],  # noqa: B006 - FastAPI copies it
-) -> Response:
+) -> Answer[AlwaysView]:
     """The rule that `always` would make, and the tools it is about. Each `pin` is an argument that must stay so.
 
     With `treatAsRead`, the rule that the tool is allowed as reads are, no matter who calls it.
     """
-    here = context(request)
     asked, call = await interactions.find_open(here.executor.database, here.actor, interaction_id)
     always = await (
         _read_rule(here, asked)
@@ -91,18 +85,18 @@ async def rule(
     )
     return answer(
         {
-            "rule": view(always.rule, await names(here)),
+            "rule": policy_view(always.rule, await names(here)),
             "position": always.position,
             "matches": await match_tools(here, always.rule),
         }
     )
 
 
-@router.post("/{interaction_id}/approve", response_model=InteractionView)
+@router.post("/{interaction_id}/approve")
 @needs("decide")
-async def approve(request: Request, interaction_id: str, body: Approve | None = None) -> Response:
+async def approve(here: Context, interaction_id: str, body: Approve | None = None) -> Answer[views.InteractionView]:
     """Let this call happen: once, also for the rest of the execution, or always by the rule that was shown."""
-    here, body = context(request), body or Approve()
+    body = body or Approve()
     result = orjson.dumps(body.result).decode() if "result" in body.model_fields_set else None
     if body.treat_as_read and (body.rule is not None or body.scope not in ("once", "always")):
         raise InvalidRequest("`treatAsRead` makes its own rule", hint="leave `scope` and `rule` out")
@@ -114,24 +108,27 @@ async def approve(request: Request, interaction_id: str, body: Approve | None = 
     return answer(views.interaction_view(settled, here.executor.settings.address))
 
 
-@router.post("/{interaction_id}/deny", response_model=InteractionView)
+@router.post("/{interaction_id}/deny")
 @needs("decide")
-async def deny(request: Request, interaction_id: str, body: Deny | None = None) -> Response:
+async def deny(here: Context, interaction_id: str, body: Deny | None = None) -> Answer[views.InteractionView]:
     """Refuse the call. The code gets a `ToolError` that carries the reason."""
-    here = context(request)
     reason = body.reason if body else ""
     settled = await here.executor.engine.settle(here.actor, interaction_id, "deny", reason=reason)
     return answer(views.interaction_view(settled, here.executor.settings.address))
 
 
-@router.post("/{interaction_id}/credential", response_model=InteractionView)
+@router.post("/{interaction_id}/credential")
 @needs("connect")
-async def credential(request: Request, interaction_id: str, body: Provided) -> Response:
+async def credential(here: Context, interaction_id: str, body: Provided) -> Answer[views.InteractionView]:
     """Give what a `credential` interaction asks for. Every call that waits for the same goes on."""
-    here = context(request)
     executor, offer = here.executor, offer_of(body, replace=True)
     settled = await provide(executor.engine, executor.connections, here.actor, interaction_id, offer)
     return answer(views.interaction_view(settled, here.executor.settings.address))
+
+
+async def _views(here: Context, asked: Sequence[Interaction], *, whole: bool = False) -> list[views.InteractionView]:
+    known = await interactions.read_background(here.executor.database, here.actor, asked)
+    return [views.detailed_view(one, here.executor.settings.address, known, whole=whole) for one in asked]
 
 
 async def _always(here: Context, interaction_id: str, body: Approve) -> Always:

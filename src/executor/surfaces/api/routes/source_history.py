@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from starlette.requests import Request
 from starlette.responses import Response
 
 from executor.errors import Forbidden, InvalidRequest, NotFound
-from executor.execution.dependents import Dependents, find_dependents
+from executor.execution.dependents import find_dependents
 from executor.model.source import Source, SourceDocument
 from executor.sources.lifecycle.persistence import present, read_document
-from executor.sources.lifecycle.revisions import Revision
-from executor.surfaces import views
-from executor.surfaces.api.context import Context, EdgeRoute, context, needs, visibility_for
-from executor.surfaces.api.json_response import PROBLEMS, answer
-from executor.surfaces.api.schemas.sources import ChangesView, DependentsView
+from executor.surfaces.api.context import Context, EdgeRoute, needs, visibility_for
+from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
+from executor.surfaces.views import sources as views
+from executor.surfaces.views.base import time
 
 router = APIRouter(prefix="/v1/sources/{source}", route_class=EdgeRoute, tags=["sources"], responses=PROBLEMS)
 ALL_TOOLS = 1_000_000
@@ -30,14 +27,13 @@ RAW: dict[int | str, dict[str, Any]] = {200: {"content": {name: {} for name in E
 @router.get("/document", response_class=Response, responses=RAW)
 @needs("read")
 async def document(
-    request: Request,
+    here: Context,
     source: str,
     offset: Annotated[int, Query(ge=0)] = 0,
     limit: Annotated[int | None, Query(ge=1)] = None,
     download: bool = False,
 ) -> Response:
     """The text that it was last read from, as it came; a part of it by bytes. `X-Document-Size` tells the whole."""
-    here = context(request)
     found = await present(here.executor.database, here.workspace_id, source)
     await check_unveiled(here, found)
     kept = await read_document(here.executor.database, found)
@@ -76,32 +72,39 @@ def facts(source: Source, document: SourceDocument, *, download: bool) -> dict[s
     return {
         "X-Document-Size": str(document.size),
         "X-Document-Digest": document.digest,
-        "X-Document-Read-At": str(views.time(document.read_at)),
+        "X-Document-Read-At": str(time(document.read_at)),
         "Content-Disposition": f'{"attachment" if download else "inline"}; filename="{name}"',
     }
 
 
-@router.get("/changes", response_model=ChangesView)
+@router.get("/changes")
 @needs("read")
 async def changes(
-    request: Request,
+    here: Context,
     source: str,
     at: Annotated[str | None, Query(max_length=40)] = None,
     after: Annotated[str, Query(max_length=500)] = "",
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
-) -> Response:
+) -> Answer[views.ChangesView]:
     """What reading it again changed, tool by tool: the last time that anything did, or at one of `revisions`."""
-    here = context(request)
     found = await present(here.executor.database, here.workspace_id, source)
-    told = await here.executor.catalog.changes(found, milliseconds(at), after=after, limit=limit)
+    found_changes = await here.executor.catalog.changes(found, milliseconds(at), after=after, limit=limit)
     visibility = await visibility_for(here)
-    told["items"] = [
-        one for one in told["items"] if visibility is None or not visibility.hides(one["path"], one["effect"] or "")
+    items = [
+        one
+        for one in found_changes["items"]
+        if visibility is None or not visibility.hides(one["path"], one["effect"] or "")
     ]
-    told["refreshedAt"] = views.time(found.refreshed_at)
-    told["revisions"] = [revision_view(one) for one in told["revisions"]]
-    told["revision"] = revision_view(told["revision"]) if told["revision"] is not None else None
-    return answer(told)
+    revision = found_changes["revision"]
+    return answer(
+        {
+            "revisions": [views.revision_view(one) for one in found_changes["revisions"]],
+            "revision": views.revision_view(revision) if revision is not None else None,
+            "items": items,
+            "next": found_changes["next"],
+            "refreshedAt": time(found.refreshed_at),
+        }
+    )
 
 
 def milliseconds(at: str | None) -> int | None:
@@ -113,44 +116,9 @@ def milliseconds(at: str | None) -> int | None:
         raise InvalidRequest(f"{at!r} is no time", hint="copy it from `revisions`") from error
 
 
-def revision_view(revision: Revision) -> views.View:
-    told = {name: value for name, value in asdict(revision).items() if name != "entries"}
-    return {**told, "at": views.time(revision.at)}
-
-
-@router.get("/dependents", response_model=DependentsView)
+@router.get("/dependents")
 @needs("read")
-async def dependents(request: Request, source: str) -> Response:
+async def dependents(here: Context, source: str) -> Answer[views.DependentsView]:
     """What would be felt if it were removed."""
-    here = context(request)
     found = await present(here.executor.database, here.workspace_id, source)
-    return answer(dependents_view(found, await find_dependents(here.executor.database, here.actor, found)))
-
-
-def dependents_view(source: Source, found: Dependents) -> views.View:
-    return {
-        "tools": source.tool_count,
-        "connections": [
-            {
-                "id": one.id,
-                "name": one.name,
-                "scheme": one.scheme,
-                "status": one.status,
-                "scope": "actor" if one.actor_id else "workspace",
-            }
-            for one in found.connections
-        ],
-        "policies": [
-            {"id": one.id, "level": one.level, "pattern": one.pattern, "action": one.action} for one in found.policies
-        ],
-        "waiting": [
-            {
-                "executionId": one.execution_id,
-                "interactionId": one.interaction_id,
-                "tool": one.path,
-                "since": views.time(one.since),
-            }
-            for one in found.waiting
-        ],
-        "recent": {"executions": found.executions, "calls": found.calls, "lastAt": views.time(found.last_call)},
-    }
+    return answer(views.dependents_view(found, await find_dependents(here.executor.database, here.actor, found)))

@@ -4,45 +4,42 @@ from __future__ import annotations
 
 from typing import Literal
 
-from executor.surfaces.api.schemas.base import Shape
+from typing_extensions import TypedDict
+
+from executor.surfaces.views.base import Named
 
 
-class Check(Shape):
+class Check(TypedDict):
     name: str
     status: Literal["ok", "warning", "failure"]
     message: str
     hint: str
 
 
-class Doctor(Shape):
+class Doctor(TypedDict):
     checks: list[Check]
 
 
-class WorkspaceName(Shape):
-    id: str
-    name: str
-
-
-class SandboxView(Shape):
+class SandboxView(TypedDict):
     runtime: str
     workers: int
     layers: list[str]
 
 
-class StatusView(Shape):
+class StatusView(TypedDict):
     version: str
     python: str
     sqlite: str
     pid: int
     address: str
-    started_at: str
-    uptime_seconds: float
-    workspace: WorkspaceName
+    startedAt: str
+    uptimeSeconds: float
+    workspace: Named
     executions: dict[str, int]
     sources: int
     tools: int
     sandbox: SandboxView
 
 
-class Health(Shape):
+class Health(TypedDict):
     ok: bool

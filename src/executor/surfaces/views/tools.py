@@ -1,41 +1,42 @@
-"""Tools, listed and found."""
+"""Tools, listed and found, and what is said of code before it runs."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NotRequired
 
-from executor.surfaces.api.schemas.base import Effect, Shape
-from executor.surfaces.api.schemas.executions import Diagnostic
+from typing_extensions import TypedDict
+
+from executor.model.tool import Effect
+from executor.surfaces.views.executions import Diagnostic
 
 
-# What is said of code before it runs.
-class CheckView(Shape):
+class CheckView(TypedDict):
     ok: bool
     diagnostics: list[Diagnostic]
     unavailable: str | None
 
 
-class Span(Shape):
+class Span(TypedDict):
     line: int
     column: int
-    end_line: int
-    end_column: int
+    endLine: int
+    endColumn: int
 
 
-class Completion(Shape):
+class Completion(TypedDict):
     label: str
     kind: str
     detail: str
     documentation: str
-    insert_text: str
+    insertText: str
     replace: Span
 
 
-class Completions(Shape):
+class Completions(TypedDict):
     items: list[Completion]
 
 
-class ToolHead(Shape):
+class ToolHead(TypedDict):
     path: str
     description: str
     effect: Effect
@@ -43,12 +44,12 @@ class ToolHead(Shape):
     source: str
 
 
-class RenameView(Shape):
+class RenameView(TypedDict):
     was: str
     path: str
 
 
-class LabelledView(Shape):
+class LabelledView(TypedDict):
     """Tools that have other paths now. `rules` allowed calls under the names before and no longer do."""
 
     renamed: list[RenameView]
@@ -56,14 +57,14 @@ class LabelledView(Shape):
     rules: list[str]
 
 
-class ToolPage(Shape):
+class ToolPage(TypedDict):
     items: list[ToolHead]
     next: str | None
 
 
-class ToolMatches(Shape):
-    best_path: str | None
+class ToolMatches(TypedDict):
+    bestPath: str | None
     items: list[dict[str, Any]]
     total: int
-    groups: dict[str, int] | None = None
-    hint: str | None = None
+    groups: NotRequired[dict[str, int] | None]
+    hint: NotRequired[str | None]
