@@ -14,8 +14,8 @@ from playwright import sync_api
 from executor.surfaces.web.pages import is_built
 from tests.support.shop import daemon, paused, shop
 from tests.surfaces.api import identities
-from tests.surfaces.api.serving import Daemon
-from tests.surfaces.web import hostile as hostile_api
+from tests.surfaces.api.daemon_server import Daemon
+from tests.surfaces.web import hostile_api
 from tests.surfaces.web.views import View, settled
 
 __all__ = ["daemon", "paused", "shop"]

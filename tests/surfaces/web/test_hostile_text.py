@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.surfaces.api.serving import Daemon, running_daemon
-from tests.surfaces.web import hostile as strangers
+from tests.surfaces.api.daemon_server import Daemon, running_daemon
+from tests.surfaces.web import hostile_api as strangers
 from tests.surfaces.web.conftest import Audience, Open
-from tests.surfaces.web.hostile import MARKUP
+from tests.surfaces.web.hostile_api import MARKUP
 from tests.surfaces.web.views import VIEWS, View
 
 # Whatever text of others came alive as, or stayed invisible in; the values of fields are shown to whoever typed them.

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.surfaces.api.serving import Daemon, running_daemon, wait_for
-from tests.surfaces.web import stage
+from tests.support.conditions import wait_for
+from tests.surfaces.api.daemon_server import Daemon, running_daemon
+from tests.surfaces.web import sample_workspace
 from tests.surfaces.web.conftest import Audience
 from tests.surfaces.web.views import ROOT, VIEWS, Look, View, pictures, route_of, routes, settled
 
@@ -42,7 +43,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 
 @pytest.fixture(scope="module")
 def names(daemon: Daemon) -> Iterator[dict[str, str]]:
-    with stage.set_up(daemon) as names:
+    with sample_workspace.set_up(daemon) as names:
         yield names
 
 
