@@ -12,12 +12,12 @@ from executor.execution.artifacts import access
 from executor.execution.policies import administration
 from executor.model.execution import ExecutionFilter
 from executor.model.permissions import VIEWER
-from tests.execution.conftest import House
+from tests.execution.conftest import ExecutorHarness
 
 
-async def test_an_actor_sees_its_own_executions_and_with_read_all_of_them(house: House) -> None:
-    database, local = house.executor.database, house.executor.tenancy
-    done = (await house.run("console.log('hi'); return 'x'.repeat(100_000)")).execution
+async def test_an_actor_sees_its_own_executions_and_with_read_all_of_them(harness: ExecutorHarness) -> None:
+    database, local = harness.executor.database, harness.executor.tenancy
+    done = (await harness.run("console.log('hi'); return 'x'.repeat(100_000)")).execution
     other = replace(local.agent, id="act_other", name="other")
     for read in (
         history.find(database, other, done.id),
@@ -41,15 +41,15 @@ async def test_an_actor_sees_its_own_executions_and_with_read_all_of_them(house:
         assert [event.data["text"] for event in await history.read_logs(database, seeing, done.id)] == ["hi"]
 
 
-async def test_a_policy_is_changed_only_with_the_permission_of_its_level(house: House) -> None:
-    database, operator = house.executor.database, house.executor.tenancy.operator
-    made = await house.policy("ledger.**", "deny")
+async def test_a_policy_is_changed_only_with_the_permission_of_its_level(harness: ExecutorHarness) -> None:
+    database, operator = harness.executor.database, harness.executor.tenancy.operator
+    made = await harness.policy("ledger.**", "deny")
     viewer = replace(operator, permissions=VIEWER)
     for change in (
         administration.add(database, viewer, made, None),
         administration.change(database, viewer, made.id, replace(made, note="mine")),
         administration.move(database, viewer, made.id, 0),
-        administration.renew(house.executor.pipeline, viewer, made.id),
+        administration.renew(harness.executor.pipeline, viewer, made.id),
         administration.remove(database, viewer, made.id),
     ):
         with pytest.raises(Forbidden, match="need the permission `administer`"):

@@ -17,7 +17,7 @@ from executor.errors import ExecutorError
 from executor.surfaces.api.context import EdgeRoute, answered_type
 from executor.surfaces.api.json_response import Answer
 from executor.surfaces.views.system import Health
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference"
 TOOL_ERRORS = {

@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import expect
 
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.web.conftest import Open, sign_in
 from tests.surfaces.web.people import invitation
 
