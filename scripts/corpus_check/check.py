@@ -22,8 +22,8 @@ from executor.network.client import Egress
 from executor.schemas.validation import compile_schema
 from executor.schemas.validation import problems as invalid
 from executor.sources.documents import rows
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import OpenApi
+from executor.sources.source_request import Consent, Previous, SourceRequest
 from executor.storage.catalog.definitions import with_definitions
 
 from . import addresses, arrivals
@@ -81,7 +81,11 @@ async def load(kind: OpenApi, path: Path, names: dict[str, str] | None = None) -
     `names` are those that its tools have already, by operation.
     """
     request = SourceRequest(
-        kind="openapi", location=str(path), document=content(path), allow_private=True, names=names or {}
+        kind="openapi",
+        location=str(path),
+        document=content(path),
+        consented=Consent(private_network=True),
+        previous=Previous(names=names) if names else None,
     )
     try:
         return await kind.load(request)

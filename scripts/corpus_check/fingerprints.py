@@ -23,9 +23,9 @@ from executor.model.tool import Tool
 from executor.network.client import Egress
 from executor.sources.documents.rows import pack
 from executor.sources.graphql.loader import build_catalog
-from executor.sources.kind import SourceRequest
-from executor.sources.openapi.documents import files
+from executor.sources.openapi.documents import linked_files
 from executor.sources.openapi.kind import OpenApi
+from executor.sources.source_request import Previous, SourceRequest
 
 from .check import content, load, unpacked
 from .graphql_schemas import ENDPOINT, is_schema
@@ -34,7 +34,7 @@ from .graphql_schemas import ENDPOINT, is_schema
 class Shuffled:
     """Of the files that are asked for at the same time, one after the other arrives, in an order of its own."""
 
-    def __init__(self, fetch: files.Fetch, chance: random.Random) -> None:
+    def __init__(self, fetch: linked_files.Fetch, chance: random.Random) -> None:
         self._fetch, self._chance = fetch, chance
         self._waiting: list[str] = []
         self._next = ""
@@ -58,12 +58,12 @@ class Shuffled:
 
 
 def shuffle_files(order: int) -> None:
-    gather, chance = files.gather, random.Random(order)
+    gather, chance = linked_files.gather, random.Random(order)
 
-    async def shuffled(root: Any, address: str, fetch: files.Fetch, *rest: Any) -> Any:
+    async def shuffled(root: Any, address: str, fetch: linked_files.Fetch, *rest: Any) -> Any:
         return await gather(root, address, Shuffled(fetch, chance), *rest)
 
-    files.gather = shuffled
+    linked_files.gather = shuffled
 
 
 async def read_twice(kind: OpenApi, path: Path) -> dict[str, Any]:
@@ -79,7 +79,7 @@ async def read_twice(kind: OpenApi, path: Path) -> dict[str, Any]:
 
 async def read_once(kind: OpenApi, path: Path, names: dict[str, str]) -> Loaded:
     if is_schema(path):
-        request = SourceRequest(namespace="it", base_url=ENDPOINT, location=str(path), names=names)
+        request = SourceRequest(namespace="it", base_url=ENDPOINT, location=str(path), previous=Previous(names=names))
         loaded = build_catalog(request, content(path), ENDPOINT, [])
     else:
         loaded = await load(kind, path, names)

@@ -9,10 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 import executor
 from executor.errors import ExecutorError
+from executor.surfaces.api.context import EdgeRoute, answered_type
+from executor.surfaces.api.json_response import Answer
+from executor.surfaces.views.system import Health
 from tests.api.serving import Daemon
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
@@ -87,6 +91,28 @@ def test_every_route_is_documented(daemon: Daemon) -> None:
         if method != "HEAD"
     }
     assert rows == {"POST /mcp", "POST /mcp/anonymous", *existing}
+
+
+def test_every_route_that_answers_json_says_with_what(daemon: Daemon) -> None:
+    """The type that a handler returns is the one in the document. Tools are described as their sources have them."""
+    untyped = {
+        route.path
+        for route in daemon.app.routes
+        if isinstance(route, EdgeRoute) and route.include_in_schema and route.response_model is None
+        if route.status_code != 204 and route.response_class is not Response
+    }
+    assert untyped == {"/v1/tools/{path}", "/v1/tools/versions/{digest}"}
+
+
+async def _answers_or_streams() -> Answer[Health] | StreamingResponse: ...
+
+
+async def _answers_bytes() -> Response: ...
+
+
+def test_the_type_of_an_answer_is_found_in_what_a_handler_returns() -> None:
+    assert answered_type(_answers_or_streams) is Health
+    assert answered_type(_answers_bytes) is None
 
 
 def documented_events() -> set[str]:

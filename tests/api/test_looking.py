@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 
 import pytest
 
+from executor.execution import history
 from executor.storage import bounded_reads
-from executor.surfaces.api.routes import executions
 from tests.api import identities
 from tests.api.identities import Caller
 from tests.api.serving import Daemon
@@ -144,7 +144,7 @@ def seconds(daemon: Daemon, text: str) -> float:
 def test_a_search_that_takes_too_long_is_given_up(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
     """`Database.search`: the few readers are there for everybody."""
     monkeypatch.setattr(bounded_reads, "LOOK_STEPS", 1)
-    monkeypatch.setattr(executions, "SEARCH_SECONDS", -1)
+    monkeypatch.setattr(history, "SEARCH_SECONDS", -1)
     for query in ("text=x", "tool=shop"):
         assert daemon.get(f"/v1/executions?{query}").json["code"] == "busy"
     assert daemon.get("/v1/executions?status=completed").status == 200

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from executor.execution.policies import reach
 from executor.storage.catalog import policy_scope
 from executor.surfaces.api.routes import policies
 from tests.api.serving import Daemon
@@ -140,7 +141,7 @@ def test_a_simulation_tells_what_a_rule_or_an_order_would_have_changed(daemon: D
 def test_many_rules_are_compared_while_others_are_served(
     daemon: Daemon, shop: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`to_thread` in policies.listing and simulate: a thousand rules take a second, and any reader may ask."""
+    """`to_thread` in policies.listing and reach.simulate: a thousand rules take a second, and any reader may ask."""
     add(daemon, "shop.**", "allow")
     places: list[str] = []
 
@@ -148,7 +149,7 @@ def test_many_rules_are_compared_while_others_are_served(
         return lambda *given: places.append(threading.current_thread().name) or work(*given)
 
     monkeypatch.setattr(policies, "find_shadowed", noted(policies.find_shadowed))
-    monkeypatch.setattr(policies, "changes", noted(policies.changes))
+    monkeypatch.setattr(reach, "changes", noted(reach.changes))
     assert daemon.get("/v1/policies?reach=true").status == 200
     assert daemon.post("/v1/policies/simulate", {"limit": 1}).status == 200
     assert len(places) == 2 and not any("_serve" in place for place in places), places

@@ -144,7 +144,7 @@ def test_dependents_are_credentials_rules_waiting_calls_and_recent_calls(
 
 
 def test_dependents_tell_nobody_of_the_connections_that_others_have_for_themselves(daemon: Daemon, read: Any) -> None:
-    """`may_see` in readings.dependents_view, as in the list of connections."""
+    """`may_see` in `find_dependents`, as in the list of connections."""
     credential = {"source": "read", "values": {"token": "x"}, "name": "private", "scope": "actor", "placements": [
         {"in": "header", "name": "Authorization", "template": "Bearer {token}"}]}  # fmt: skip
     assert daemon.post("/v1/connections", credential).status == 201

@@ -138,7 +138,7 @@ def test_templates_are_listed(daemon: Daemon) -> None:
 
 def test_an_agent_sees_only_the_first_word_of_a_command(daemon: Daemon) -> None:
     from executor.model.source import Source
-    from executor.surfaces.views import source_view
+    from executor.surfaces.views.sources import source_view
 
     source = Source("src_1", "ws", "mcp", "n", "N", {"command": ["npx", "--token=abc"], "headers": [["A", "b"]]})
     assert source_view(source)["command"] == ["npx"]

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from executor.model.interaction import Binding, Interaction
 from executor.surfaces.escape import escape, shorten
-from executor.surfaces.views import PROMPT_ARGUMENTS, interaction_view, prompt_text, time
+from executor.surfaces.views.base import time
+from executor.surfaces.views.interactions import PROMPT_ARGUMENTS, interaction_view, prompt_text
 
 
 def interaction(arguments: Any, **prompt: Any) -> Interaction:

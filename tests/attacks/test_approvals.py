@@ -15,17 +15,18 @@ import pytest
 import sqlalchemy as sa
 
 from executor.errors import AlreadySettled, Conflict, Forbidden, InteractionExpired, InvalidRequest, NotFound
-from executor.execution.approvals import limits
+from executor.execution.approvals import pending_limits
+from executor.execution.approvals.expiry import expire
 from executor.execution.policies.always import draft_rule
 from executor.model.ids import now_ms
-from executor.model.tenancy import MEMBER
-from executor.sources.kind import SourceRequest
+from executor.model.permissions import MEMBER
+from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.catalog import policies
 from executor.storage.executions import calls, events, interactions
 from executor.storage.identity import tenancy
 from executor.storage.tables import core
 from executor.surfaces.mcp import gateway
-from executor.surfaces.views import interaction_view
+from executor.surfaces.views.interactions import interaction_view
 from tests.api.serving import Daemon
 from tests.execution.conftest import House, value
 from tests.mcp.conftest import connected
@@ -120,7 +121,7 @@ async def test_2_a_guessed_or_reused_execution_id(house: House) -> None:
 
 
 async def test_3_another_agent_or_workspace_resumes(house: House) -> None:
-    """Defence: `may_see` in `execution/engine.py`, and the workspace in every query."""
+    """Defence: `may_see` in `execution/history.py`, and the workspace in every query."""
     outcome = await house.run(WRITE)
     local, engine = house.executor.tenancy, house.executor.engine
     other = await house.executor.database.write(
@@ -177,7 +178,10 @@ async def test_5_the_document_changes_between_approval_and_call(house: House) ->
     document |= {"paths": {"/transfers": {"post": operation}}, "servers": [{"url": house.ledger.url}]}
     await house.executor.catalog.remove_source(workspace_id, "ledger")
     request = SourceRequest(
-        location="x.json", document=json.dumps(document).encode(), namespace="ledger", allow_private=True
+        location="x.json",
+        document=json.dumps(document).encode(),
+        namespace="ledger",
+        consented=Consent(private_network=True),
     )
     await house.executor.catalog.add_source(workspace_id, request)
     assert await house.executor.catalog.tool(workspace_id, path)
@@ -193,7 +197,9 @@ async def test_5_the_base_url_changes_between_approval_and_call(house: House) ->
     outcome = await house.run(WRITE)
     workspace_id, document = house.executor.tenancy.workspace.id, f"{house.ledger.url}/openapi.json"
     await house.executor.catalog.remove_source(workspace_id, "ledger")
-    elsewhere = SourceRequest(location=document, namespace="ledger", base_url="http://127.0.0.1:9", allow_private=True)
+    elsewhere = SourceRequest(
+        location=document, namespace="ledger", base_url="http://127.0.0.1:9", consented=Consent(private_network=True)
+    )
     await house.executor.catalog.add_source(workspace_id, elsewhere)
     await house.settle(outcome, "approve")
     assert (await house.wait(outcome.execution.id)).execution.status == "paused"
@@ -264,11 +270,11 @@ async def test_6_an_approval_is_spent_once(house: House) -> None:
 
 
 async def test_7_approving_after_expiry_denial_or_cancel(house: House) -> None:
-    """Defence: `check_open` in `execution/engine.py`."""
+    """Defence: `check_open` in `execution/approvals/expiry.py`."""
     expired, denied, cancelled = [await house.run(CAUGHT) for _ in range(3)]
     await house.settle(denied, "deny")
     await house.executor.engine.cancel(house.executor.tenancy.operator, cancelled.execution.id)
-    await house.executor.engine.expire(now_ms() + 10 * 86_400_000)
+    await expire(house.executor.database, house.executor.engine.settle_by, now_ms() + 10 * 86_400_000)
     for outcome, error in ((expired, InteractionExpired), (denied, AlreadySettled), (cancelled, AlreadySettled)):
         for scope in ("once", "execution"):
             with pytest.raises(error):
@@ -432,7 +438,7 @@ async def test_13_a_megabyte_of_arguments_is_cut_and_said_to_be(house: House) ->
 async def test_14_one_execution_floods_people_with_questions(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """Defence: the limit of an execution in `OpenApprovals.admit`."""
     monkeypatch.setattr(
-        house.executor.pipeline.open_approvals, "_limits", limits.ApprovalLimits(execution=3, actor=1000)
+        house.executor.pipeline.open_approvals, "_limits", pending_limits.ApprovalLimits(execution=3, actor=1000)
     )
     outcome = await house.run("""
         const made = Array.from({length: 20}, (_, i) => tools.ledger.entries.addEntry({key: String(i)}));
@@ -448,7 +454,7 @@ async def test_14_one_execution_floods_people_with_questions(house: House, monke
 async def test_14_one_actor_floods_people_from_many_executions(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """Defence: the limit of an actor in `OpenApprovals.admit`, which counts what is still being written too."""
     monkeypatch.setattr(
-        house.executor.pipeline.open_approvals, "_limits", limits.ApprovalLimits(execution=100, actor=5)
+        house.executor.pipeline.open_approvals, "_limits", pending_limits.ApprovalLimits(execution=100, actor=5)
     )
     outcomes = await asyncio.gather(*(house.run(CAUGHT) for _ in range(20)))
     states = [outcome.execution.status for outcome in outcomes]

@@ -149,7 +149,7 @@ def others(home: Daemon) -> list[Caller]:
 
 
 def test_69_nobody_but_the_operator_runs_a_command_or_a_module(home: Daemon, tmp_path: Path) -> None:
-    """Defence: `by_operator` of a request, checked by `sources/lifecycle/consent.py` wherever something is run."""
+    """Defence: `by_operator` of the consent, checked by `sources/lifecycle/consent.py` wherever something is run."""
     trace = tmp_path / "ran"
     wishes = (
         {"command": ["sh", "-c", f"touch {trace}"]},

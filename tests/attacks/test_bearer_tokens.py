@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from executor.model.tenancy import AGENT
+from executor.model.permissions import AGENT
 from tests.api.serving import Daemon, running_daemon
 from tests.identity.test_bearer import ask
 from tests.support.issuing import SCOPE, Issuing, a_key, encoded, issuing
@@ -93,7 +93,7 @@ def test_an_algorithm_that_does_not_fit_the_key(daemon: Daemon, authority: Issui
 def test_a_key_of_the_attackers_own_under_the_issuers_key_id(
     daemon: Daemon, authority: Issuing, algorithm: str
 ) -> None:
-    """The defence: `algorithm.verify` in identity/oidc/jwks.py."""
+    """The defence: `Verifier.claims` in identity/oidc/verification.py."""
     key = a_key(algorithm, "attacker")
     refused(daemon, authority.token(header={"alg": algorithm}, key=key))
 
@@ -141,7 +141,7 @@ def test_a_flood_of_unknown_key_ids_does_not_reach_the_issuer(daemon: Daemon, au
     ["https://other.example/mcp", [], ["x", "y"], None, "", 1, {"a": 1}, "http://127.0.0.1", [["nested"]]],
 )
 def test_a_token_for_another_audience(daemon: Daemon, authority: Issuing, aud: Any) -> None:
-    """The confused deputy. The defence: the check of `audience` in identity/oidc/jwt.py."""
+    """The confused deputy. The defence: `Verifier.claims` in identity/oidc/verification.py."""
     refused(daemon, authority.token(aud=aud))
 
 
@@ -152,14 +152,14 @@ def test_an_audience_that_only_begins_like_ours(daemon: Daemon, authority: Issui
 
 
 def test_a_token_of_another_issuer(daemon: Daemon, authority: Issuing) -> None:
-    """Mix-up, even with a good signature. The defence: the check of `issuer` in identity/oidc/jwt.py."""
+    """Mix-up, even with a good signature. The defence: `Verifier.claims` in identity/oidc/verification.py."""
     for iss in ("https://evil.example", authority.issuer + "/", authority.issuer.upper(), "", None, [authority.issuer]):
         refused(daemon, authority.token(iss=iss))
 
 
 @pytest.mark.parametrize("exp", [1, 0, -1, None, "9999999999", True, 1e400, [9999999999], 1 << 60])
 def test_a_token_that_has_expired_or_never_does(daemon: Daemon, authority: Issuing, exp: Any) -> None:
-    """The defence: `_time(claims, "exp", required=True)` in identity/oidc/jwt.py."""
+    """The defence: PyJWT, and `check_times` in identity/oidc/jwt.py for what it takes as a number."""
     claims = (
         json.dumps({**authority.claims(), "exp": exp}) if exp is not None else json.dumps(authority.claims(exp=None))
     )
@@ -168,7 +168,7 @@ def test_a_token_that_has_expired_or_never_does(daemon: Daemon, authority: Issui
 
 @pytest.mark.parametrize("name", ["nbf", "iat"])
 def test_a_token_from_the_future(daemon: Daemon, authority: Issuing, name: str) -> None:
-    """The defence: the check of `nbf` and `iat` in identity/oidc/jwt.py."""
+    """The defence: `Verifier.claims` in identity/oidc/verification.py."""
     assert "yet" in refused(daemon, authority.token(**{name: int(time.time()) + 3600}))
     refused(daemon, authority.token(**{name: "soon"}))
 
@@ -191,7 +191,7 @@ def test_a_name_that_stands_there_twice(daemon: Daemon, authority: Issuing, wher
 
 
 def test_a_token_inside_a_token(daemon: Daemon, authority: Issuing) -> None:
-    """The defence: REFUSED_HEADERS, and that claims must be an object, in identity/oidc/jwt.py."""
+    """The defence: REFUSED_HEADERS and `parse_object` in identity/oidc/jwt.py."""
     header = json.dumps({"alg": "RS256", "kid": authority.key.kid, "cty": "JWT"})
     refused(daemon, authority.signed(header, authority.token()))
     refused(daemon, authority.signed(header, json.dumps(authority.claims())))
@@ -227,7 +227,7 @@ def test_claims_that_are_no_object(daemon: Daemon, authority: Issuing, text: str
 
 
 def test_another_spelling_of_a_good_token(daemon: Daemon, authority: Issuing) -> None:
-    """A second text for the same token would get past whoever compares texts. The defence: `_decoded`, `_FORM`."""
+    """A second text for the same token would get past whoever compares texts. The defence: `_FORM`, and PyJWT."""
     header, claims, signature = parts(authority)
     last = {"A": "B", "Q": "R", "g": "h", "w": "x"}[signature[-1]]
     for token in (

@@ -11,7 +11,7 @@ import pytest
 
 from executor.errors import ExecutorError
 from executor.model.source import Source
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import Consent, SourceRequest
 from tests.api.serving import Daemon
 from tests.execution.conftest import House, value
 from tests.mcp.conftest import connected
@@ -30,9 +30,8 @@ def read(name: str, **more: Any) -> dict[str, Any]:
 
 async def connect(house: House, data: bytes, **given: Any) -> Source:
     base = f"http://127.0.0.1:{house.ledger.server_address[1]}"
-    request = SourceRequest(
-        **{"document": data, "kind": "openapi", "namespace": "doc", "base_url": base, "allow_private": True, **given}
-    )
+    asked = {"document": data, "kind": "openapi", "namespace": "doc", "base_url": base}
+    request = SourceRequest(**{**asked, "consented": Consent(private_network=True), **given})
     return await house.executor.catalog.add_source(house.executor.tenancy.workspace.id, request)
 
 

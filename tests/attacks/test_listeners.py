@@ -159,7 +159,7 @@ def test_long_reads_that_pile_up_are_refused(daemon: Daemon) -> None:
 
 
 def test_an_export_is_one_event_however_long_it_is(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
-    from executor.surfaces.api.routes import audit
+    from executor.identity import audit
 
     monkeypatch.setattr(audit, "EXPORTED", 3)
     lines = [json.loads(line) for line in daemon.get("/v1/audit/export").body.splitlines()]

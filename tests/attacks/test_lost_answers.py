@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from executor.execution.approvals.limits import ApprovalLimits
+from executor.execution.approvals.pending_limits import ApprovalLimits
 from tests.api.serving import Daemon, running_daemon
 from tests.sources.graphql.service import Service
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving

@@ -13,7 +13,7 @@ import pytest
 
 from executor.errors import ExecutorError
 from executor.model.source import Source
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import Consent, SourceRequest
 from tests.execution.conftest import House, value
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving
 
@@ -95,7 +95,9 @@ async def test_29_a_reference_or_a_redirect_inside_the_network(house: House, ups
         upstream.routes["/plain"] = Reply(302, headers={"Location": f"{inside.url}/secret"})
         paths = {**PATHS, "/r": {"$ref": f"{inside.url}/part.json#/x"}, "/m": {"$ref": "http://169.254.169.254/#/x"}}
         document = described(upstream.url, paths)
-        await connect(house, upstream.url, document=document, base_url=upstream.url, allow_private=True)
+        await connect(
+            house, upstream.url, document=document, base_url=upstream.url, consented=Consent(private_network=True)
+        )
         code, message = await caught(house, "tools.net.use.plain({})")
         assert code == "egress_refused" and "private" in message
         assert inside.connections == 0
@@ -137,7 +139,7 @@ TRICKS = ("../admin", "..", ".", "%2e%2e/admin", "a/b", "a%2fb", "a;b", "//evil.
 async def test_31_a_path_parameter_that_climbs(house: House, upstream: Upstream, trick: str) -> None:
     """Defence: `encode` percent-encodes all but unreserved characters, and refuses `.` and `..`
     (openapi/calls/parameter_styles.py)."""
-    await connect(house, upstream.url, base_url=upstream.url, allow_private=True)
+    await connect(house, upstream.url, base_url=upstream.url, consented=Consent(private_network=True))
     await caught(house, f"tools.net.use.getThing({{id: {json.dumps(trick)}}})")
     for got in upstream.requests:
         path, _, query = got.target.partition("?")
@@ -150,7 +152,7 @@ async def test_31_a_path_parameter_that_climbs(house: House, upstream: Upstream,
 async def test_32_crlf(house: House, upstream: Upstream, place: str, end: str) -> None:
     """Defence: `header_value` (openapi/calls/parameter_styles.py), then `check_headers` of egress, then aiohttp: each
     is enough."""
-    await connect(house, upstream.url, base_url=upstream.url, allow_private=True)
+    await connect(house, upstream.url, base_url=upstream.url, consented=Consent(private_network=True))
     hostile = f"a{end}X-Evil: 1{end}{end}GET /evil HTTP/1.1"
     await caught(house, f"tools.net.use.getThing({json.dumps({'id': 'x', place: hostile})})")
     assert all("x-evil" not in got.headers and got.target.startswith("/things/") for got in upstream.requests)
@@ -166,21 +168,21 @@ SCHEMES = ("file:///etc/passwd", "gopher://127.0.0.1/x", "ftp://127.0.0.1/x", "u
 async def test_34_other_schemes(house: House, upstream: Upstream, address: str) -> None:
     """Defence: `addresses.parse` knows http and https alone; of a new request no file is read."""
     with pytest.raises(ExecutorError) as refused:
-        await connect(house, "", location=address, document=None, allow_private=True)
+        await connect(house, "", location=address, document=None, consented=Consent(private_network=True))
     assert "root:" not in str(refused.value)
     upstream.routes["/plain"] = Reply(302, headers={"Location": address})
-    await connect(house, upstream.url, base_url=upstream.url, allow_private=True)
+    await connect(house, upstream.url, base_url=upstream.url, consented=Consent(private_network=True))
     code, message = await caught(house, "tools.net.use.plain({})")
     assert code in ("egress_refused", "upstream_unreachable", "upstream_error") and "root:" not in message
     with pytest.raises(ExecutorError):
-        await connect(house, address, namespace="other", allow_private=True)
+        await connect(house, address, namespace="other", consented=Consent(private_network=True))
 
 
 async def test_35_a_bomb_an_endless_body_and_a_slow_one(house: House, upstream: Upstream) -> None:
     """Defence: `Bounds` counts what was unpacked, and `asyncio.timeout` in `Egress.send` bounds the whole of it."""
     bomb = gzip.compress(bytes(200 << 20), 9)
     upstream.routes["/plain"] = Reply(200, bomb, {"Content-Encoding": "gzip", "Content-Type": "application/json"})
-    await connect(house, upstream.url, base_url=upstream.url, allow_private=True)
+    await connect(house, upstream.url, base_url=upstream.url, consented=Consent(private_network=True))
     code, _ = await caught(house, "tools.net.use.plain({})")
     assert code == "result_too_large"
     upstream.routes["/plain"] = endless

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import Consent, SourceRequest
 from tests.execution.conftest import House, value
 from tests.sources.graphql.service import Service
 from tests.sources.upstream import serving
@@ -143,7 +143,9 @@ def paged(url: str) -> bytes:
 
 async def test_10_all_pages_of_a_denied_list(house: House) -> None:
     """Defence: `ALL` in `decide`: `x.all` is judged as `x` too, and the stricter decision holds."""
-    request = SourceRequest(location="p.json", document=paged(house.ledger.url), namespace="p", allow_private=True)
+    request = SourceRequest(
+        location="p.json", document=paged(house.ledger.url), namespace="p", consented=Consent(private_network=True)
+    )
     await house.executor.catalog.add_source(house.executor.tenancy.workspace.id, request)
     found = await house.executor.catalog.page(house.executor.tenancy.workspace.id, prefix="p.")
     assert [head.path for head in found] == ["p.rows.list", "p.rows.list.all"]
@@ -168,7 +170,10 @@ async def test_10_the_same_source_under_another_name_needs_a_human(house: House)
 async def test_11_a_server_says_that_its_tool_only_reads(house: House) -> None:
     """Defence: `effect_of` in `sources/mcp/tools/tools.py`: what a server says of itself never makes a tool a read."""
     request = SourceRequest(
-        kind="mcp", command=(sys.executable, MCP, "stdio"), namespace="liar", consent=True, by_operator=True
+        kind="mcp",
+        command=(sys.executable, MCP, "stdio"),
+        namespace="liar",
+        consented=Consent(runs_code=True, by_operator=True),
     )
     await house.executor.catalog.add_source(house.executor.tenancy.workspace.id, request)
     for tool in ("peek", "add"):
@@ -214,7 +219,7 @@ async def test_12_a_graphql_mutation_in_the_clothes_of_a_query(
 ) -> None:
     """Defence: `refuse_operation` in `sources/graphql/raw_documents.py`, for every operation of the document."""
     url, service = graph
-    request = SourceRequest(location=f"{url}/graphql", namespace="blog", allow_private=True)
+    request = SourceRequest(location=f"{url}/graphql", namespace="blog", consented=Consent(private_network=True))
     await house.executor.catalog.add_source(house.executor.tenancy.workspace.id, request)
     for arguments in (f"{{query: {json.dumps(query)}}}", f'{{query: {json.dumps(query)}, operationName: "a"}}'):
         assert await attempt(house, "tools.blog.graphql.query", arguments) == "invalid_arguments"

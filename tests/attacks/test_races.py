@@ -21,9 +21,9 @@ from executor.daemon.wiring.executor import Executor
 from executor.errors import EgressRefused, ExecutorError, NotFound
 from executor.network.private_access import PUBLIC
 from executor.settings import Settings
-from executor.sources.kind import SourceRequest
 from executor.sources.mcp.sessions.allowance import Allowance
 from executor.sources.mcp.transports.http_connections import GuardedBackend
+from executor.sources.source_request import SourceRequest
 from executor.storage.executions import artifacts
 from tests.api.serving import running_daemon
 from tests.attacks.test_network import caught, connect

@@ -315,7 +315,7 @@ async def test_host_content_length_or_authorization_overridden_by_arguments(home
 
 
 async def test_an_echo_in_the_sources_own_document(home: Home) -> None:
-    """18: the document itself echoes what it was fetched with. Defence: `request.redact` where it is read."""
+    """18: the document itself echoes what it was fetched with. Defence: `redact` of the request, where it is read."""
     home.service.extra = {"info": {"title": "t", "version": "1", "description": f"hi {CANARY}"}}
     extra_path = {"/x": {"get": {"operationId": "x", "description": f"key {CANARY}", "responses": {"200": {}}}}}
     home.service.extra["paths"] = extra_path

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from executor.errors import Conflict, NotFound
 from executor.model.ids import now_ms
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.executions import events
 from executor.storage.tables.core import definitions, tool_versions, tools
 from tests.catalog.conftest import House
@@ -59,7 +59,9 @@ async def test_a_source_that_says_nothing_is_new_is_not_read_again(house: House)
 
     house.upstream.routes["/openapi.json"] = conditional
     location = f"{house.upstream.url}/openapi.json"
-    request = SourceRequest(kind="openapi", location=location, namespace="things", allow_private=True)
+    request = SourceRequest(
+        kind="openapi", location=location, namespace="things", consented=Consent(private_network=True)
+    )
     await house.catalog.add_source(house.workspace, request)
     refreshed = await house.catalog.refresh(house.workspace, "things")
     assert refreshed.unchanged and not refreshed.differences
@@ -138,7 +140,9 @@ async def test_only_what_is_due_is_refreshed_and_a_failure_is_not_tried_again_at
 
 async def test_a_source_without_an_address_is_never_due(house: House) -> None:
     text = as_json(document(SHOP)).body
-    request = SourceRequest(document=text, namespace="text", base_url="https://api.example.com", allow_private=True)
+    request = SourceRequest(
+        document=text, namespace="text", base_url="https://api.example.com", consented=Consent(private_network=True)
+    )
     source = await house.catalog.add_source(house.workspace, request)
     assert await house.catalog.lifecycle.refresh_due(1, now_ms() + 10_000_000) == []
     with pytest.raises(Conflict, match="nothing to read again"):

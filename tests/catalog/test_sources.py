@@ -13,7 +13,7 @@ from executor.errors import (
     SourceUnreachable,
     ToolError,
 )
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import SourceRequest
 from executor.storage.executions import events
 from executor.storage.tables.core import tools, workspaces
 from tests.catalog.conftest import House

@@ -10,7 +10,7 @@ import pytest
 from executor.checking.checkers import language_server
 from executor.daemon.wiring.executor import Executor
 from executor.settings import Settings
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import Consent, SourceRequest
 from tests.checking.conftest import Desk
 from tests.execution.conftest import House, value
 from tests.support.ledger import Ledger
@@ -85,7 +85,9 @@ async def test_a_resumed_execution_is_not_checked_again(
 async def test_a_changed_catalog_changes_the_verdict(desk: Desk, ledger: Ledger) -> None:
     code = "return await tools.second.entries.listEntries()"
     assert [one.code for one in await desk.errors(code)] == ["unknown_tool"]
-    request = SourceRequest(location=f"{ledger.url}/openapi.json", namespace="second", allow_private=True)
+    request = SourceRequest(
+        location=f"{ledger.url}/openapi.json", namespace="second", consented=Consent(private_network=True)
+    )
     await desk.house.executor.catalog.add_source(desk.workspace_id, request)
     assert await desk.errors(code) == []
 

@@ -8,6 +8,7 @@ from executor.connections.new_connection import Offer
 from executor.daemon.wiring.executor import Executor
 from executor.errors import AlreadySettled, Forbidden, InvalidRequest
 from executor.execution.approvals.credentials import provide
+from executor.execution.approvals.expiry import expire
 from executor.model.ids import now_ms
 from executor.settings import Settings
 from executor.storage.executions import calls, events, interactions
@@ -50,7 +51,7 @@ async def test_denying_or_letting_it_expire_is_a_typed_error_that_the_code_can_c
     code, message = value(await home.wait(paused))
     assert code == "credential_required" and "not today" in message
     paused = await home.run(CATCHING)
-    await home.executor.engine.expire(now_ms() + 365 * 86_400_000)
+    await expire(home.executor.database, home.executor.engine.settle_by, now_ms() + 365 * 86_400_000)
     assert value(await home.wait(paused))[0] == "credential_required"
     assert home.service.calls == []
 

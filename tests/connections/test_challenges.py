@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from executor.sources.challenges import asked_for
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import Consent, SourceRequest
 from tests.sources.graphql.service import Service
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json
 from tests.sources.upstream import serving as upstream_serving
@@ -54,7 +54,9 @@ async def test_the_challenge_of_an_http_service_chooses_the_form(home: Home, ups
     for name, (header, scheme, values, expected) in OPERATIONS.items():
         upstream.routes[f"/{name}"] = guarded(header, expected)
         location, namespace = f"{upstream.url}/openapi.json", f"door{name}"
-        request = SourceRequest(location=location, namespace=namespace, kind="openapi", allow_private=True)
+        request = SourceRequest(
+            location=location, namespace=namespace, kind="openapi", consented=Consent(private_network=True)
+        )
         await home.executor.catalog.add_source(home.workspace_id, request)
         paused = await home.run(f"return await tools.{namespace}.{name}.get{name.title()}({{}})")
         [asked] = paused.interactions
@@ -63,7 +65,9 @@ async def test_the_challenge_of_an_http_service_chooses_the_form(home: Home, ups
         await home.give(asked, values)
         assert value(await home.wait(paused)) == {"fine": True}
     for name in involved:
-        request = SourceRequest(location=location, namespace=f"in{name}", kind="openapi", allow_private=True)
+        request = SourceRequest(
+            location=location, namespace=f"in{name}", kind="openapi", consented=Consent(private_network=True)
+        )
         await home.executor.catalog.add_source(home.workspace_id, request)
         failed = await home.run(f"return await tools.in{name}.{name}.get{name.title()}({{}})")
         failure = failed.execution.failure
@@ -78,7 +82,9 @@ async def test_the_challenge_orders_what_a_document_offers(home: Home, upstream:
     document = {"openapi": "3.1.0", "info": info, "paths": paths, "components": {"securitySchemes": schemes}}
     upstream.routes["/openapi.json"] = as_json(document)
     upstream.routes["/a"] = guarded('Basic realm="x"', BASIC)
-    request = SourceRequest(location=f"{upstream.url}/openapi.json", namespace="door", allow_private=True)
+    request = SourceRequest(
+        location=f"{upstream.url}/openapi.json", namespace="door", consented=Consent(private_network=True)
+    )
     await home.executor.catalog.add_source(home.workspace_id, request)
     [asked] = (await home.run("return await tools.door.a.read({})")).interactions
     assert [way["name"] for way in asked.prompt["credential"]["ways"]] == ["login", "key"]
@@ -87,7 +93,9 @@ async def test_the_challenge_orders_what_a_document_offers(home: Home, upstream:
 async def test_the_challenge_of_a_graphql_or_mcp_server_chooses_the_form(home: Home, upstream: Upstream) -> None:
     service = Service()
     upstream.routes["/graphql"] = service
-    request = SourceRequest(location=f"{upstream.url}/graphql", namespace="blog", kind="graphql", allow_private=True)
+    request = SourceRequest(
+        location=f"{upstream.url}/graphql", namespace="blog", kind="graphql", consented=Consent(private_network=True)
+    )
     await home.executor.catalog.add_source(home.workspace_id, request)
     upstream.routes["/graphql"] = guarded('Basic realm="x"', "nothing")
     [asked] = (await home.run("return await tools.blog.query.count({})")).interactions
@@ -99,7 +107,9 @@ async def test_the_challenge_of_a_graphql_or_mcp_server_chooses_the_form(home: H
     ):
         upstream.routes["/mcp"] = guarded(challenge, "nothing")
         namespace = f"server_{type.replace('-', '_')}"
-        request = SourceRequest(location=f"{upstream.url}/mcp", namespace=namespace, kind="mcp", allow_private=True)
+        request = SourceRequest(
+            location=f"{upstream.url}/mcp", namespace=namespace, kind="mcp", consented=Consent(private_network=True)
+        )
         source = await home.executor.catalog.add_source(home.workspace_id, request)
         assert source.config["auth"][0]["type"] == type and source.status == "failing"
 

@@ -15,7 +15,7 @@ from executor.connections.new_connection import Offer
 from executor.model.source import Source
 from executor.policy.drafts import draft
 from executor.secrets.redaction import MARK
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.catalog import policies
 from tests.sources.graphql.service import Service
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json
@@ -25,10 +25,12 @@ from tests.support.connected import Home, value
 SCRIPT = str(Path(__file__).parent / "servers" / "secretive.py")
 COMMAND = (sys.executable, SCRIPT, "stdio")
 CANARY = "cnry-mcp-77t"
+RUN = Consent(private_network=True, runs_code=True, by_operator=True)
 
 
 async def add(home: Home, **given: Any) -> Source:
-    added = await home.executor.catalog.add_source(home.workspace_id, SourceRequest(allow_private=True, **given))
+    request = SourceRequest(**{"consented": Consent(private_network=True), **given})
+    added = await home.executor.catalog.add_source(home.workspace_id, request)
     rule = draft(f"{given['namespace']}.**", "allow", (), owner_id=home.workspace_id)
     by = home.executor.tenancy.operator
     await home.executor.database.write(lambda c: policies.add(c, home.workspace_id, rule, None, by=by))
@@ -41,7 +43,7 @@ async def connect(home: Home, source: Source, *placements: dict[str, str], **giv
 
 
 async def test_a_command_gets_it_in_its_environment_and_nowhere_else(home: Home) -> None:
-    source = await add(home, command=COMMAND, namespace="child", consent=True, by_operator=True)
+    source = await add(home, command=COMMAND, namespace="child", consented=RUN)
     before = value(await home.run("return await tools.child.key({})"))
     assert "key=none" in before
     await connect(home, source, {"in": "environment", "name": "API_KEY", "template": "{value}"})
@@ -52,7 +54,7 @@ async def test_a_command_gets_it_in_its_environment_and_nowhere_else(home: Home)
 
 async def test_another_command_under_the_same_source_gets_nothing(home: Home) -> None:
     """Pinned to the command line: a source whose command was changed is another place."""
-    source = await add(home, command=COMMAND, namespace="child", consent=True, by_operator=True)
+    source = await add(home, command=COMMAND, namespace="child", consented=RUN)
     await connect(home, source, {"in": "environment", "name": "API_KEY", "template": "{value}"})
     [made] = await home.executor.connections.of_source(source.id)
     credential = await home.executor.connections.credential(made)
@@ -63,7 +65,7 @@ async def test_another_command_under_the_same_source_gets_nothing(home: Home) ->
 
 
 async def test_sessions_are_not_shared_between_credentials(home: Home) -> None:
-    source = await add(home, command=COMMAND, namespace="child", consent=True, by_operator=True)
+    source = await add(home, command=COMMAND, namespace="child", consented=RUN)
     code = "return await tools.child.session({})"
     first = value(await home.run(code))
     await connect(home, source, {"in": "environment", "name": "API_KEY", "template": "{value}"})
@@ -128,7 +130,7 @@ async def test_a_python_function_is_given_it_for_its_call(
         "def size_of() -> int:\n    return len(credential().get('API_KEY', ''))\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    source = await add(home, location="python:keyed_module", namespace="keyed", consent=True, by_operator=True)
+    source = await add(home, location="python:keyed_module", namespace="keyed", consented=RUN)
     assert value(await home.run("return await tools.keyed.sizeOf({})")) == 0
     await connect(home, source, {"in": "environment", "name": "API_KEY", "template": "{value}"})
     assert value(await home.run("return await tools.keyed.sizeOf({})")) == len(CANARY)

@@ -18,7 +18,7 @@ from executor.model.interaction import Interaction
 from executor.model.policy import Policy
 from executor.policy.drafts import draft
 from executor.settings import Settings
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.catalog import policies
 from tests.support.ledger import Ledger, effects
 
@@ -84,7 +84,9 @@ async def reopen(settings: Settings, ledger: Ledger) -> AsyncIterator[Callable[[
         executor = await Executor.open(settings)
         opened.append(executor)
         if not await executor.catalog.source(executor.tenancy.workspace.id, "ledger"):
-            request = SourceRequest(location=f"{ledger.url}/openapi.json", namespace="ledger", allow_private=True)
+            request = SourceRequest(
+                location=f"{ledger.url}/openapi.json", namespace="ledger", consented=Consent(private_network=True)
+            )
             await executor.catalog.add_source(executor.tenancy.workspace.id, request)
         return House(executor, ledger)
 

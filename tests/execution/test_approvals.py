@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 
 from executor.errors import AlreadySettled, Forbidden, InteractionExpired, InvalidRequest, NotFound
+from executor.execution.approvals.expiry import expire
 from executor.execution.approvals.requests import ApprovalRequests
 from executor.model.ids import now_ms
 from executor.model.interaction import Interaction
 from executor.model.tool import Tool
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.executions import calls, events, interactions
 from tests.execution.conftest import House, until, value
 
@@ -40,7 +41,10 @@ async def test_the_prompt_names_the_server_the_call_really_goes_to(house: House)
         },
     }
     request = SourceRequest(
-        location="two.json", document=json.dumps(document).encode(), namespace="two", allow_private=True
+        location="two.json",
+        document=json.dumps(document).encode(),
+        namespace="two",
+        consented=Consent(private_network=True),
     )
     await house.executor.catalog.add_source(house.executor.tenancy.workspace.id, request)
     found = await house.executor.catalog.page(house.executor.tenancy.workspace.id, prefix="two")
@@ -120,7 +124,7 @@ async def test_nothing_can_be_approved_after_a_cancel(house: House) -> None:
 async def test_a_question_that_nobody_answers_expires_and_the_code_is_told(house: House) -> None:
     outcome = await house.run("try { " + WRITE + " } catch (e) { return e.code }")
     in_ten_days = now_ms() + 10 * 86_400_000
-    assert await house.executor.engine.expire(in_ten_days) == 1
+    assert await expire(house.executor.database, house.executor.engine.settle_by, in_ten_days) == 1
     assert value(await house.wait(outcome.execution.id)) == "approval_expired"
     with pytest.raises(InteractionExpired):
         await house.settle(outcome, "approve")
@@ -174,7 +178,9 @@ async def test_a_source_that_moved_meanwhile_is_asked_about_again(house: House) 
     outcome = await house.run(WRITE)
     workspace_id, document = house.executor.tenancy.workspace.id, f"{house.ledger.url}/openapi.json"
     await house.executor.catalog.remove_source(workspace_id, "ledger")
-    elsewhere = SourceRequest(location=document, namespace="ledger", base_url="http://127.0.0.1:9", allow_private=True)
+    elsewhere = SourceRequest(
+        location=document, namespace="ledger", base_url="http://127.0.0.1:9", consented=Consent(private_network=True)
+    )
     await house.executor.catalog.add_source(workspace_id, elsewhere)
     await house.settle(outcome, "approve")
     again = await house.wait(outcome.execution.id)

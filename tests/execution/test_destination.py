@@ -10,7 +10,8 @@ import orjson
 import pytest
 
 from executor.model.source import Source
-from executor.sources.kind import DECIDING, Kind, SourceRequest, configured_destination, destination_of
+from executor.sources.kind import DECIDING, Kind, configured_destination, destination_of
+from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.catalog import sources
 from tests.execution.conftest import House, value
 from tests.sources.mcp.conftest import HOSTILE
@@ -137,7 +138,9 @@ async def test_a_source_that_changed_after_the_approval_is_asked_about_again(
 async def test_a_command_that_changed_after_the_approval_is_asked_about_again(
     house: House, changes: dict[str, Any]
 ) -> None:
-    request = SourceRequest(command=(sys.executable, HOSTILE, "calls"), consent=True, by_operator=True, namespace="run")
+    request = SourceRequest(
+        command=(sys.executable, HOSTILE, "calls"), namespace="run", consented=Consent(runs_code=True, by_operator=True)
+    )
     await house.executor.catalog.add_source(house.executor.tenancy.workspace.id, request)
     outcome = await house.run("return await tools.run.work({})")
     [question] = outcome.interactions

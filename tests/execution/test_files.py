@@ -16,7 +16,7 @@ from executor.errors import ToolError
 from executor.execution.artifacts.files import CallFiles, FileStore, remove_left_over
 from executor.model.ids import now_ms
 from executor.settings import Settings
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.executions import artifacts, files
 from tests.execution.conftest import House, shared_state, value
 from tests.sources.openapi.documents import document
@@ -87,7 +87,9 @@ async def shared(service: Upstream, tmp_path_factory: pytest.TempPathFactory) ->
     environ = {"EXECUTOR_DATA_DIR": str(folder), "EXECUTOR_STATE_DIR": str(shared_state(tmp_path_factory))}
     executor = await Executor.open(Settings.load({**environ, "EXECUTOR_WORKERS": "1", "EXECUTOR_SLOTS": "8"}))
     for namespace in ("drive", "open"):
-        request = SourceRequest(location=f"{service.url}/openapi.json", namespace=namespace, allow_private=True)
+        request = SourceRequest(
+            location=f"{service.url}/openapi.json", namespace=namespace, consented=Consent(private_network=True)
+        )
         await executor.catalog.add_source(executor.tenancy.workspace.id, request)
     house = House(executor, None)  # type: ignore[arg-type]
     await house.policy("open.**", "allow")

@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from executor.daemon.wiring.executor import Executor
 from executor.settings import Settings
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.executions import events
 from tests.execution.conftest import House, shared_state, until, value
 from tests.sources.graphql.service import Service
@@ -73,7 +73,9 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def limited(settings: Settings, service: Upstream) -> AsyncIterator[House]:
     executor = await Executor.open(settings)
-    request = SourceRequest(location=f"{service.url}/openapi.json", namespace="shop", allow_private=True)
+    request = SourceRequest(
+        location=f"{service.url}/openapi.json", namespace="shop", consented=Consent(private_network=True)
+    )
     await executor.catalog.add_source(executor.tenancy.workspace.id, request)
     house = House(executor, None)  # type: ignore[arg-type]
     await house.policy("**", "allow")
@@ -164,7 +166,9 @@ async def test_a_wait_ends_when_the_execution_is_cancelled(limited: House, upstr
 async def test_a_query_of_graphql_waits_and_a_mutation_does_not(limited: House, upstream: Upstream) -> None:
     service = Service()
     upstream.routes["/graphql"] = service
-    request = SourceRequest(location=f"{upstream.url}/graphql", namespace="blog", allow_private=True)
+    request = SourceRequest(
+        location=f"{upstream.url}/graphql", namespace="blog", consented=Consent(private_network=True)
+    )
     await limited.executor.catalog.add_source(limited.executor.tenancy.workspace.id, request)
     await limited.policy("blog.mutation.deletePost", "allow")
     throttled = as_json({"errors": [{"message": "slow", "extensions": {"code": "THROTTLED"}}]})

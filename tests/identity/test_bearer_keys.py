@@ -15,6 +15,8 @@ from executor.identity.oidc.jwks import FRESH_SECONDS, INTERVAL_SECONDS, STALE_S
 from executor.network.client import Egress
 from tests.support.issuing import Issuing, a_key, issuing, new_key
 
+AUDIENCE = "https://executor.example/mcp"
+
 
 class Clock:
     def __init__(self) -> None:
@@ -54,7 +56,9 @@ def clock() -> Clock:
 
 @pytest.fixture
 def authority() -> Issuing:
-    return Issuing("https://login.example")
+    issuing = Issuing("https://login.example")
+    issuing.ledger.resource = AUDIENCE
+    return issuing
 
 
 @pytest.fixture
@@ -71,15 +75,25 @@ def keys(authority: Issuing, wire: Direct, clock: Clock) -> KeySet:
 async def test_every_asymmetric_algorithm_is_verified(algorithm: str, authority: Issuing, keys: KeySet) -> None:
     authority.algorithm, authority.key = algorithm, a_key(algorithm)
     token = authority.token()
-    await keys.verify(jwt.read(token))
+    await keys.verify(jwt.read(token), AUDIENCE)
     head, _, signature = token.rpartition(".")
     with pytest.raises(Unauthorized):
-        await keys.verify(jwt.read(f"{head}.{signature[:-8]}{signature[:8]}"))
+        await keys.verify(jwt.read(f"{head}.{signature[:-8]}{signature[:8]}"), AUDIENCE)
+
+
+async def test_a_good_signature_is_not_enough(authority: Issuing, keys: KeySet) -> None:
+    """Each of these would pass a check of the signature alone, and some of them PyJWT's own check of claims."""
+    for changes in (
+        *({"aud": "https://other.example"}, {"iss": "https://evil.example"}, {"exp": 1}, {"exp": "9999999999"}),
+        *({"exp": True}, {"iat": "1"}, {"nbf": False}, {"sub": ""}, {"sub": "s" * 256}),
+    ):
+        with pytest.raises(Unauthorized):
+            await keys.verify(jwt.read(authority.token(**changes)), AUDIENCE)
 
 
 async def test_keys_are_fetched_once(authority: Issuing, keys: KeySet, wire: Direct) -> None:
     for _ in range(5):
-        await keys.verify(jwt.read(authority.token()))
+        await keys.verify(jwt.read(authority.token()), AUDIENCE)
     assert wire.fetches == 1
 
 
@@ -87,39 +101,39 @@ async def test_a_new_key_is_found_and_an_old_one_forgotten(
     authority: Issuing, keys: KeySet, wire: Direct, clock: Clock
 ) -> None:
     old = authority.token()
-    await keys.verify(jwt.read(old))
+    await keys.verify(jwt.read(old), AUDIENCE)
     authority.key = a_key("RS256", "second")
     clock.now += INTERVAL_SECONDS
-    await keys.verify(jwt.read(authority.token()))
+    await keys.verify(jwt.read(authority.token()), AUDIENCE)
     assert wire.fetches == 2
     with pytest.raises(Unauthorized):
-        await keys.verify(jwt.read(old))
+        await keys.verify(jwt.read(old), AUDIENCE)
 
 
 async def test_an_unknown_key_is_looked_for_at_most_once_in_an_interval(
     authority: Issuing, keys: KeySet, wire: Direct, clock: Clock
 ) -> None:
-    await keys.verify(jwt.read(authority.token()))
+    await keys.verify(jwt.read(authority.token()), AUDIENCE)
     for _ in range(10):
         clock.now += INTERVAL_SECONDS / 5
         with pytest.raises(Unauthorized):
-            await keys.verify(jwt.read(authority.token(header={"kid": "unknown"})))
+            await keys.verify(jwt.read(authority.token(header={"kid": "unknown"})), AUDIENCE)
     assert wire.fetches == 3
 
 
 async def test_keys_are_believed_for_a_while_when_the_issuer_is_away_and_then_no_more(
     authority: Issuing, keys: KeySet, wire: Direct, clock: Clock
 ) -> None:
-    await keys.verify(jwt.read(authority.token()))
+    await keys.verify(jwt.read(authority.token()), AUDIENCE)
     wire.is_down = True
     clock.now += FRESH_SECONDS + 1
-    await keys.verify(jwt.read(authority.token()))
+    await keys.verify(jwt.read(authority.token()), AUDIENCE)
     clock.now += STALE_SECONDS
     with pytest.raises(IssuerUnavailable):
-        await keys.verify(jwt.read(authority.token()))
+        await keys.verify(jwt.read(authority.token()), AUDIENCE)
     wire.is_down = False
     clock.now += RETRY_SECONDS
-    await keys.verify(jwt.read(authority.token()))
+    await keys.verify(jwt.read(authority.token()), AUDIENCE)
 
 
 async def test_an_issuer_that_is_away_is_not_asked_again_at_once(
@@ -128,7 +142,7 @@ async def test_an_issuer_that_is_away_is_not_asked_again_at_once(
     wire.is_down = True
     for _ in range(5):
         with pytest.raises(IssuerUnavailable):
-            await keys.verify(jwt.read(authority.token()))
+            await keys.verify(jwt.read(authority.token()), AUDIENCE)
     assert len(wire.asked) == len(places(authority.issuer))
 
 

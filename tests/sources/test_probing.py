@@ -9,10 +9,11 @@ import pytest
 from executor.errors import ConsentRequired, DocumentInvalid, EgressRefused, InvalidRequest, SourceUnreachable
 from executor.network.client import Egress
 from executor.sources import detection
-from executor.sources.kind import Probe, SourceRequest
+from executor.sources.kind import Probe
 from executor.sources.lifecycle import address_grants
 from executor.sources.lifecycle.consent import check_consent
 from executor.sources.registry import Kinds
+from executor.sources.source_request import Consent, SourceRequest
 from tests.sources.openapi.documents import document
 from tests.sources.upstream import Upstream, as_json
 
@@ -92,7 +93,7 @@ async def test_a_prefix_or_a_command_names_the_kind() -> None:
 
 
 async def test_a_command_is_not_accepted_without_consent() -> None:
-    request = SourceRequest(command=("rm", "-rf", "x"), by_operator=True)
+    request = SourceRequest(command=("rm", "-rf", "x"), consented=Consent(by_operator=True))
     with pytest.raises(ConsentRequired) as caught:
         check_consent(Fake("mcp", True), request)  # type: ignore[arg-type]
     assert caught.value.details["command"] == ["rm", "-rf", "x"]
@@ -104,7 +105,7 @@ async def test_an_openapi_document_behind_a_url_is_recognised_by_the_real_kinds(
     upstream.routes["/api.json"] = as_json(document({"/a": {"get": {"operationId": "a"}}}))
     all_kinds = Kinds(Egress(), tmp_path)
     try:
-        request = SourceRequest(location=f"{upstream.url}/api.json", allow_private=True)
+        request = SourceRequest(location=f"{upstream.url}/api.json", consented=Consent(private_network=True))
         resolved = await detection.resolve(all_kinds, request)
         assert resolved.kind == "openapi"
     finally:
@@ -159,13 +160,13 @@ class Elsewhere(Fake):
 
 
 async def test_what_probing_finds_opens_nothing_that_nobody_asked_for() -> None:
-    asked = SourceRequest(location="https://93.184.216.34/docs", allow_private=True)
+    asked = SourceRequest(location="https://93.184.216.34/docs", consented=Consent(private_network=True))
     found = await detection.resolve(kinds(Elsewhere("a", True)), asked)
     assert (found.location, found.base_url) == ("http://127.0.0.1:9/o.json", "")
-    assert (await address_grants.grant_addresses(found)).origins == ()
+    assert (await address_grants.grant_addresses(found)).consented.origins == ()
 
 
 async def test_what_was_asked_for_is_opened_before_anything_is_asked() -> None:
-    asked = SourceRequest(location="http://127.0.0.1:8/docs", allow_private=True)
+    asked = SourceRequest(location="http://127.0.0.1:8/docs", consented=Consent(private_network=True))
     found = await detection.resolve(kinds(Elsewhere("a", True)), asked)
-    assert found.origins == ("http://127.0.0.1:8",)
+    assert found.consented.origins == ("http://127.0.0.1:8",)

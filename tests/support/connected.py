@@ -14,7 +14,7 @@ from executor.execution.outcome import Outcome
 from executor.model.connection import Connection
 from executor.model.interaction import Interaction
 from executor.model.source import Source
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import Consent, SourceRequest
 from tests.support.guarded import Guarded
 
 
@@ -33,7 +33,8 @@ class Home:
         return found
 
     async def add_source(self, **changes: Any) -> Source:
-        given = {"location": f"{self.service.url}/openapi.json", "namespace": "guarded", "allow_private": True}
+        asked = {"location": f"{self.service.url}/openapi.json", "namespace": "guarded"}
+        given = {**asked, "consented": Consent(private_network=True)}
         return await self.executor.catalog.add_source(self.workspace_id, SourceRequest(**{**given, **changes}))
 
     async def connect(self, way: str, values: dict[str, str], **given: Any) -> Connection:

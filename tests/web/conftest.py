@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright import sync_api
 
-from executor.surfaces.web.files import Files
+from executor.surfaces.web.pages import is_built
 from tests.api import identities
 from tests.api.serving import Daemon
 from tests.support.shop import daemon, paused, shop
@@ -48,7 +48,7 @@ def chromium(**options: Any) -> Iterator[Any]:
     program = next(filter(None, map(shutil.which, NAMES)), None)
     if program is None:
         pytest.skip("there is no chromium: `apt-get install chromium`")
-    if not Files().is_built:
+    if not is_built():
         pytest.skip("the web UI is not built: `scripts/setup`")
     with sync_api.sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=program, args=list(ARGUMENTS), **options)

@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from executor.surfaces.web.files import Files
+from executor.surfaces.web.pages import is_built
 
 ROOT = Path(__file__).parents[2]
 
@@ -87,7 +87,7 @@ def packed(target: str) -> set[str]:
 
 
 def test_a_wheel_holds_the_built_ui_and_a_source_distribution_what_it_is_built_from_too() -> None:
-    if not Files().is_built:
+    if not is_built():
         pytest.skip("the web UI is not built: `scripts/setup`")
     wheel, source = packed("wheel"), packed("sdist")
     built = {f"executor/surfaces/web/static/{name}" for name in ("index.html", "theme.js", "favicon.svg")}

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import gzip
-import os
 import re
 from pathlib import Path
 
 import pytest
-from starlette.responses import Response
 
 from executor.surfaces.http.page_paths import is_page
-from executor.surfaces.web.files import STATIC, Files
-from executor.surfaces.web.gzip import Packing
-from executor.surfaces.web.pages import POLICY, Pages
+from executor.surfaces.web.pages import POLICY, STATIC, Pages, is_built
 from tests.api.serving import Daemon
+from tests.web.files import get
 
+PAGE = b"<p>the page</p>"
 WANTED = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; "
@@ -26,7 +24,7 @@ WANTED = (
 @pytest.fixture
 def built(tmp_path: Path) -> Path:
     (tmp_path / "assets").mkdir()
-    (tmp_path / "index.html").write_text("<p>the page</p>")
+    (tmp_path / "index.html").write_text(PAGE.decode())
     (tmp_path / "assets" / "app-1.js").write_text("run()")
     (tmp_path / "theme.js").write_text("theme()")
     return tmp_path
@@ -60,37 +58,40 @@ def test_what_is_not_a_page_stays_behind_the_door(daemon: Daemon) -> None:
     assert daemon.post("/approvals", {}, role=None).status == 401
 
 
-def test_files_with_a_digest_in_their_name_are_kept_and_others_are_asked_for_again(built: Path) -> None:
-    pages = Pages(Files(built))
-    asset, theme = pages.answer("/assets/app-1.js", {}), pages.answer("/theme.js", {})
+async def test_files_with_a_digest_in_their_name_are_kept_and_others_are_asked_for_again(built: Path) -> None:
+    asset, theme = await get(built, "/assets/app-1.js"), await get(built, "/theme.js")
     assert asset.headers["cache-control"] == "public, max-age=31536000, immutable"
     assert asset.headers["content-type"] == "text/javascript; charset=utf-8"
     assert theme.headers["cache-control"] == "no-cache"
-    known = {b"if-none-match": theme.headers["etag"].encode()}
-    assert pages.answer("/theme.js", known).status_code == 304
+    again = await get(built, "/theme.js", {"if-none-match": theme.headers["etag"]})
+    assert (again.status, again.body) == (304, b"")
+    (built / "theme.js").write_text("another()")
+    changed = await get(built, "/theme.js", {"if-none-match": theme.headers["etag"]})
+    assert (changed.status, changed.body) == (200, b"another()")
 
 
-async def test_files_are_packed_for_browsers_that_ask_for_it(built: Path) -> None:
+async def test_a_browser_that_asks_for_it_gets_the_packed_copy(built: Path) -> None:
     code = b"const a = 1;\n" * 1000
     (built / "assets" / "app-3.js").write_bytes(code)
-    os.utime(built / "index.html", ns=(1, 1))
-    pages, packing = Pages(Files(built)), Packing()
-
-    async def asked(path: str, accepted: bytes) -> Response:
-        answer = pages.answer(path, {})
-        await packing.pack(path, answer, accepted)
-        return answer
-
-    packed = await asked("/assets/app-3.js", b"br, gzip;q=0.5")
-    assert packed.headers["content-encoding"] == "gzip" and gzip.decompress(bytes(packed.body)) == code
+    (built / "assets" / "app-3.js.gz").write_bytes(gzip.compress(code))
+    packed = await get(built, "/assets/app-3.js", {"accept-encoding": "br, gzip;q=0.5"})
+    assert packed.headers["content-encoding"] == "gzip" and gzip.decompress(packed.body) == code
+    assert packed.headers["content-type"] == "text/javascript; charset=utf-8"
     assert int(packed.headers["content-length"]) == len(packed.body) < len(code) / 10
-    plain = await asked("/assets/app-3.js", b"br, gzip;q=0")
+    plain = await get(built, "/assets/app-3.js", {"accept-encoding": "br, gzip;q=0"})
     assert plain.body == code and "content-encoding" not in plain.headers
     assert packed.headers["vary"] == plain.headers["vary"] == "Accept-Encoding"
-    assert packed.headers["etag"] == f"W/{plain.headers['etag']}"
-    for tag in (packed.headers["etag"], plain.headers["etag"]):
-        assert pages.answer("/assets/app-3.js", {b"if-none-match": tag.encode()}).status_code == 304
-    assert "content-encoding" not in (await asked("/theme.js", b"gzip")).headers
+    assert packed.headers["etag"] != plain.headers["etag"]
+    for answer, accepted in ((packed, "gzip"), (plain, "identity")):
+        asked = {"if-none-match": answer.headers["etag"], "accept-encoding": accepted}
+        assert (await get(built, "/assets/app-3.js", asked)).status == 304
+    assert "content-encoding" not in (await get(built, "/theme.js", {"accept-encoding": "gzip"})).headers
+    assert (await get(built, "/assets/app-3.js.gz")).status == 404
+
+
+async def test_head_says_what_get_would_send(built: Path) -> None:
+    answer = await get(built, "/assets/app-1.js", method="HEAD")
+    assert (answer.status, answer.body, answer.headers["content-length"]) == (200, b"", "5")
 
 
 def test_a_browser_gets_scripts_packed(daemon: Daemon) -> None:
@@ -100,53 +101,51 @@ def test_a_browser_gets_scripts_packed(daemon: Daemon) -> None:
     assert answer.headers["content-encoding"] == "gzip" and b"import" in gzip.decompress(answer.body)
 
 
-def test_a_missing_file_is_not_answered_with_the_page(built: Path) -> None:
-    assert Pages(Files(built)).answer("/assets/app-2.js", {}).status_code == 404
+async def test_a_missing_file_is_not_answered_with_the_page(built: Path) -> None:
+    assert (await get(built, "/assets/app-2.js")).status == 404
 
 
 @pytest.mark.parametrize("path", ["/../secret.js", "/assets/../../secret.js", "//secret.js", "/assets\\..\\secret.js"])
-def test_no_address_leads_out_of_the_folder(built: Path, path: str) -> None:
+async def test_no_address_leads_out_of_the_folder(built: Path, path: str) -> None:
     outside = built.parent / "secret.js"
     outside.write_text("SECRET")
-    assert b"SECRET" not in Pages(Files(built)).answer(path, {}).body
+    assert b"SECRET" not in (await get(built, path)).body
 
 
-def test_a_link_in_the_folder_is_not_followed(built: Path) -> None:
+async def test_a_link_out_of_the_folder_is_not_followed(built: Path) -> None:
     outside = built.parent / "outside"
     outside.mkdir(exist_ok=True)
     (outside / "secret.js").write_text("SECRET")
     (built / "file.js").symlink_to(outside / "secret.js")
     (built / "folder").symlink_to(outside)
-    files = Files(built)
-    assert files.read("/file.js") is None
-    assert files.read("/folder/secret.js") is None
-    assert files.read("/theme.js") == b"theme()"
+    (built / "theme.js.gz").symlink_to(outside / "secret.js")
+    assert (await get(built, "/theme.js", {"accept-encoding": "gzip"})).body == b"theme()"
     (built / "theme.js").unlink()
     (built / "theme.js").symlink_to(outside / "secret.js")
-    assert files.read("/theme.js") is None
+    for path in ("/file.js", "/folder/secret.js", "/theme.js"):
+        assert (await get(built, path)).body == PAGE
 
 
-def test_hidden_files_and_unknown_types_are_not_served(built: Path) -> None:
-    (built / ".inputs").write_text("digest")
-    (built / "notes.txt").write_text("notes")
-    files = Files(built)
-    assert files.read("/.inputs") is None
-    assert files.read("/notes.txt") is None
+async def test_hidden_files_and_unknown_types_are_not_served(built: Path) -> None:
+    for name in (".inputs", ".hidden.js", "notes.txt"):
+        (built / name).write_text("notes")
+        assert (await get(built, f"/{name}")).body == PAGE
 
 
-def test_a_new_build_is_served_without_a_restart(built: Path) -> None:
-    files = Files(built)
-    assert files.read("/assets/app-2.js") is None
-    (built / "assets" / "app-2.js").write_text("again()")
-    os.utime(built / "index.html", ns=(1, 1))
-    assert files.read("/assets/app-2.js") == b"again()"
+async def test_a_new_build_is_served_without_a_restart(tmp_path: Path) -> None:
+    pages = Pages(tmp_path)
+    assert b"./scripts/setup" in (await get(pages, "/theme.js")).body
+    (tmp_path / "index.html").write_bytes(PAGE)
+    (tmp_path / "theme.js").write_text("theme()")
+    assert (await get(pages, "/theme.js")).body == b"theme()"
+    assert (await get(pages, "/")).body == PAGE
 
 
-def test_without_a_build_the_page_says_how_to_make_one(tmp_path: Path) -> None:
-    answer = Pages(Files(tmp_path)).answer("/approvals/int_a", {})
-    assert answer.status_code == 200
-    assert b"./scripts/setup" in bytes(answer.body)
-    assert b"executor approvals" in bytes(answer.body)
+async def test_without_a_build_the_page_says_how_to_make_one(tmp_path: Path) -> None:
+    answer = await get(tmp_path / "nothing", "/approvals/int_a")
+    assert answer.status == 200
+    assert b"./scripts/setup" in answer.body
+    assert b"executor approvals" in answer.body
     assert "script-src 'self'" in answer.headers["content-security-policy"]
 
 
@@ -163,6 +162,6 @@ def test_the_first_load_is_small(built_ui: Path) -> None:
 
 @pytest.fixture
 def built_ui() -> Path:
-    if not Files().is_built:
+    if not is_built():
         pytest.skip("the web UI is not built: `scripts/setup`")
     return STATIC

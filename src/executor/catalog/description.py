@@ -73,7 +73,7 @@ def description(
     if wish.types:
         return {**head, **asked_types(tool, definitions, wish)}
     room = max(LEAST, min(wish.budget, MOST)) - ENVELOPE - tokens(tool.path)
-    text = shorten(tool.description, room if wish.part == "description" else room // 4)
+    text = cut_to_tokens(tool.description, room if wish.part == "description" else room // 4)
     cut: dict[str, Any] = {"description": True} if text != tool.description else {}
     if wish.part == "description":
         return {**head, "description": text, **describe_cut(cut)}
@@ -139,7 +139,7 @@ def asked_types(tool: Tool, definitions: Mapping[str, Schema], wish: Wish) -> di
     return {"language": wish.language, "types": "\n".join(told), **describe_cut(cut)}
 
 
-def shorten(text: str, room: int) -> str:
+def cut_to_tokens(text: str, room: int) -> str:
     """The beginning, up to the end of a word."""
     if tokens(text) <= room:
         return text

@@ -14,11 +14,11 @@ from executor.connections.placement import Placement, check_placement, fill
 from executor.connections.resolution import WAY, ways_of
 from executor.connections.schemes import Needed
 from executor.errors import Conflict, InvalidRequest, NotFound
-from executor.model.authority import refusal_of
+from executor.model.actor import Actor
 from executor.model.connection import DEFAULT_NAME, Connection, Scheme
 from executor.model.ids import new_id, now_ms
+from executor.model.permissions import refusal_of
 from executor.model.source import Source
-from executor.model.tenancy import Actor
 from executor.secrets.origins import bind_origin
 from executor.secrets.secrets import OWN, Secrets
 from executor.storage.credentials import connections

@@ -1,4 +1,4 @@
-"""The daemon's directories and the small files in them: private, written whole or not at all."""
+"""The daemon's directories: private, and writable."""
 
 from __future__ import annotations
 
@@ -21,22 +21,6 @@ def prepare(settings: Settings) -> None:
         _private(settings.state_dir, "EXECUTOR_STATE_DIR")
     finally:
         os.umask(mask)
-
-
-def write_private(path: Path, text: str, *, durable: bool = False) -> None:
-    """A reader sees the old content or the new, never half of it, and nobody else sees either."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            if durable:
-                file.flush()
-                os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise
 
 
 def unusable(folder: Path, variable: str, error: OSError) -> ExecutorError:

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from executor.daemon import data_files, lock
+from executor.daemon import lock
 from executor.errors import DatabaseMissing, DatabaseUnexpected, InvalidRequest
+from executor.private_files import write_private
 from executor.settings import Settings
 from executor.storage import integrity
 from executor.storage.integrity import Head
@@ -56,7 +57,7 @@ def load(settings: Settings) -> Record | None:
 def save(settings: Settings, record: Record) -> None:
     text: dict[str, Any] = {"organization": record.organization_id, "heads": record.heads}
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    data_files.write_private(record_file(settings), json.dumps(text) + "\n", durable=True)
+    write_private(record_file(settings), json.dumps(text) + "\n", durable=True)
 
 
 def check_beginning(settings: Settings) -> None:

@@ -1,19 +1,54 @@
-"""What depends on tools: asked before some of them go."""
+"""What depends on a source and on its tools: asked before they go."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlalchemy.engine import Connection
 
+from executor.connections.connections import may_see
 from executor.errors import Conflict
+from executor.model.actor import Actor
+from executor.model.connection import Connection as Credential
 from executor.model.policy import Policy
 from executor.model.source import Source
 from executor.policy.pattern import parse_pattern
 from executor.policy.visibility import covers
 from executor.storage.catalog import policies, source_dependents, tools
+from executor.storage.catalog.source_dependents import Waiting
+from executor.storage.credentials import connections
+from executor.storage.database import Database
 
 SAID = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Dependents:
+    """`calls` are those of the last `executions`, `last_call` the time of the newest of them."""
+
+    connections: tuple[Credential, ...]
+    policies: tuple[Policy, ...]
+    waiting: tuple[Waiting, ...]
+    calls: int
+    last_call: int | None
+    executions: int = source_dependents.LOOKED_AT
+
+
+async def find_dependents(database: Database, by: Actor, source: Source) -> Dependents:
+    """Of others' own connections only an administrator is told, as everywhere."""
+
+    def job(c: Connection) -> Dependents:
+        count, last = source_dependents.recent(c, source)
+        return Dependents(
+            tuple(one for one in connections.of_source(c, source.id) if may_see(by, one)),
+            tuple(one for one in policies.in_force(c, source.workspace_id) if source_dependents.names(one, source)),
+            tuple(source_dependents.waiting(c, source)),
+            count,
+            last,
+        )
+
+    return await database.read(job)
 
 
 def check_dropped(c: Connection, source: Source, gone: Sequence[str]) -> None:

@@ -230,7 +230,7 @@ class LocalDispatch:
 
     async def _requeue(self, still: Sequence[Run]) -> None:
         """Runs without a sandbox and with nothing under way end together, in one transaction."""
-        rows = [(run.execution.id, run.execution.epoch, run.wall_ms) for run in still]
+        rows = [(run.execution.id, run.execution.epoch, run.clock.spent_ms) for run in still]
         for run in still:
             run.journal.flush()
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -23,13 +22,14 @@ from executor.errors import (
     InvalidRequest,
     KeyReused,
     NotFound,
-    StorageError,
 )
 from executor.execution import failures
 from executor.execution.approvals.authority import Authority
+from executor.execution.approvals.expiry import check_open, expire_forever
 from executor.execution.approvals.requests import NEEDS
-from executor.execution.approvals.settlement import check_open, save_policy, settle
+from executor.execution.approvals.settlement import save_policy, settle
 from executor.execution.dispatch import LocalDispatch
+from executor.execution.history import look_up, may_see
 from executor.execution.journal.journal import Journal, close_in
 from executor.execution.journal.verification import replay_journal
 from executor.execution.outcome import Outcome, ReplayReport, log_line
@@ -38,18 +38,15 @@ from executor.execution.quotas import Quotas, narrow_limits
 from executor.execution.run import Run
 from executor.execution.submissions import Submission, Submitted
 from executor.execution.typecheck import Checks, Typecheck
+from executor.model.actor import Actor
 from executor.model.execution import Call, Execution, Limits
 from executor.model.ids import new_id, now_ms
 from executor.model.interaction import Interaction, InteractionStatus, Scope
-from executor.model.tenancy import Actor
 from executor.storage.database import Database
 from executor.storage.executions import artifacts, calls, events, executions, interactions, submissions
 
-SWEEP_SECONDS = 5.0
 GLANCE_SECONDS = 0.02
 ABANDON_SECONDS = 5.0
-
-logger = logging.getLogger(__name__)
 
 
 class Engine:
@@ -83,7 +80,7 @@ class Engine:
         """Take up what an earlier process left unfinished; how many there were."""
         left = await self._database.read(executions.list_unfinished)
         self._dispatch.take_over(left)
-        self._dispatch.spawn(self._sweep_forever())
+        self._dispatch.spawn(expire_forever(self._database, self.settle_by))
         return len(left)
 
     async def close(self) -> None:
@@ -198,7 +195,7 @@ class Engine:
         """Not `whole`: a result that is kept as an artifact is left there."""
 
         def job(c: Connection) -> Outcome:
-            execution = check_seen(actor, executions.get(c, actor.workspace_id, execution_id), execution_id)
+            execution = look_up(c, actor, execution_id)
             kept = artifacts.get(c, actor.workspace_id, execution.artifact_id) if execution.artifact_id else None
             execution = artifacts.fill_result(c, execution) if whole else execution
             pending = interactions.page(c, actor.workspace_id, status="pending", execution_id=execution_id, limit=200)
@@ -216,7 +213,7 @@ class Engine:
             await settle_writes(run, grace)
 
         def job(c: Connection) -> Execution:
-            execution = check_seen(actor, executions.get(c, actor.workspace_id, execution_id), execution_id)
+            execution = look_up(c, actor, execution_id)
             lost = close_in(c, actor.workspace_id, execution_id, by=actor)
             if not executions.cancel(c, execution_id, failures.cancelled_failure(actor.name, lost)):
                 raise Conflict(f"execution {execution_id} is {execution.status} already", hint="nothing to cancel")
@@ -302,26 +299,6 @@ class Engine:
             self._carry(interaction.execution_id, resumed)
         return [interaction for interaction, _ in settled]
 
-    async def expire(self, now: int) -> int:
-        """Close what nobody decided in time; how many."""
-
-        def job(c: Connection) -> list[tuple[Interaction, Execution | None]]:
-            return [settle(c, asked, "expired") for asked in interactions.list_expired(c, now)]
-
-        due = await self._database.read(lambda c: interactions.list_expired(c, now, limit=1))
-        closed = await self._database.write(job) if due else []
-        for interaction, resumed in closed:
-            self._carry(interaction.execution_id, resumed)
-        return len(closed)
-
-    async def _sweep_forever(self) -> None:
-        while True:
-            await asyncio.sleep(SWEEP_SECONDS)
-            try:
-                await self.expire(now_ms())
-            except StorageError as error:
-                logger.error("expired interactions can't be closed: %s", error.message)
-
     def _decision(self, execution_id: str) -> asyncio.Event:
         return self._decisions.setdefault(execution_id, asyncio.Event())
 
@@ -389,18 +366,6 @@ async def wait_until(event: asyncio.Event, seconds: float) -> None:
                 await event.wait()
         except TimeoutError:
             return
-
-
-def may_see(actor: Actor, execution: Execution) -> bool:
-    """Its own, or with the right to read everything of the workspace; never another workspace's."""
-    mine = execution.actor_id == actor.id or actor.may("read")
-    return execution.workspace_id == actor.workspace_id and mine
-
-
-def check_seen(actor: Actor, execution: Execution | None, execution_id: str) -> Execution:
-    if execution is None or not may_see(actor, execution):
-        raise NotFound(f"there is no execution {execution_id}", hint="see `executor executions list`")
-    return execution
 
 
 def check_kept(outcome: Outcome, journalled: Sequence[Call]) -> None:

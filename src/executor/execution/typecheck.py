@@ -10,7 +10,7 @@ from typing import Any, Literal
 from executor.catalog.catalog import Catalog
 from executor.catalog.signatures.signature import COMPACT, signature
 from executor.checking.checker import Checker
-from executor.checking.diagnostics import PASSED, Diagnostic, Verdict, shorten
+from executor.checking.diagnostics import PASSED, Diagnostic, Verdict, truncate
 from executor.checking.source.lexer import Language
 from executor.execution import failures
 from executor.execution.builtins import tools
@@ -48,7 +48,7 @@ class CheckerTools:
     async def signature(self, workspace_id: str, tool: Tool, language: Language) -> str:
         if tool.source_id == tools.SOURCE:
             return signature(tool, {}, budget=COMPACT, language=language)
-        return shorten(await self._catalog.signature(tool, language), MAX_SIGNATURE)
+        return truncate(await self._catalog.signature(tool, language), MAX_SIGNATURE)
 
     async def input_schema(self, workspace_id: str, tool: Tool) -> dict[str, Any]:
         if tool.source_id == tools.SOURCE:

@@ -10,12 +10,13 @@ from executor.errors import Conflict, NotFound, Unauthorized
 from executor.identity import sessions
 from executor.identity.members import refuse_above
 from executor.identity.new_token import INVITATION, digest, mint
+from executor.model.access import Invitation
+from executor.model.actor import Account, Actor
 from executor.model.ids import new_id, now_ms
-from executor.model.tenancy import Account, Actor, Role
+from executor.model.permissions import Role
 from executor.storage.database import Database
 from executor.storage.executions import events
 from executor.storage.identity import invitations, members, tenancy, workspaces
-from executor.storage.identity.invitations import Invitation
 
 MOST_OPEN = 1000
 

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Final
 
 from executor.errors import DataDirectoryUnusable, InvalidRequest, NotFound, Unauthorized
-from executor.model.tenancy import ActorKind
+from executor.model.actor import ActorKind
+from executor.private_files import write_private
 
 OPERATOR_FILE: Final = "operator.token"
 AGENT_FILE: Final = "agent.token"
@@ -110,13 +111,10 @@ def read_agent_token(data_dir: Path, name: str) -> str:
 
 def save_agent_token(data_dir: Path, name: str, token: str) -> None:
     path = agent_file(data_dir, name)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         path.parent.mkdir(mode=0o700, exist_ok=True)
-        _write_new(draft, token)
-        draft.replace(path)
+        write_private(path, f"{token}\n", durable=True)
     except OSError as error:
-        draft.unlink(missing_ok=True)
         raise DataDirectoryUnusable(
             f"the token file {path} can't be written: {error.strerror}",
             hint="check that the data directory exists and is yours to write",
@@ -149,7 +147,7 @@ def load_or_create(path: Path, prefix: str) -> str:
     created = prefix + secrets.token_urlsafe(32)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        _write_new(draft, created)
+        write_private(draft, f"{created}\n", durable=True)
         os.link(draft, path)
     except FileExistsError:
         return load_or_create(path, prefix)
@@ -161,14 +159,6 @@ def load_or_create(path: Path, prefix: str) -> str:
     finally:
         draft.unlink(missing_ok=True)
     return created
-
-
-def _write_new(path: Path, token: str) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(token.encode() + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _digest(token: str) -> bytes:

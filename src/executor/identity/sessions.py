@@ -8,13 +8,13 @@ from sqlalchemy.engine import Connection
 
 from executor.errors import Forbidden, NotFound, Unauthorized
 from executor.identity.new_token import LINK, SESSION, digest, mint
-from executor.model.authority import require
+from executor.model.access import BrowserSession
+from executor.model.actor import Actor
 from executor.model.ids import now_ms
-from executor.model.tenancy import Actor
+from executor.model.permissions import require
 from executor.storage.database import Database
 from executor.storage.executions import events
 from executor.storage.identity import browser_sessions, tenancy, workspaces
-from executor.storage.identity.browser_sessions import BrowserSession
 
 LINK_MS = 10 * 60_000
 SESSION_MS = 14 * 86_400_000

@@ -5,13 +5,11 @@ from __future__ import annotations
 from sqlalchemy.engine import Connection
 
 from executor.errors import Conflict, NotFound
-from executor.model.tenancy import Actor, Organization, Workspace
+from executor.model.actor import Actor, Organization, Place, Separation, SeparationChoice, Workspace
 from executor.storage.database import Database
 from executor.storage.executions import events
 from executor.storage.executions import separation as rules
-from executor.storage.executions.separation import Choice, Mode
 from executor.storage.identity import members, tenancy, workspaces
-from executor.storage.identity.workspaces import Place
 
 MOST = 100
 
@@ -92,13 +90,13 @@ async def rename_organization(database: Database, by: Actor, organization_id: st
     return await database.write(write)
 
 
-async def separation(database: Database, by: Actor) -> tuple[Choice, Mode]:
+async def separation(database: Database, by: Actor) -> tuple[SeparationChoice, Separation]:
     """What was chosen for the organization, and what is in force."""
     return await database.read(lambda c: _separation(c, by))
 
 
-async def separate(database: Database, by: Actor, choice: Choice) -> tuple[Choice, Mode]:
-    def write(c: Connection) -> tuple[Choice, Mode]:
+async def separate(database: Database, by: Actor, choice: SeparationChoice) -> tuple[SeparationChoice, Separation]:
+    def write(c: Connection) -> tuple[SeparationChoice, Separation]:
         before = rules.read_choice(c, by.workspace_id)
         if before != choice:
             rules.choose(c, workspaces.get(c, by.workspace_id)[1].id, choice)
@@ -109,7 +107,7 @@ async def separate(database: Database, by: Actor, choice: Choice) -> tuple[Choic
     return await database.write(write)
 
 
-def _separation(c: Connection, by: Actor) -> tuple[Choice, Mode]:
+def _separation(c: Connection, by: Actor) -> tuple[SeparationChoice, Separation]:
     return rules.read_choice(c, by.workspace_id), rules.in_force(c, by.workspace_id)
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MAX_REDIRECTS = 5
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+ANSWER_BYTES = 10_000_000
 NO_ORIGINS: frozenset[str] = frozenset()
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 _UNSAFE_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
@@ -41,7 +42,7 @@ class Bounds:
     """
 
     seconds: float = 60.0
-    size: int = 10_000_000
+    size: int = ANSWER_BYTES
     stream_seconds: float = 0.0
     queue_seconds: float = QUEUE_SECONDS
     file_from: Callable[[Mapping[str, str]], int] | None = None

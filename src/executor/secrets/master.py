@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Protocol
 
 from executor.errors import DataDirectoryUnusable, SecretUnavailable
+from executor.private_files import write_private
 
 FILE = "secret.key"
 SIZE = 32
@@ -73,19 +74,10 @@ class FileKeeper:
     def write(self, name: str, master: Master) -> None:
         """Whole or not at all, and on the disk before this returns."""
         path = self._paths[name]
-        draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
         try:
-            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(base64.b64encode(master.key) + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(path)
-            sync_directory(path.parent)
+            write_private(path, base64.b64encode(master.key) + b"\n", durable=True)
         except OSError as error:
             raise unusable(path, f"can't be written: {error.strerror}") from error
-        finally:
-            draft.unlink(missing_ok=True)
 
     def remove(self, name: str) -> None:
         self._paths[name].unlink(missing_ok=True)
@@ -163,11 +155,3 @@ def unusable(path: Path, what: str) -> DataDirectoryUnusable:
         f"the key of the secrets, {path}, {what}",
         hint="restore it from a backup with mode 0600; without it the stored secrets can't be read",
     )
-
-
-def sync_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

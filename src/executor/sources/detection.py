@@ -17,9 +17,10 @@ from executor.errors import (
 )
 from executor.network.addresses import display_url
 from executor.sources.documents.threads import in_time
-from executor.sources.kind import DAMAGED, Probe, SourceRequest
+from executor.sources.kind import DAMAGED, Probe
 from executor.sources.lifecycle import address_grants
 from executor.sources.registry import Kinds
+from executor.sources.source_request import SourceRequest
 
 PROBE_SECONDS = 20.0
 COMMAND_KIND = "mcp"
@@ -66,7 +67,7 @@ async def probe(kinds: Kinds, request: SourceRequest, *, seconds: float = PROBE_
         await kinds.get(request.kind)  # one that was asked for by name has to be there
     names = [request.kind] if request.kind else in_order(await kinds.names(), request.location)
     request = await open_request(request, seconds)
-    request.progress("looking at what it is")
+    request.context.progress("looking at what it is")
     tasks = {name: asyncio.create_task(ask(kinds, name, request, seconds)) for name in names}
     refusals: dict[str, ExecutorError | None] = {}
     try:

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, cast, get_args
 import orjson
 
 from executor.errors import InvalidRequest
+from executor.model.known_keys import KnownBinding
 from executor.model.packed import ToolRow
 from executor.model.tool import ALL
 
@@ -102,7 +103,7 @@ def values_of(kind: FilterKind, traits: Traits) -> tuple[str, ...]:
 
 def traits_of(row: ToolRow, namespace: str, kinds: set[FilterKind]) -> Traits:
     """Only what these kinds of filters ask about: reading the rest would cost time for thousands of tools."""
-    binding = orjson.loads(row.binding) if kinds & {"path", "method"} else {}
+    binding: KnownBinding = orjson.loads(row.binding) if kinds & {"path", "method"} else {}
     tags = tuple(map(str, orjson.loads(row.tags))) if "tag" in kinds else ()
     return Traits(names_of(row.path, namespace), tags, str(binding.get("path", "")), method_of(binding))
 
@@ -113,7 +114,7 @@ def names_of(path: str, namespace: str) -> tuple[str, ...]:
     return tuple(name for one in paths for name in (one.removeprefix(f"{namespace}."), one))
 
 
-def method_of(binding: Mapping[str, Any]) -> str:
+def method_of(binding: KnownBinding) -> str:
     """GraphQL: `query` or `mutation`, also of the tools for documents of one's own."""
     if "method" in binding:
         return str(binding["method"])

@@ -6,8 +6,8 @@ import pytest
 
 from executor.connections.oauth import device_flow
 from executor.errors import OAuthFailed
+from executor.model.actor import Actor
 from executor.model.ids import now_ms
-from executor.model.tenancy import Actor
 from tests.support.logins import World
 
 

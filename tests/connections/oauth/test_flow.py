@@ -8,8 +8,9 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from executor.errors import Forbidden, InvalidRequest, NotFound, OAuthFailed
+from executor.model.actor import Actor
 from executor.model.ids import now_ms
-from executor.model.tenancy import MEMBER, Actor
+from executor.model.permissions import MEMBER
 from executor.storage.credentials import connections
 from executor.storage.executions import events
 from tests.support.logins import BASE, World, browse

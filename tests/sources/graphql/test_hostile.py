@@ -17,7 +17,7 @@ from executor.sources.graphql import loader
 from executor.sources.graphql.kind import GraphQL
 from executor.sources.graphql.request import call_of
 from executor.sources.graphql.tools import tool_names
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import SourceRequest
 from tests.sources.graphql.service import source_of, tool_of
 
 ENDPOINT = "https://api.example.com/graphql"

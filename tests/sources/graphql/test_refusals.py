@@ -16,8 +16,8 @@ from executor.model.source import Loaded
 from executor.sources.graphql import refusals
 from executor.sources.graphql.kind import GraphQL
 from executor.sources.graphql.refusals import refusal_of, without
-from executor.sources.kind import SourceRequest
 from executor.sources.results import WARNINGS
+from executor.sources.source_request import Consent, SourceRequest
 from tests.sources.graphql.service import source_of, tool_of
 from tests.sources.graphql.shapes import FORGE, SHOP, MadeUp
 from tests.sources.upstream import Reply, Upstream, as_json
@@ -57,7 +57,9 @@ def connect(kind: GraphQL, upstream: Upstream, warned: list[str]) -> Callable[[s
     async def load(sdl: str) -> Connected:
         service = MadeUp(sdl)
         upstream.routes["/graphql"] = service
-        request = SourceRequest(location=upstream.url + "/graphql", namespace="it", allow_private=True)
+        request = SourceRequest(
+            location=upstream.url + "/graphql", namespace="it", consented=Consent(private_network=True)
+        )
         return Connected(kind, await kind.load(request), warned, service)
 
     return load

@@ -16,8 +16,8 @@ import pytest
 from executor.model.source import Loaded, Source
 from executor.model.tool import Tool
 from executor.network.client import Egress
-from executor.sources.kind import SourceRequest
 from executor.sources.mcp.kind import Limits, Mcp
+from executor.sources.source_request import Consent, SourceRequest
 from tests.support.packages import node, npm_modules
 
 SERVERS = Path(__file__).parent / "servers"
@@ -99,10 +99,14 @@ class Connecting:
         return await self.to_line(sys.executable, *command, **options)
 
     async def to_line(self, *line: str, **options: Any) -> Connected:
-        return await self.to(SourceRequest(kind="mcp", command=line, consent=True, by_operator=True, options=options))
+        return await self.to(
+            SourceRequest(
+                kind="mcp", command=line, options=options, consented=Consent(runs_code=True, by_operator=True)
+            )
+        )
 
     async def to_url(self, url: str, **more: Any) -> Connected:
-        return await self.to(SourceRequest(kind="mcp", location=url, allow_private=True, **more))
+        return await self.to(SourceRequest(kind="mcp", location=url, consented=Consent(private_network=True), **more))
 
 
 LIMITS = Limits(call_seconds=20.0, list_seconds=20.0, open_seconds=20.0, start_seconds=30.0, answer_bytes=2_000_000)

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from executor.errors import ConsentRequired, DocumentInvalid, InvalidRequest, SourceUnreachable, ToolError
-from executor.sources.kind import SourceRequest
 from executor.sources.mcp.kind import Mcp
+from executor.sources.source_request import Consent, SourceRequest
 from tests.sources.mcp.conftest import HOSTILE, Connecting, until
 
 
 async def test_a_command_is_never_started_without_consent(kind: Mcp, tmp_path: Path) -> None:
     trace = tmp_path / "started"
-    request = SourceRequest(kind="mcp", command=("touch", str(trace)), by_operator=True)
+    request = SourceRequest(kind="mcp", command=("touch", str(trace)), consented=Consent(by_operator=True))
     found = await kind.probe(request)
     assert found is not None and found.transport == "stdio" and found.location == f"touch {trace}"
     with pytest.raises(ConsentRequired):
@@ -74,7 +74,9 @@ async def test_a_command_that_ends_at_once_is_told_with_its_last_words(connect: 
 async def test_a_command_that_is_not_there_says_so(kind: Mcp) -> None:
     with pytest.raises(SourceUnreachable, match="can't be started: No such file"):
         await kind.load(
-            SourceRequest(kind="mcp", command=("no-such-command-anywhere",), consent=True, by_operator=True)
+            SourceRequest(
+                kind="mcp", command=("no-such-command-anywhere",), consented=Consent(runs_code=True, by_operator=True)
+            )
         )
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from executor.errors import EgressRefused, SourceUnreachable, ToolError
 from executor.network.private_access import PUBLIC
-from executor.sources.kind import SourceRequest
 from executor.sources.mcp.kind import Mcp
+from executor.sources.source_request import Consent, SourceRequest
 from tests.sources.mcp.conftest import Connecting, until
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json
 
@@ -119,7 +119,7 @@ async def test_a_redirect_to_another_origin_is_not_followed(
 async def test_a_login_that_is_needed_is_named(connect: Connecting, kind: Mcp, upstream: Upstream) -> None:
     metadata = "https://login.example.com/.well-known/oauth-protected-resource"
     upstream.routes["/mcp"] = Reply(401, b"", {"WWW-Authenticate": f'Bearer realm="x", resource_metadata="{metadata}"'})
-    found = await kind.probe(SourceRequest(location=upstream.url, allow_private=True))
+    found = await kind.probe(SourceRequest(location=upstream.url, consented=Consent(private_network=True)))
     assert found is not None and found.location == f"{upstream.url}/mcp"
     assert found.auth[0].type == "oauth2" and found.auth[0].details["resource_metadata"] == metadata
     with pytest.raises(SourceUnreachable, match="login by OAuth") as needed:
@@ -211,12 +211,12 @@ async def test_a_page_that_is_no_server_is_not_taken_for_one(
     kind: Mcp, connect: Connecting, upstream: Upstream
 ) -> None:
     upstream.otherwise = Reply(200, b"<html></html>", {"Content-Type": "text/html"})
-    assert await kind.probe(SourceRequest(location=upstream.url, allow_private=True)) is None
+    assert await kind.probe(SourceRequest(location=upstream.url, consented=Consent(private_network=True))) is None
     with pytest.raises(SourceUnreachable, match="no MCP server answers"):
         await connect.to_url(upstream.url)
     rpc = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "the method does not exist"}}
     upstream.otherwise = Reply(200, json.dumps(rpc).encode(), {"Content-Type": "application/json"})
-    assert await kind.probe(SourceRequest(location=upstream.url, allow_private=True)) is None
+    assert await kind.probe(SourceRequest(location=upstream.url, consented=Consent(private_network=True))) is None
     assert await kind.probe(SourceRequest(location="openapi.yaml")) is None
 
 

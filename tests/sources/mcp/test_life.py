@@ -13,8 +13,8 @@ import pytest
 
 from executor.errors import SourceUnreachable, ToolError
 from executor.model.source import Source
-from executor.sources.kind import SourceRequest
 from executor.sources.mcp.kind import Mcp
+from executor.sources.source_request import Consent, SourceRequest
 from tests.sources.mcp.conftest import HOSTILE, REAL, everything, serving, until
 from tests.sources.mcp.test_hostile import alive
 from tests.support.catalogs import Opened, opened
@@ -22,7 +22,9 @@ from tests.support.catalogs import Opened, opened
 
 class House(Opened):
     async def add(self, **request: Any) -> Source:
-        wanted = SourceRequest(kind="mcp", allow_private=True, consent=True, by_operator=True, **request)
+        wanted = SourceRequest(
+            kind="mcp", consented=Consent(private_network=True, runs_code=True, by_operator=True), **request
+        )
         return await self.catalog.add_source(self.workspace, wanted)
 
     async def call(self, path: str, /, **arguments: Any) -> Any:

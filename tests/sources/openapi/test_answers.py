@@ -11,8 +11,8 @@ import pytest
 from executor.errors import ToolError
 from executor.model.source import Loaded, Source
 from executor.network.client import Egress
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import OpenApi, build_catalog
+from executor.sources.source_request import Consent, SourceRequest
 from tests.sources.openapi.documents import LOCATION, document, load, one_tool
 from tests.sources.upstream import Reply, Upstream, as_json
 
@@ -35,7 +35,9 @@ async def call(upstream: Upstream) -> AsyncIterator[Call]:
 
     async def send(operation: dict[str, Any], given: dict[str, Any] | None = None, method: str = "get") -> Any:
         upstream.routes["/openapi.json"] = as_json(document({"/thing": {method: operation}}))
-        loaded = await kind.load(SourceRequest(location=upstream.url + "/openapi.json", allow_private=True))
+        loaded = await kind.load(
+            SourceRequest(location=upstream.url + "/openapi.json", consented=Consent(private_network=True))
+        )
         source = Source("src", "ws", "openapi", loaded.namespace, loaded.name, loaded.config)
         return json.loads(await kind.invoke(source, loaded.tools[0], given or {}, ""))
 

@@ -15,9 +15,9 @@ import pytest
 from executor.errors import DocumentInvalid, SourceError, SourceUnreachable, ToolError
 from executor.model.source import Source
 from executor.network.client import Egress
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.documents import parser
 from executor.sources.openapi.kind import OpenApi
+from executor.sources.source_request import Consent, SourceRequest
 from tests.catalog.conftest import House, house
 from tests.sources.openapi.documents import answers, document
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json
@@ -88,7 +88,9 @@ def kind(egress: Egress, monkeypatch: pytest.MonkeyPatch) -> OpenApi:
 
 
 async def load(kind: OpenApi, upstream: Upstream) -> Any:
-    return await kind.load(SourceRequest(location=upstream.url + "/openapi.json", allow_private=True))
+    return await kind.load(
+        SourceRequest(location=upstream.url + "/openapi.json", consented=Consent(private_network=True))
+    )
 
 
 @pytest.mark.parametrize(
@@ -147,7 +149,7 @@ async def test_a_document_that_changes_between_two_looks_is_read_as_one(kind: Op
         return as_json(document(paths), ETag=f'"{version}"')
 
     upstream.routes["/openapi.json"] = changing
-    request = SourceRequest(location=upstream.url + "/openapi.json", allow_private=True)
+    request = SourceRequest(location=upstream.url + "/openapi.json", consented=Consent(private_network=True))
     assert await kind.probe(request) is not None
     first, second = await kind.load(request), await kind.load(request)
     assert first.document_digest != second.document_digest

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from executor.errors import DocumentInvalid
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import build_catalog
+from executor.sources.source_request import SourceRequest
 from tests.sources.openapi.documents import LOCATION, answers, document, json_body, load, one_tool
 
 THING = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}

@@ -12,8 +12,8 @@ import pytest
 from executor.errors import ToolError
 from executor.model.source import Loaded, Source
 from executor.network.client import Egress
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import OpenApi
+from executor.sources.source_request import Consent, SourceRequest
 from tests.sources.openapi.documents import answers, document, load
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json
 
@@ -43,7 +43,9 @@ async def listing(kind: OpenApi, upstream: Upstream, operation: dict[str, Any], 
         return reply if isinstance(reply, Reply) else as_json(reply)
 
     upstream.routes["/list"] = answer
-    loaded = await kind.load(SourceRequest(location=upstream.url + "/openapi.json", allow_private=True))
+    loaded = await kind.load(
+        SourceRequest(location=upstream.url + "/openapi.json", consented=Consent(private_network=True))
+    )
     return await all_of(kind, loaded, arguments)
 
 

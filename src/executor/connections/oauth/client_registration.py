@@ -12,8 +12,8 @@ from executor.connections.oauth.http import Origins, Wire
 from executor.connections.oauth.metadata import Server
 from executor.connections.oauth.token_endpoint import Client, failure
 from executor.errors import InvalidRequest, OAuthFailed
+from executor.model.actor import Actor
 from executor.model.ids import new_id, now_ms
-from executor.model.tenancy import Actor
 from executor.secrets.secrets import Secrets
 from executor.storage.credentials import oauth_flows
 from executor.storage.credentials.oauth_flows import ClientRow

@@ -30,8 +30,9 @@ class Found:
 
 def address_of(source: Source) -> str:
     """Where its calls go, and so where a token may go."""
-    url = str(source.config.get("base_url") or source.config.get("location") or "")
-    if source.config.get("command") or not url.startswith(("http://", "https://")):
+    config = source.known
+    url = str(config.get("base_url") or config.get("location") or "")
+    if config.get("command") or not url.startswith(("http://", "https://")):
         raise InvalidRequest(
             f"the source {source.namespace} is not reached over HTTP, so it has no login by OAuth",
             hint="give it what it needs as environment variables or values",
@@ -41,7 +42,7 @@ def address_of(source: Source) -> str:
 
 def details_of(source: Source, way: str) -> Mapping[str, Any]:
     """Of the scheme called `way`, or of the first that is a login."""
-    found = [auth for auth in source.config.get("auth") or () if auth.get("type") in OAUTH_TYPES]
+    found = [auth for auth in source.known.get("auth") or () if auth.get("type") in OAUTH_TYPES]
     chosen = next((auth for auth in found if auth.get("name") == way), found[0] if found else {})
     return dict(chosen.get("details") or {})
 

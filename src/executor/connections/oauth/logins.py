@@ -19,11 +19,11 @@ from executor.connections.oauth.endpoints import GrantType, check_origins, confi
 from executor.connections.oauth.http import Wire
 from executor.connections.oauth.new_connection import OAUTH, Connected, Terms
 from executor.errors import Forbidden, InvalidRequest, NotFound, OAuthFailed
-from executor.model.authority import require
+from executor.model.actor import Actor
 from executor.model.connection import DEFAULT_NAME
 from executor.model.interaction import Interaction
+from executor.model.permissions import require
 from executor.model.source import Source
-from executor.model.tenancy import Actor
 from executor.network.addresses import parse
 from executor.network.client import Egress
 from executor.network.private_access import grant_of
@@ -192,7 +192,7 @@ class Logins:
 
     async def _origins(self, source: Source, allow: str) -> tuple[str, ...]:
         """Private addresses: those of the source itself, and of the servers that an admin has allowed for it."""
-        granted = list(source.config.get("origins") or ())
+        granted = list(source.known.get("origins") or ())
         for one in await self._database.read(lambda c: connections.of_source(c, source.id)):
             granted += one.options.get(OAUTH, {}).get("origins", ())
         if allow and (grant := await grant_of(parse(allow))):

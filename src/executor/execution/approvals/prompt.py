@@ -15,8 +15,8 @@ from executor.model.interaction import Binding, Interaction, InteractionKind
 from executor.model.source import Source, is_described
 from executor.model.tool import Tool
 from executor.network.addresses import display_url
-from executor.sources.kind import SourceRequest
 from executor.sources.lifecycle.consent import opens
+from executor.sources.source_request import SourceRequest
 
 SHOWN_BYTES = 64 * 1024
 HOST_CHARACTERS = 4_000
@@ -64,7 +64,7 @@ def render(kind: InteractionKind, call: Call, tool: Tool, source: Source | None,
         "host": whereto(call, tool, source),
         "reason": reason,
     }
-    if source is not None and is_described(tool.path, tool.binding, source.config):
+    if source is not None and is_described(tool.path, tool.known, source.known):
         prompt["describedBy"] = "people of this workspace"
     if len(call.arguments) <= SHOWN_BYTES:
         prompt["arguments"] = orjson.loads(call.arguments)
@@ -113,13 +113,13 @@ def whereto(call: Call, tool: Tool, source: Source | None) -> str:
     """What the call would reach. Arguments of a source's command may be secrets: only its first word is told."""
     if source is None:
         return opened_by(orjson.loads(call.arguments)) if tool.path == ADD_SOURCE else ""
-    return str(tool.binding.get("server") or "") or address_of(source)
+    return str(tool.known.get("server") or "") or address_of(source)
 
 
 def address_of(source: Source) -> str:
-    if command := source.config.get("command"):
+    if command := source.known.get("command"):
         return f"this machine, where the command `{command[0]}` runs"
-    return str(source.config.get("base_url") or display_url(str(source.config.get("location", ""))))
+    return str(source.known.get("base_url") or display_url(str(source.known.get("location", ""))))
 
 
 def opened_by(arguments: dict[str, Any]) -> str:

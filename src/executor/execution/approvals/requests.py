@@ -10,6 +10,7 @@ from typing import Any
 from executor.connections.resolution import Missing
 from executor.errors import ToolError
 from executor.execution import failures
+from executor.execution.approvals.expiry import is_past
 from executor.execution.approvals.notices import notices_of
 from executor.execution.approvals.prompt import ask
 from executor.execution.calls.admission import Admission
@@ -18,7 +19,6 @@ from executor.execution.calls.credential import CredentialMissing
 from executor.execution.calls.pipeline import CallPipeline
 from executor.execution.failures import AnswerLost
 from executor.model.execution import Call, Execution
-from executor.model.ids import now_ms
 from executor.model.interaction import Interaction, InteractionKind
 from executor.model.tool import Tool
 from executor.runtime.protocol import Proposal
@@ -156,7 +156,7 @@ class ApprovalRequests:
         if settled.kind in NEEDS:
             return await self._judge_again(call, tool)
         source = await self._pipeline.bindings.source_of(call.workspace_id, tool)
-        if settled.expires_at <= now_ms():
+        if is_past(settled):
             return await self.ask(settled.kind, call, tool, "the decision expired before it could be used")
         if settled.binding == await self._pipeline.bindings.bind(self._execution, call, tool, source):
             return tool

@@ -15,13 +15,13 @@ from executor.execution.artifacts import tools
 from executor.execution.builtins import declaration
 from executor.execution.builtins.declaration import own_tool, text
 from executor.model.language import Language
+from executor.model.permissions import Permission
 from executor.model.source import Source
-from executor.model.tenancy import Permission
 from executor.model.tool import Tool
 from executor.policy.visibility import Visibility
 from executor.schemas.validation import compile_schema, invalid_arguments, problems
-from executor.sources.kind import SourceRequest
 from executor.sources.lifecycle.consent import runs_here
+from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.executions.events import By
 
 SOURCE = declaration.SOURCE
@@ -177,7 +177,8 @@ def _request(arguments: dict[str, Any], approved: bool) -> SourceRequest:
         )
     request = asked_source(arguments)
     by_operator = approved and runs_here(request)  # then nobody else could approve it, see `needed`
-    return replace(request, allow_private=approved, consent=approved, by_operator=by_operator)
+    consent = Consent(private_network=approved, runs_code=approved, by_operator=by_operator, by_code=True)
+    return replace(request, consented=consent)
 
 
 def asked_source(arguments: dict[str, Any]) -> SourceRequest:
@@ -189,7 +190,7 @@ def asked_source(arguments: dict[str, Any]) -> SourceRequest:
         name=arguments.get("name", ""),
         base_url=arguments.get("baseUrl", ""),
         spec_url=arguments.get("specUrl", ""),
-        by_code=True,
+        consented=Consent(by_code=True),
     )
 
 
@@ -208,5 +209,5 @@ def summary(source: Source) -> dict[str, Any]:
         "status": source.status,
         "toolCount": source.tool_count,
         "skipped": len(source.skipped),
-        "auth": [str(one.get("name", "")) for one in source.config.get("auth") or ()],
+        "auth": [str(one.get("name", "")) for one in source.known.get("auth") or ()],
     }

@@ -143,7 +143,7 @@ class Admissions:
         self, execution: Execution, proposal: Proposal, tool: Tool, arguments: dict[str, Any], decision: Decision
     ) -> Admission:
         """A denial holds for the same call, a permit for the same tool sent to the same place; all else is asked."""
-        standing = await self._permits.of(execution)
+        standing = await self._permits.of(execution.id)
         reason = await self._denial_of(execution, standing, tool, arguments) if standing.denials else None
         if reason is not None:
             return Admission(proposal, "refuse", tool, refusal=denied_before(tool.path, reason))
@@ -153,7 +153,7 @@ class Admissions:
 
     async def _is_permitted(self, execution: Execution, tool: Tool) -> bool:
         """A human allowed the tool, as it is and with what it is sent with, for the rest of this execution."""
-        permit = (await self._permits.of(execution)).permits.get(tool.path)
+        permit = (await self._permits.of(execution.id)).permits.get(tool.path)
         if permit is None:
             return False
         call = Call(execution.id, execution.workspace_id, 0, "tool", tool.path, "", "", "proposed")
@@ -205,7 +205,7 @@ class Admissions:
 
 def own_name(tool: Tool) -> str:
     """The path that its source gives it, where people gave it another."""
-    return own_path("", tool.binding)
+    return own_path("", tool.known)
 
 
 def proposal_digest(proposal: Proposal) -> str:

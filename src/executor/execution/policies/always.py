@@ -12,11 +12,12 @@ from executor.execution.approvals.prompt import address_of
 from executor.execution.builtins import tools as builtins
 from executor.execution.calls.arguments import parse_arguments
 from executor.execution.calls.pipeline import CallPipeline
+from executor.model.actor import Actor
 from executor.model.execution import Call
 from executor.model.interaction import Interaction
+from executor.model.permissions import Permission
 from executor.model.policy import Basis, Decision, Level, MadeFor, Policy
 from executor.model.source import Source
-from executor.model.tenancy import Actor, Permission
 from executor.model.tool import ALL, Effect
 from executor.policy.decide import applies, decide
 from executor.policy.drafts import Covers, is_broader, narrowest, text, with_rule

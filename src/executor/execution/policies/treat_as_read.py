@@ -11,8 +11,9 @@ from executor.errors import Conflict, InvalidRequest
 from executor.execution.approvals.prompt import address_of
 from executor.execution.builtins import tools
 from executor.execution.calls.pipeline import CallPipeline
-from executor.execution.policies.always import Always, is_same
-from executor.model.policy import MadeFor
+from executor.execution.policies.always import Always, check_permitted, is_same, keep_rule
+from executor.model.actor import Actor
+from executor.model.policy import MadeFor, Policy
 from executor.model.tool import Tool
 from executor.policy.decide import decide
 from executor.policy.drafts import draft
@@ -60,15 +61,21 @@ async def draft_read_rule(pipeline: CallPipeline, workspace_id: str, tool: Tool,
     return Always(rule, None, rules.revision, after, renews)
 
 
+async def make_read_rule(pipeline: CallPipeline, tool: Tool, *, by: Actor) -> Policy:
+    always = await draft_read_rule(pipeline, by.workspace_id, tool, by.id)
+    check_permitted(by, always.rule)
+    return await pipeline.database.write(lambda c: keep_rule(c, by.workspace_id, always, by=by))
+
+
 def unfit(tool: Tool) -> str:
     """Why nobody can call it a read; empty if a person may."""
     if tool.effect == "read":
         return "it is one already"
     if tool.source_id == tools.SOURCE:
         return "it changes what Executor may reach"
-    if tool.binding.get("type") in ("mutation", "raw"):
+    if tool.known.get("type") in ("mutation", "raw"):
         return "it sends GraphQL mutations"
-    method = tool.binding.get("method")
+    method = tool.known.get("method")
     return f"it sends {method}" if method not in (None, "POST") else ""
 
 
@@ -76,7 +83,7 @@ def suggestion(tool: Tool) -> str:
     """For the person who is asked: that it looks like a read. Never more than words."""
     if unfit(tool):
         return ""
-    if claims_to_read(tool.binding):
+    if claims_to_read(tool.known):
         return "the server says that it only reads; if you know that, treat it as a read"
     named = {word.lower() for segment in tool.path.split(".")[1:] for word in words(segment)}
     flat = {segment.lower() for segment in tool.path.split(".")[1:]}

@@ -11,12 +11,13 @@ from sqlalchemy.engine import Connection
 from executor.errors import InvalidRequest
 from executor.execution.approvals.prompt import address_of
 from executor.execution.calls.pipeline import CallPipeline
+from executor.model.actor import Actor
 from executor.model.policy import MadeFor, Policy
 from executor.model.source import Source
-from executor.model.tenancy import Actor
 from executor.policy.drafts import draft
 from executor.sources.mcp.tools.hints import claims_to_read
 from executor.storage.catalog import policies, tools
+from executor.storage.database import Database
 
 Trust = Literal["trust", "ask"]
 KIND = "mcp"
@@ -29,6 +30,11 @@ class Hints:
     claimed: tuple[str, ...]
     trusted: tuple[str, ...]
     rule: Policy | None = None
+
+
+async def find_hints(database: Database, source: Source) -> Hints:
+    check_kind(source)
+    return await database.read(lambda c: read_hints(c, source))
 
 
 def read_hints(c: Connection, source: Source) -> Hints:

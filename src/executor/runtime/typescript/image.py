@@ -14,10 +14,10 @@ import os
 import platform
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 from executor.errors import DataDirectoryUnusable, EngineMissing, ExecutorError
+from executor.private_files import write_private
 
 ENGINE = Path(__file__).with_name("quickjs.wasm")
 DRIVER = Path(__file__).with_name("driver.wat")
@@ -106,16 +106,7 @@ def build(directory: Path) -> Path:
 
 def _write(directory: Path, image: bytes) -> Path:
     path = directory / f"typescript-{key()}-{_digest(image)}.cwasm"
-    descriptor, temporary = tempfile.mkstemp(dir=directory, suffix=".new")  # mkstemp makes it 0600
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(image)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_private(path, image, durable=True)
     for old in directory.glob("typescript-*.cwasm"):
         if old != path:
             with contextlib.suppress(OSError):

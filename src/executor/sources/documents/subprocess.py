@@ -35,7 +35,7 @@ from executor.schemas.digests import add_digests
 from executor.sources.documents.rows import OpenFile, Pieces
 from executor.sources.documents.subprocess_main import CPU_SECONDS, MEMORY_BYTES, OUT_OF_MEMORY, PROBLEM, PROGRESS
 from executor.sources.documents.threads import Loading
-from executor.sources.kind import SourceRequest, silent
+from executor.sources.source_request import SourceRequest, silent
 
 # Why the process that read a document gave no answer, as far as the way it ended tells, and what to do about it.
 SMALLER = "remove what isn't used from it, or split it"
@@ -136,7 +136,8 @@ def size_of(part: Any) -> int:
 
 
 async def elsewhere(function: Build, request: SourceRequest, parts: tuple[Any, ...], seconds: float) -> Loaded:
-    job = (function.__module__, function.__qualname__, replace(request, document=None, progress=silent))
+    sent = replace(request, document=None, context=replace(request.context, progress=silent))
+    job = (function.__module__, function.__qualname__, sent)
     with tempfile.TemporaryFile() as file:
         await asyncio.to_thread(write_job, file, job, parts)
         process = await asyncio.create_subprocess_exec(
@@ -190,7 +191,7 @@ async def receive_answer(process: asyncio.subprocess.Process, request: SourceReq
             break
         sign, content = frame[:1], frame[1:]
         if sign == PROGRESS:
-            request.progress(content.decode())
+            request.context.progress(content.decode())
         elif sign == PROBLEM:
             raise problem(orjson.loads(content))
         else:

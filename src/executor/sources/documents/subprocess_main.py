@@ -19,7 +19,7 @@ import orjson
 
 from executor.errors import ExecutorError, SourceError
 from executor.model.source import Loaded
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import SourceRequest
 
 MEMORY_BYTES = 4 * 1024**3
 CPU_SECONDS = 180
@@ -41,7 +41,9 @@ def do_job(job: Job, rows: BinaryIO, tell: Callable[[str], None]) -> dict[str, A
     from executor.sources.documents.rows import pieces, rows_of
 
     module, name, request, parts = job
-    loaded: Loaded = getattr(import_module(module), name)(replace(request, progress=tell), *parts)
+    loaded: Loaded = getattr(import_module(module), name)(
+        replace(request, context=replace(request.context, progress=tell)), *parts
+    )
     definitions, tools = rows_of(loaded)
     return {
         "name": loaded.name,

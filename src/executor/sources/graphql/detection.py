@@ -15,7 +15,8 @@ from executor.network.addresses import parse
 from executor.network.client import Answer, Bounds, Egress, Outgoing
 from executor.sources import challenges
 from executor.sources.graphql.results import json_of
-from executor.sources.kind import Auth, Probe, SourceRequest
+from executor.sources.kind import Auth, Probe
+from executor.sources.source_request import SourceRequest
 from executor.sources.tool_names import namespace_from
 
 BOUNDS = Bounds(seconds=8.0, size=100_000)

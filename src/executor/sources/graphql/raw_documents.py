@@ -18,6 +18,7 @@ from executor.model.tool import Tool
 from executor.sources.graphql.pagination.selections import Unfit, complete_selection
 from executor.sources.graphql.request import Body, call_of
 from executor.sources.graphql.roots import root_calls
+from executor.sources.graphql.storage_format import binding_of
 from executor.sources.kind import Part
 
 MAX_CHARACTERS = 100_000
@@ -33,11 +34,11 @@ SELECT_HINT = "write it like `{ id author { login } }`"
 
 def select_fields(tool: Tool, arguments: dict[str, Any], schema: GraphQLSchema | None) -> Body:
     """A document for one field with the fields that the caller chose. Raises ToolError."""
-    name = tool.binding["select"]
+    name = binding_of(tool)["select"]
     document = selection_of(tool, arguments[name])
-    if "all" in tool.binding:
+    if "all" in binding_of(tool):
         try:
-            document = complete_selection(document, tool.binding["all"])
+            document = complete_selection(document, binding_of(tool)["all"])
         except Unfit as error:
             raise refusal_of(tool, name, str(error)) from error
     operation, *fragments = document.definitions
@@ -51,7 +52,7 @@ def select_fields(tool: Tool, arguments: dict[str, Any], schema: GraphQLSchema |
 
 def selection_of(tool: Tool, text: Any) -> ast.DocumentNode:
     """The selection as the one operation of a document, then the fragments it uses."""
-    name = tool.binding["select"]
+    name = binding_of(tool)["select"]
     if not isinstance(text, str) or not text.strip():
         raise refusal_of(tool, name, "it must be a GraphQL selection in a text", hint=SELECT_HINT)
     text = text.strip()
@@ -78,10 +79,10 @@ def parts_of(tool: Tool, arguments: dict[str, Any], schema: GraphQLSchema) -> tu
     """The calls that a document of the caller's own holds. Of a selection, those it holds besides its own field."""
     given = arguments.get("variables")
     try:
-        if tool.binding["type"] == "raw":
+        if binding_of(tool)["type"] == "raw":
             return root_calls(classify(tool, arguments), schema, given if isinstance(given, dict) else {})
         body = select_fields(tool, arguments, None)
-        return root_calls(parse_document(tool, body.query, tool.binding["select"]), schema, body.variables)[1:]
+        return root_calls(parse_document(tool, body.query, binding_of(tool)["select"]), schema, body.variables)[1:]
     except RecursionError as error:
         raise refusal_of(tool, "query", "its fragments are nested too deeply") from error
 
@@ -110,7 +111,7 @@ def classify(tool: Tool, arguments: dict[str, Any]) -> ast.DocumentNode:
 def refuse_operation(tool: Tool, operation: str) -> None:
     if operation == "subscription":
         raise refusal_of(tool, "query", "subscriptions are not supported: a call has one answer")
-    if operation == "mutation" and not tool.binding["mutations"]:
+    if operation == "mutation" and not binding_of(tool)["mutations"]:
         other = f"tools.{tool.path.rpartition('.')[0]}.mutate"
         raise refusal_of(tool, "query", "it holds a mutation, and this tool sends queries only", hint=f"use {other}")
 

@@ -11,6 +11,7 @@ from executor.model.tool import Tool
 from executor.network.client import Answer
 from executor.network.error_reasons import one_line
 from executor.sources import rate_limits
+from executor.sources.graphql.storage_format import binding_of
 from executor.sources.results import (
     HINTS,
     RETRYABLE,
@@ -47,7 +48,7 @@ def result_text(tool: Tool, answer: Answer) -> str:
     if not isinstance(data, dict):
         what = "holds no data" if isinstance(value, dict) else "is not JSON"
         raise unexpected_answer(tool, answer, f"the answer {what}, so it is none of GraphQL", {"body": snippet(answer)})
-    field = tool.binding.get("field")
+    field = binding_of(tool).get("field")
     if field is None:
         return orjson.dumps(data).decode()
     if field not in data:
@@ -67,7 +68,7 @@ def answered_errors(tool: Tool, answer: Answer, value: dict[str, Any]) -> ToolEr
     """`details.errors` are the service's own; `details.data` is what came beside them, so that nothing is lost."""
     errors = value["errors"] if isinstance(value["errors"], list) else [value["errors"]]
     data = value.get("data")
-    field = tool.binding.get("field")
+    field = binding_of(tool).get("field")
     if field is not None and isinstance(data, dict):
         data = data.get(field)
     more, seconds = f" (and {len(errors) - 1} more)" if len(errors) > 1 else "", retry_after(answer)

@@ -14,10 +14,11 @@ from executor import __version__
 from executor.errors import EgressRefused, InvalidRequest, SourceError, SourceUnreachable
 from executor.network.addresses import display_url
 from executor.network.private_access import Reach
-from executor.sources.kind import Auth, Probe, SourceRequest
+from executor.sources.kind import Auth, Probe
 from executor.sources.mcp.sessions.exchange import Exchange
 from executor.sources.mcp.tools import tool_names
 from executor.sources.mcp.transports.endpoint import TRANSPORTS, Endpoint, printable, with_credential
+from executor.sources.source_request import SourceRequest
 
 if TYPE_CHECKING:
     import httpx2
@@ -121,12 +122,12 @@ def candidates(location: str) -> list[str]:
 
 def endpoint_at(request: SourceRequest, url: str, transport: Any) -> Endpoint:
     """The request comes with its grants."""
-    return Endpoint(transport, url=url, headers=request.headers, origins=request.origins)
+    return Endpoint(transport, url=url, headers=request.headers, origins=request.consented.origins)
 
 
 def open_endpoint(request: SourceRequest, endpoint: Endpoint) -> Endpoint:
     """As it is asked, which is not as it is kept: a credential is never part of what a source remembers."""
-    return with_credential(endpoint, request.credential)
+    return with_credential(endpoint, request.context.credential)
 
 
 async def look_at(request: SourceRequest, url: str, reach_of: ReachOf) -> Found | None:

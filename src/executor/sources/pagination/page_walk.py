@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urljoin
 
-from executor.model.tool import Tool
 from executor.network.client import Answer
 from executor.sources.pagination.ends import (
     says_more,
@@ -18,6 +17,7 @@ from executor.sources.pagination.ends import (
 )
 from executor.sources.pagination.link_headers import is_address, is_paging, listed_link, next_link
 from executor.sources.pagination.names import AFTER, ASIDE, BESIDE, OTHER_CURSORS, plain
+from executor.sources.pagination.page_scheme import PageScheme
 from executor.sources.pagination.repeats import Repeats, are_alike, are_in_order
 
 # Parts of an answer, by the way to them.
@@ -63,14 +63,14 @@ Following = dict[str, Any] | str | None
 class Walk:
     """What is known of a list so far. `complete` is true once the service has said, or shown, that nothing follows."""
 
-    def __init__(self, tool: Tool, size: Any = None) -> None:
-        """`size` is how many items each page was asked to have."""
-        self.paging: dict[str, Any] = tool.binding["all"]
+    def __init__(self, paging: PageScheme, size: Any = None, *, may_follow: bool = False) -> None:
+        """`size` is how many items each page was asked to have; `may_follow`, that an address may be requested."""
+        self.paging = paging
         self.items: list[Any] = []
         self.pages = 0
         self.complete = False
         self.reason = ""
-        self._may_follow = tool.binding["method"] in ("GET", "QUERY") and tool.binding["body"] is None
+        self._may_follow = may_follow
         self._start: int | None = None if self.paging.get("guessed") else self.paging.get("start", 0)
         self._size = size if isinstance(size, int) else 0
         self._step = 0  # of an offset; 0 is as many as came

@@ -26,13 +26,15 @@ from executor.model.fairness import CURRENT
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
 from executor.network.slots import QUEUE_SECONDS, THREADS, Slots
-from executor.sources.kind import Probe, SourceRequest, configured_destination
+from executor.sources.kind import Probe, configured_destination
 from executor.sources.lifecycle.consent import check_consent
 from executor.sources.python.credential import GIVEN
 from executor.sources.python.functions import arguments_model, build, namespace_from, result_adapter
+from executor.sources.python.storage_format import function_of, location_of
 from executor.sources.python.threads import Coroutines, Ended, Late, Running
 from executor.sources.registry import Surroundings
 from executor.sources.results import transport_error
+from executor.sources.source_request import Consent, Previous, SourceRequest
 
 PREFIX = "python:"
 CALL_SECONDS = 60.0
@@ -71,7 +73,9 @@ class PythonFunctions:
     async def load(self, request: SourceRequest) -> Loaded:
         check_consent(self, request)
         name = module_name(request.location)
-        running = Running(lambda _: build(request, import_named(name, again=request.again)), lambda: None)
+        running = Running(
+            lambda _: build(request, import_named(name, again=request.previous is not None)), lambda: None
+        )
         try:
             return await running.result(self._load_seconds)
         except Late as error:
@@ -84,11 +88,11 @@ class PythonFunctions:
     def reload_request(self, source: Source) -> SourceRequest:
         return SourceRequest(
             kind=self.name,
-            location=source.config["location"],
+            location=location_of(source),
             namespace=source.namespace,
             name=source.name,
-            consent=True,
-            again=True,
+            consented=Consent(runs_code=True),
+            previous=Previous(),
         )
 
     def strict_schema(self, tool: Tool) -> Schema:
@@ -130,8 +134,8 @@ class PythonFunctions:
 
     def _answer(self, running: Running[str], source: Source, tool: Tool, arguments: dict[str, Any]) -> str:
         """In a thread of its own, from the import to the text of the result: code of the module runs in all of it."""
-        name = tool.binding["function"]
-        module = import_named(module_name(source.config["location"]), again=False)
+        name = function_of(tool)
+        module = import_named(module_name(location_of(source)), again=False)
         function = getattr(module, name, None)
         if function is None:
             raise ToolError("unknown_tool", f"{module.__name__} has no function {name}", hint="refresh the source")
@@ -141,7 +145,7 @@ class PythonFunctions:
         return as_json(tool, function, result)
 
     async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
-        return f"{module_name(source.config['location'])}.{tool.binding['function']}() inside the daemon"
+        return f"{module_name(location_of(source))}.{function_of(tool)}() inside the daemon"
 
     async def close(self) -> None:
         self._coroutines.close()

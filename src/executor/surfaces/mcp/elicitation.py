@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from executor.surfaces.mcp.handshake import META, MODERN_VERSION
 from executor.surfaces.mcp.session import is_session_with_pages, shows_pages
-from executor.surfaces.views import View
+from executor.surfaces.views.base import View
 
 CREATE: Final = "elicitation/create"
 COMPLETE: Final = "notifications/elicitation/complete"

@@ -16,7 +16,7 @@ from executor.errors import ExecutorError
 from executor.surfaces.escape import error_code, escape, quote_lines, shorten
 from executor.surfaces.mcp.media import MARKS, Media
 from executor.surfaces.mcp.session import SESSION, parses_text
-from executor.surfaces.views import View
+from executor.surfaces.views.base import View
 
 RESULT_CHARACTERS = 50_000
 LOG_CHARACTERS = 8_000

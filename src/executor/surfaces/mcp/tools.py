@@ -16,7 +16,7 @@ from executor.surfaces.mcp.elicitation import DIALOG, Link, required_input
 from executor.surfaces.mcp.handshake import HANDSHAKE_VERSIONS, IDEMPOTENCY_KEYS
 from executor.surfaces.mcp.tool_definitions import TOOLS
 from executor.surfaces.mcp.tool_results import result_of, result_of_error, result_of_list
-from executor.surfaces.views import View
+from executor.surfaces.views.base import View
 
 logger = logging.getLogger(__name__)
 SCHEMAS: dict[str, dict[str, Any]] = {tool["name"]: tool["inputSchema"] for tool in TOOLS}

@@ -3,10 +3,10 @@ import { Link } from "@tanstack/react-router";
 import { write } from "@/api/json";
 import { execution } from "@/api/queries";
 import type { Call, Interaction } from "@/api/types";
+import { type Difference, differences } from "@/text/differences";
 import { visible } from "@/text/visible";
 import { Button } from "@/ui/button";
 import { Tree } from "@/ui/tree";
-import { type Difference, differences } from "./differences";
 import { linesOf, MOST_DRAWN } from "./folding";
 
 type Props = { asked: Interaction; folded: boolean; onUnfold: () => void; compared?: boolean };

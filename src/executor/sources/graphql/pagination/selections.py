@@ -17,13 +17,14 @@ from graphql.language import (
 from graphql.language.ast import Node
 
 from executor.sources.graphql.pagination.lists import BACKWARD, CURSOR, SIZE
+from executor.sources.pagination.page_scheme import PageScheme
 
 
 class Unfit(Exception):
     """What such a selection must be, in words for its caller."""
 
 
-def complete_selection(document: DocumentNode, paging: dict[str, Any], cursor: str = "", size: int = 0) -> DocumentNode:
+def complete_selection(document: DocumentNode, paging: PageScheme, cursor: str = "", size: int = 0) -> DocumentNode:
     """With the list and `pageInfo` in it. `cursor` and `size` are for a list below the root field. Raises Unfit."""
     operation, *fragments = document.definitions
     if not isinstance(operation, OperationDefinitionNode) or paging["by"] != "cursor":

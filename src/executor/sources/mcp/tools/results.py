@@ -10,6 +10,7 @@ import orjson
 from executor.errors import EgressRefused, SourceError, ToolError
 from executor.model.tool import Tool
 from executor.schemas.keywords import plain
+from executor.sources.mcp.storage_format import binding_of
 from executor.sources.mcp.transports.challenge import UNSAID
 from executor.sources.mcp.transports.endpoint import printable
 from executor.sources.results import CODES
@@ -27,7 +28,7 @@ def result_text(tool: Tool, result: dict[str, Any]) -> str:
     if result.get("resultType") not in (None, "complete"):
         raise wants_more(tool, result)
     structured = result.get("structuredContent")
-    if wrapper := tool.binding.get("unwrap"):
+    if wrapper := binding_of(tool).get("unwrap"):
         return as_json(taken_out(tool, wrapper, structured, blocks))
     if structured is not None:
         check_promise(tool, structured, blocks)

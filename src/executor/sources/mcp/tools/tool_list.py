@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 
 from executor.errors import DocumentInvalid, SourceUnreachable
-from executor.sources.kind import Progress
 from executor.sources.mcp.sessions.session import METHOD_NOT_FOUND, RpcError
+from executor.sources.source_request import Progress
 
 MAX_PAGES = 2_000
 MAX_TOOLS = 20_000

@@ -9,6 +9,7 @@ from typing import Any
 from executor.model.tool import Effect, Schema, Skipped, Tool
 from executor.schemas.alternatives import loosen
 from executor.schemas.digests import with_digests
+from executor.sources.mcp.storage_format import McpBinding
 from executor.sources.mcp.tools import tool_names
 from executor.sources.mcp.tools.schemas import Definitions, SchemaTooLarge
 from executor.sources.mcp.transports.endpoint import printable
@@ -75,6 +76,9 @@ def build_tool(raw: dict[str, Any], original: str, path: str, definitions: Defin
     output = raw.get("outputSchema")
     shared = definitions.share(output) if isinstance(output, dict) else None
     wrapped = shared["properties"][WRAPPED] if shared is not None and is_wrapper(output) else None
+    binding: McpBinding = {"operation": original, "annotations": annotations}
+    if wrapped is not None:
+        binding["unwrap"] = WRAPPED
     return Tool(
         path=path,
         source_id="",
@@ -82,7 +86,7 @@ def build_tool(raw: dict[str, Any], original: str, path: str, definitions: Defin
         effect=effect_of(annotations),
         input_schema=of_object(definitions.share(raw["inputSchema"])),
         output_schema=shared if wrapped is None else wrapped,
-        binding={"operation": original, "annotations": annotations, **({} if wrapped is None else {"unwrap": WRAPPED})},
+        binding={**binding},
     )
 
 

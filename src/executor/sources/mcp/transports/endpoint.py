@@ -52,18 +52,6 @@ class Endpoint:
         return digest([self.transport, self.url, self.command, self.directory])
 
 
-def of_config(config: Mapping[str, Any]) -> Endpoint:
-    return Endpoint(
-        transport=config["transport"],
-        url=config["location"] if not config["command"] else "",
-        command=tuple(config["command"]),
-        environment=tuple((name, value) for name, value in config["environment"]),
-        directory=config["directory"],
-        headers=tuple((name, value) for name, value in config["headers"]),
-        origins=tuple(config["origins"]),
-    )
-
-
 def with_credential(endpoint: Endpoint, credential: Credential | None) -> Endpoint:
     """As headers, or in the environment of the command and of nothing else; never among its arguments."""
     if credential is None:

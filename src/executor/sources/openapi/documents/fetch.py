@@ -12,10 +12,11 @@ from executor.network.client import Answer, Bounds, Egress, Outgoing
 from executor.network.credentials import with_credential
 from executor.sources.documents.fetch_errors import no_address, read_file, wrong_status
 from executor.sources.documents.threads import Loading
-from executor.sources.kind import SourceRequest, Unchanged
-from executor.sources.openapi.documents import external_documents, files, parser
+from executor.sources.kind import Unchanged
+from executor.sources.openapi.documents import external_documents, linked_files, parser
 from executor.sources.openapi.tools.builder import READER
 from executor.sources.openapi.tools.servers import origin_of
+from executor.sources.source_request import SourceRequest
 
 ACCEPT_DOCUMENT = "application/json, application/yaml;q=0.9, text/yaml;q=0.9, */*;q=0.5"
 ALLOW_REFS = "remoteRefs"
@@ -75,7 +76,7 @@ class Fetcher:
             )
         if "://" in address:
             return await self._download(request, address)
-        if not (request.again and request.allow_private):
+        if not (request.previous is not None and request.consented.private_network):
             raise no_address(address)
         return Read(await asyncio.to_thread(read_file, address, parser.MAX_BYTES), address, {})
 
@@ -95,16 +96,18 @@ class Fetcher:
         self, request: SourceRequest, url: str, headers: dict[str, str] | None = None, bounds: Bounds | None = None
     ) -> Answer:
         sent = {"Accept": ACCEPT_DOCUMENT, **own_headers(request, url), **(headers or {})}
-        outgoing = with_credential(Outgoing("GET", url, sent), request.credential)
-        answer = await self._egress.send(outgoing, origins=frozenset(request.origins), bounds=bounds or self._bounds)
-        return replace(answer, body=request.redact(answer.body), url=bare(answer.url, outgoing.url, url))
+        outgoing = with_credential(Outgoing("GET", url, sent), request.context.credential)
+        answer = await self._egress.send(
+            outgoing, origins=frozenset(request.consented.origins), bounds=bounds or self._bounds
+        )
+        return replace(answer, body=request.context.redact(answer.body), url=bare(answer.url, outgoing.url, url))
 
     async def others(self, request: SourceRequest, root: dict[str, object], location: str) -> external_documents.Linked:
         """The documents that this one refers to. Raises SourceUnreachable if one that was read before can't be now."""
         is_url = location.startswith(("http://", "https://"))
         path = Path(location)
-        folder = path.parent if not is_url and path.is_absolute() and request.allow_private else None
-        bounds = replace(self._bounds, size=files.MAX_EACH)
+        folder = path.parent if not is_url and path.is_absolute() and request.consented.private_network else None
+        bounds = replace(self._bounds, size=linked_files.MAX_EACH)
 
         async def fetch(uri: str) -> bytes:
             if uri.startswith("file:") or "://" not in uri:
@@ -122,7 +125,9 @@ class Fetcher:
                 raise wrong_status(uri, answer, STATUS_HINTS)
             return answer.body
 
-        found = await files.gather(root, external_documents.base_of(location), fetch, self._loading, request.progress)
+        found = await linked_files.gather(
+            root, external_documents.base_of(location), fetch, self._loading, request.context.progress
+        )
         check_complete(request, found)
         return found
 
@@ -130,7 +135,7 @@ class Fetcher:
 def check_complete(request: SourceRequest, found: external_documents.Linked) -> None:
     """What could be read before and can't be read now must not take tools away: then all stay as they were."""
     failed = [uri for uri, reason in found.refused.items() if reason != external_documents.BEYOND]
-    lost = files.known_again(failed, request.validators.get(PARTS, ""))
+    lost = linked_files.known_again(failed, request.validators.get(PARTS, ""))
     if not lost:
         return
     first = f"{display_url(lost[0])} {found.refused[lost[0]]}"

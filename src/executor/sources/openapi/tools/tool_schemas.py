@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from executor.model.known_keys import BodyBinding
 from executor.model.tool import Schema
 from executor.sources.openapi.calls.streams import stream_schema
 from executor.sources.openapi.tools import responses as answers
@@ -122,11 +123,11 @@ def field_schema(schemas: Schemas, body: Body, name: str) -> Schema:
     return {"anyOf": [{"type": "array", "items": FILE}, file]} if is_list else file
 
 
-def body_binding(schemas: Schemas, body: Body | None, flat: list[str], whole_name: str) -> dict[str, Any] | None:
+def body_binding(schemas: Schemas, body: Body | None, flat: list[str], whole_name: str) -> BodyBinding | None:
     """With the schema only where the input schema has something else under `body`."""
     if body is None:
         return None
-    bound: dict[str, Any] = {
+    bound: BodyBinding = {
         "mediaType": body.media_type,
         "form": body.form,
         "required": body.required,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from html import escape
 from typing import Any
 
 import click
@@ -12,6 +11,7 @@ import click
 from executor.errors import ExecutorError, InvalidRequest, OAuthFailed
 from executor.settings import Settings
 from executor.surfaces.cli import exit_codes
+from executor.surfaces.cli.browser import open_page
 from executor.surfaces.cli.client import Client, connect, segment
 from executor.surfaces.cli.options import json_option
 from executor.surfaces.cli.output import clean, emit, emit_json, interactive, program, say
@@ -19,7 +19,6 @@ from executor.surfaces.cli.prompts import secret_input
 
 LOOK_SECONDS = 1.0
 WAIT_SECONDS = 600.0
-_PAGE = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url={url}"><title>Executor</title>'
 
 
 @click.command("login")
@@ -74,7 +73,7 @@ def show_link(client: Client, started: dict[str, Any], *, opens: bool, show: Cal
     say("open this within ten minutes, in the browser you want to log in with; it works once:")
     show(clean(started["authorizationUrl"]))
     if opens and interactive():
-        open_page(client.settings, started["authorizationUrl"])
+        open_page(client.settings, "oauth.html", started["authorizationUrl"])
 
 
 def for_interaction(client: Client, body: dict[str, Any]) -> None:
@@ -196,18 +195,6 @@ def print_connection(connection: dict[str, Any], as_json: bool) -> int:
         where = clean(connection["origin"])
         emit(f"connected {clean(connection['source'])} ({clean(connection['name'])}), sent to {where}")
     return exit_codes.COMPLETED
-
-
-def open_page(settings: Settings, url: str) -> None:
-    """Through a page that only its owner can read: the arguments of the browser are for everybody to see."""
-    import webbrowser
-
-    from executor.daemon import data_files
-
-    page = settings.state_dir / "oauth.html"
-    data_files.write_private(page, _PAGE.format(url=escape(url, quote=True)))
-    if not webbrowser.open(page.as_uri()):
-        say("no browser could be opened here")
 
 
 def unfinished_error(body: dict[str, Any]) -> OAuthFailed:

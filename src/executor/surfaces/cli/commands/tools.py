@@ -186,7 +186,7 @@ def cut_said(cut: dict[str, Any]) -> str:
     return f"not all of it fits; more with {', '.join([*ways, '--budget N'])}"
 
 
-def shorten(item: dict[str, Any]) -> dict[str, Any]:
+def with_short_description(item: dict[str, Any]) -> dict[str, Any]:
     """The first line, as far as it has room beside the path."""
     from executor.catalog.signatures.escape import plain_text
 
@@ -211,7 +211,7 @@ def listing(
     if as_json:
         emit_json(page)
     elif page["items"]:
-        emit(table([shorten(item) for item in page["items"]], FOUND))
+        emit(table([with_short_description(item) for item in page["items"]], FOUND))
         if page.get("next"):
             say(f"more: --after {clean(page['next'])}")
     else:
