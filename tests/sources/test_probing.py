@@ -51,6 +51,15 @@ async def test_the_first_in_order_that_knows_it_wins_and_the_others_are_let_go()
     assert slow.cancelled
 
 
+@pytest.mark.parametrize(
+    ("path", "kind"), [("graphql", "graphql"), ("api/GraphQL?v=1", "graphql"), ("docs", "openapi")]
+)
+async def test_a_kind_that_the_address_names_comes_before_one_that_found_something_nearby(path: str, kind: str) -> None:
+    request = SourceRequest(location=f"https://api.example.com/{path}")
+    found = await detection.probe(kinds(Fake("openapi", True), Fake("graphql", True)), request)
+    assert found.kind == kind
+
+
 async def test_a_kind_that_breaks_does_not_keep_another_from_knowing_it() -> None:
     found = await detection.probe(kinds(Fake("a", RuntimeError("bug")), Fake("b", True)), HERE)
     assert found.kind == "b"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from executor.errors import (
@@ -65,7 +65,7 @@ async def probe(kinds: Kinds, request: SourceRequest, *, seconds: float = PROBE_
     request = await with_kind(kinds, request)
     if request.kind:
         await kinds.get(request.kind)  # one that was asked for by name has to be there
-    names = [request.kind] if request.kind else await kinds.names()
+    names = [request.kind] if request.kind else in_order(await kinds.names(), request.location)
     request = await open_request(request, seconds)
     request.context.progress("detecting its kind")
     tasks = {name: asyncio.create_task(ask(kinds, name, request, seconds)) for name in names}
@@ -81,6 +81,12 @@ async def probe(kinds: Kinds, request: SourceRequest, *, seconds: float = PROBE_
             task.cancel()
         await asyncio.gather(*tasks.values(), return_exceptions=True)
     raise unrecognized_error(request, refusals)
+
+
+def in_order(names: Sequence[str], location: str) -> list[str]:
+    """Kinds that the address itself names come first: a host may describe its API beside its `/graphql`."""
+    path = location.partition("://")[2].partition("/")[2].lower()
+    return sorted(names, key=lambda name: name not in path)
 
 
 async def ask(kinds: Kinds, name: str, request: SourceRequest, seconds: float) -> Probe | ExecutorError | None:

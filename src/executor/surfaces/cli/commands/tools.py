@@ -195,14 +195,19 @@ def with_short_description(item: dict[str, Any]) -> dict[str, Any]:
 
 
 @command.command("list")
+@click.argument("beginning", metavar="[PREFIX]", required=False)
 @click.option("--prefix", help="Only paths with this prefix.")
 @click.option("--source", metavar="NAMESPACE", help="Only tools of this source.")
 @click.option("--after", metavar="PATH", help="Only paths after this one.")
 @limit_option(100)
 @json_option
-def listing(prefix: str | None, source: str | None, after: str | None, limit: int, as_json: bool) -> None:
-    """List tools by path."""
-    page = connect(Settings.load()).get("/v1/tools", prefix=prefix, source=source, after=after, limit=limit)
+def listing(
+    beginning: str | None, prefix: str | None, source: str | None, after: str | None, limit: int, as_json: bool
+) -> None:
+    """List tools by path: all, or those with a prefix such as github or github.issues."""
+    page = connect(Settings.load()).get(
+        "/v1/tools", prefix=prefix or beginning, source=source, after=after, limit=limit
+    )
     if as_json:
         emit_json(page)
     elif page["items"]:
