@@ -145,7 +145,7 @@ async def test_a_source_without_an_address_is_never_due(house: House) -> None:
     )
     source = await house.catalog.add_source(house.workspace, request)
     assert await house.catalog.lifecycle.refresh_due(1, now_ms() + 10_000_000) == []
-    with pytest.raises(Conflict, match="nothing to read again"):
+    with pytest.raises(Conflict, match="can't be refreshed"):
         await house.catalog.refresh(house.workspace, source.id)
 
 

@@ -113,7 +113,7 @@ async def test_removing_a_connection_takes_its_values_with_it(home: Home) -> Non
     await home.executor.connections.remove(home.executor.tenancy.operator, made.id)
     secrets = home.executor.secrets
     assert await home.executor.connections.of_source(made.source_id) == []
-    with pytest.raises(Exception, match="gone"):
+    with pytest.raises(Exception, match="missing"):
         await secrets.value(home.workspace_id, made.inputs["token"])
 
 

@@ -135,7 +135,7 @@ async def test_a_command_has_no_login(world: World) -> None:
 
 
 async def test_a_source_that_says_nothing_is_told_so(world: World) -> None:
-    with pytest.raises(OAuthFailed, match="nothing says where"):
+    with pytest.raises(OAuthFailed, match="does not say where"):
         await discover(world, replace(world.source, config={**world.source.config, "auth": []}))
 
 

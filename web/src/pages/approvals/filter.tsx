@@ -49,7 +49,7 @@ export function Filter({ wanted }: { wanted: Wanted }) {
         value={wanted.actor ?? ""}
         onChange={(event) => set({ actor: event.target.value || undefined })}
       >
-        <option value="">Every agent</option>
+        <option value="">All agents</option>
         <Kept value={wanted.actor} known={(agents ?? []).map((one) => one.id)} />
         {agents?.map((one) => (
           <option key={one.id} value={one.id}>
@@ -63,7 +63,7 @@ export function Filter({ wanted }: { wanted: Wanted }) {
         value={wanted.source ?? ""}
         onChange={(event) => set({ source: event.target.value || undefined })}
       >
-        <option value="">Every source</option>
+        <option value="">All sources</option>
         <Kept value={wanted.source} known={known.map((one) => one.namespace)} />
         {known.map((one) => (
           <option key={one.id} value={one.namespace}>
