@@ -14,8 +14,8 @@ from executor.execution.builtins.declaration import own_tool
 from executor.execution.builtins.tools import BUILTINS
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving
 from tests.surfaces.api import identities
+from tests.surfaces.api.daemon_server import Daemon, running_daemon
 from tests.surfaces.api.identities import Caller, made, operator
-from tests.surfaces.api.serving import Daemon, running_daemon
 
 SERVER = Path(__file__).parents[1] / "sources" / "mcp" / "servers" / "real.py"
 OPERATIONS = {"get": "look", "post": "write", "delete": "wipe"}

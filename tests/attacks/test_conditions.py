@@ -11,7 +11,8 @@ import pytest
 
 from tests.sources.graphql.service import Service
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving
-from tests.surfaces.api.serving import Daemon, wait_for
+from tests.support.conditions import wait_for
+from tests.surfaces.api.daemon_server import Daemon
 
 TEXT = {"type": "string"}
 OPEN = {"type": "object", "additionalProperties": True}

@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.connections.oauth.test_daemon import Place, with_cookie
-from tests.support.logins import visit
+from tests.support.login_harness import visit
 from tests.support.loopback import Authority, Service, listening
-from tests.surfaces.api.serving import Daemon, running_daemon
+from tests.surfaces.api.daemon_server import Daemon, running_daemon
 
 
 @pytest.fixture(scope="module")

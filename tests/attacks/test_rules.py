@@ -13,7 +13,7 @@ import pytest
 from tests.sources.graphql.service import SDL, Service
 from tests.sources.upstream import Upstream, serving
 from tests.support.notes import DONE, Notes
-from tests.surfaces.api.serving import Answer, Daemon, running_daemon
+from tests.surfaces.api.daemon_server import Answer, Daemon, running_daemon
 
 LANGUAGES = ("typescript", "python")
 FUNCTIONS = """

@@ -11,7 +11,7 @@ import pytest
 from tests.sources.upstream import Got, as_json, serving
 from tests.support.bank import HOSTILE, bank, cli, document
 from tests.support.tool_results import about
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.mcp.conftest import connected, text_of
 
 

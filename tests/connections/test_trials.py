@@ -14,7 +14,7 @@ from tests.connections.test_kinds import COMMAND, SCRIPT
 from tests.sources.graphql.service import Service
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json
 from tests.sources.upstream import serving as upstream_serving
-from tests.surfaces.api.serving import Daemon, running_daemon
+from tests.surfaces.api.daemon_server import Daemon, running_daemon
 
 GOOD, BAD = "cnry-good-51", "cnry-wrong-52"
 OPERATIONS: dict[str, dict[str, Any]] = {

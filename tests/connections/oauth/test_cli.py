@@ -16,9 +16,9 @@ import pytest
 from executor.surfaces.cli import exit_codes
 from tests.connections.oauth.test_daemon import with_cookie
 from tests.support.authorization import Client
-from tests.support.logins import visit
+from tests.support.conditions import wait_for
+from tests.support.login_harness import visit
 from tests.support.loopback import Answer, Authority, Service, listening
-from tests.surfaces.api.serving import wait_for
 from tests.surfaces.cli.conftest import Cli
 from tests.surfaces.cli.test_call import read_until, terminal
 

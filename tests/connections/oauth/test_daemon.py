@@ -12,9 +12,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.support.logins import visit
+from tests.support.conditions import wait_for
+from tests.support.login_harness import visit
 from tests.support.loopback import Authority, Service, listening
-from tests.surfaces.api.serving import Answer, Daemon, running_daemon, wait_for
+from tests.surfaces.api.daemon_server import Answer, Daemon, running_daemon
 
 CODE = "return await tools.shop.me.getMe({})"
 

@@ -11,7 +11,7 @@ import pytest
 from executor.execution.policies import reach
 from executor.storage.catalog import policy_scope
 from executor.surfaces.api.routes import policies
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 
 TOOL = "shop.things.createThing"
 NAMED = {"path": "/name", "test": "equals", "value": "lamp"}

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from executor.storage.executions import executions
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 
 MEMBERS = {"type", "title", "status", "detail", "code", "hint"}
 

@@ -10,7 +10,7 @@ import pytest
 
 from executor.errors import InvalidRequest
 from executor.surfaces.cli.policy_options import condition
-from tests.surfaces.api.serving import running_upstream
+from tests.surfaces.api.daemon_server import running_upstream
 from tests.surfaces.cli.conftest import Cli
 
 

@@ -20,7 +20,7 @@ from executor.surfaces.mcp.media import ALL_BYTES, BLOCK_BYTES, LONGEST_SIDE, MO
 from tests.sources.openapi.documents import document
 from tests.sources.upstream import Reply, serving
 from tests.surfaces.api import identities
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.mcp.conftest import about
 from tests.surfaces.mcp.test_bridge import execute
 from tests.surfaces.mcp.test_clients import ROADS, call

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from tests.sources.openapi.documents import document
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.web.conftest import Open
 
 KEY = "canary-1f0c-key"

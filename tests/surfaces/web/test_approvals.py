@@ -12,7 +12,8 @@ import sqlalchemy as sa
 from playwright.sync_api import expect
 
 from executor.storage.tables.core import interactions
-from tests.surfaces.api.serving import Daemon, wait_for
+from tests.support.conditions import wait_for
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.web.conftest import Open
 
 DRAWN = """href => new Promise((done) => {

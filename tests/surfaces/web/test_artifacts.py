@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.web.conftest import Open
-from tests.surfaces.web.hostile import MARKUP
+from tests.surfaces.web.hostile_api import MARKUP
 
 ROWS = "Array.from({length: 6000}, (_, i) => ({id: i, name: `customer ${i}`}))"
 

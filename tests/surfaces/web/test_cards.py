@@ -11,7 +11,8 @@ import sqlalchemy as sa
 from playwright.sync_api import expect
 
 from executor.storage.tables.core import interactions
-from tests.surfaces.api.serving import Daemon, wait_for
+from tests.support.conditions import wait_for
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.web.conftest import Open
 from tests.surfaces.web.people import guest
 from tests.surfaces.web.test_approvals import HOLD, RELEASE

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.web.conftest import Open
 
 KEY = "canary-5d20b7-key"

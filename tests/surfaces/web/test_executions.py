@@ -10,7 +10,8 @@ import pytest
 from playwright.sync_api import expect
 
 from executor.storage import scan
-from tests.surfaces.api.serving import Daemon, wait_for
+from tests.support.conditions import wait_for
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.web.conftest import Open
 
 LOOK = "tools.shop.things.listThings({})"

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests.sources.upstream import as_json, serving
 from tests.support.loopback import Authority, Service, listening
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.web.conftest import Open, check_request
 
 CODE = "return await tools.logged.me.getMe({})"

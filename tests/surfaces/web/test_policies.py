@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from executor.surfaces.cli.policy_options import condition
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.web.conftest import Open
 
 

@@ -9,8 +9,9 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.sources.upstream import serving
+from tests.support.conditions import wait_for
 from tests.support.notes import Notes
-from tests.surfaces.api.serving import Daemon, wait_for
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.web.conftest import Open
 
 CALL = "return await tools.jotter.n.add({text: 'x'})"

@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import expect
 
-from tests.surfaces.api.serving import Daemon, running_upstream
+from tests.surfaces.api.daemon_server import Daemon, running_upstream
 from tests.surfaces.web.conftest import Open
 
 VALUE = "canary-93c1f0"

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from playwright.sync_api import expect
 
 from executor.storage.tables.access import sign_in_links
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.web.conftest import Open
 from tests.surfaces.web.people import guest, invitation
 

@@ -14,7 +14,8 @@ from executor.identity.local_tokens import read_agent_token
 from executor.surfaces.snippets import bridge_command, snippets
 from tests.sources.openapi.documents import answers, document, json_body
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving
-from tests.surfaces.api.serving import Daemon, running_daemon, wait_for
+from tests.support.conditions import wait_for
+from tests.surfaces.api.daemon_server import Daemon, running_daemon
 from tests.surfaces.web.conftest import Open
 from tests.surfaces.web.people import guest
 

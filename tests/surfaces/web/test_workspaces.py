@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.surfaces.api.serving import Daemon, running_upstream
+from tests.surfaces.api.daemon_server import Daemon, running_upstream
 from tests.surfaces.web.conftest import Open
 
 
