@@ -86,7 +86,7 @@ def with_choice(config: Mapping[str, Any], choice: Choice, offered: int) -> dict
     return {**rest, CHOICE: kept} if choice else rest
 
 
-HOSTED = "hosted"  # an option of a source, which nobody outside can set
+HOSTED = "hosted"  # an option of a source, which no one outside can set
 SourceStatus = Literal["connected", "failing"]
 
 
@@ -151,5 +151,5 @@ class SourceDocument:
 
 
 def hosted_as(source: Source) -> str:
-    """Which of the daemon's own services it is; empty for a source that is somebody else's."""
+    """Which of the daemon's own services it is; empty for a source that is someone else's."""
     return str((source.known_keys.get("options") or {}).get(HOSTED) or "")

@@ -1,4 +1,4 @@
-"""Long work that reports its progress: server-sent events, the last of them the answer or the problem."""
+"""Progress of long work as server-sent events, the last of them the answer or the problem."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Events as a page or as a live stream (server-sent events).
 
-New events are read and written out once for everybody who listens; who is behind reads pages of the database at their
+New events are read and written out once for everyone who listens; who is behind reads pages of the database at their
 own pace, so a slow reader costs no memory. One that stops reading altogether is let go.
 """
 
@@ -71,7 +71,7 @@ class EventStream(Response):
             try:
                 await self._send(send, ends, waker)
             except TimeoutError:
-                await abort(scope)  # nobody reads
+                await abort(scope)  # no one reads
             finally:
                 for end in ends:
                     end.cancel()
