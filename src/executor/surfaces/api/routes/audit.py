@@ -79,7 +79,7 @@ async def export(
 
 async def _lines(here: Context, pages: AsyncIterator[list[Event]]) -> AsyncIterator[bytes]:
     async for found in pages:
-        if here.held.closed.is_set():
+        if here.long_waits.closed.is_set():
             return
         yield b"".join(orjson.dumps(line(event)) + b"\n" for event in found)
 
