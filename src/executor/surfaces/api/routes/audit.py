@@ -1,4 +1,4 @@
-"""/v1/audit: who did what, when and from where; and whether the record is whole."""
+"""/v1/audit: who did what, when and from where, and whether the log is complete."""
 
 from __future__ import annotations
 
