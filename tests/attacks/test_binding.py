@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving
+from tests.support.conditions import wait_for
 from tests.support.daemon import Daemon
-from tests.surfaces.api.serving import wait_for
 
 ALICE, MALLORY = "Tok3n-ALICE-9f8e7d6c5b", "Tok3n-MALLORY-000000"
 KEY = {"name": "Idempotency-Key", "in": "header", "schema": {"type": "string"}}

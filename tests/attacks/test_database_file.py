@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.support.daemon import Daemon
-from tests.surfaces.api.serving import running_daemon
+from tests.surfaces.api.daemon_server import running_daemon
 
 Damage = Callable[[Path], None]
 

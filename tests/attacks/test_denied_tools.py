@@ -10,7 +10,7 @@ import pytest
 
 from tests.sources.upstream import Got
 from tests.support.bank import bank
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.mcp.conftest import connected, text_of
 
 PATH = "bank.money.pay"

@@ -7,8 +7,8 @@ import time
 import pytest
 
 from tests.surfaces.api import identities
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.api.identities import Caller, fragment, made, nobody, operator
-from tests.surfaces.api.serving import Daemon
 
 
 @pytest.fixture(autouse=True)

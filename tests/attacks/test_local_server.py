@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tests.surfaces.api import identities, roles_table
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.api.identities import Caller, fragment, made, nobody, operator
-from tests.surfaces.api.serving import Daemon
 
 FOREIGN = (
     "http://evil.example",

@@ -9,8 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.support.conditions import wait_for
 from tests.support.daemon import Daemon
-from tests.surfaces.api.serving import wait_for
 
 # Polite to the daemon; each way of leaving something behind writes the number of what it left into the directory.
 FAMILY = """

@@ -11,7 +11,7 @@ import pytest
 from executor.secrets.redaction import MARK
 from tests.secrets.test_redaction import MORE, TOKEN
 from tests.sources.upstream import Got, Handler, Reply, as_json, serving
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 
 DOCUMENT = {
     "openapi": "3.1.0",

@@ -11,7 +11,8 @@ from playwright.sync_api import expect
 from tests.attacks.test_shown_is_sent import LONG, PAY, TRICKS, asked, whole
 from tests.sources.upstream import Got
 from tests.support.bank import bank, cli
-from tests.surfaces.api.serving import Daemon, wait_for
+from tests.support.conditions import wait_for
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.web.conftest import Open, also_asked, browser, visit  # noqa: F401 - fixtures
 
 

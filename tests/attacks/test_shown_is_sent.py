@@ -16,7 +16,7 @@ from executor.surfaces.mcp import gateway
 from tests.sources.graphql.service import Service
 from tests.sources.upstream import Got, serving
 from tests.support.bank import TOKEN, bank, cli
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.mcp.conftest import connected, text_of
 
 PAY = "return await tools.bank.money.pay"

@@ -17,9 +17,10 @@ from executor.settings import Settings
 from executor.surfaces.cli import follow
 from executor.surfaces.cli.client import Client
 from tests.support import daemon as processes
+from tests.support.conditions import wait_for
 from tests.support.tool_results import about
+from tests.surfaces.api.daemon_server import Answer, Daemon, running_daemon
 from tests.surfaces.api.identities import Caller, agent, anonymous, operator
-from tests.surfaces.api.serving import Answer, Daemon, running_daemon, wait_for
 
 LIMIT = 60.0
 SAME = ("executionId", "status", "result", "createdAt")

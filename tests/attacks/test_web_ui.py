@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.web.conftest import Open, also_asked, browser, hostile, visit  # noqa: F401 - fixtures
 from tests.surfaces.web.files import get
-from tests.surfaces.web.hostile import MARKUP
+from tests.surfaces.web.hostile_api import MARKUP
 from tests.surfaces.web.views import routes
 
 # Each is a way by which a text of others would come alive, had it got into a page; what became of it.

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.shop import daemon, shop
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.cli.conftest import Cli, shared
 
 __all__ = ["daemon", "shared", "shop"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.surfaces.api.serving import Answer, Daemon
+from tests.surfaces.api.daemon_server import Answer, Daemon
 
 
 @dataclass(frozen=True)

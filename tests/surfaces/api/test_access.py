@@ -11,7 +11,7 @@ import pytest
 from executor.identity.local_tokens import Tokens
 from executor.surfaces.api.app import NOUNS
 from tests.surfaces.api import roles_table
-from tests.surfaces.api.serving import Daemon, running_daemon
+from tests.surfaces.api.daemon_server import Daemon, running_daemon
 
 UNKNOWN = "exec_aaaaaaaaaaaaaaaaaaaaaaaaaa"
 

@@ -10,8 +10,8 @@ import pytest
 from executor.settings import Settings
 from tests.support.tool_results import about, value_of
 from tests.surfaces.api import identities
+from tests.surfaces.api.daemon_server import Daemon, running_daemon
 from tests.surfaces.api.identities import Caller, made, nobody, operator
-from tests.surfaces.api.serving import Daemon, running_daemon
 
 HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
 CALL = {

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.surfaces.api import identities
-from tests.surfaces.api.serving import Daemon, running_daemon, running_upstream
+from tests.surfaces.api.daemon_server import Daemon, running_daemon, running_upstream
 
 PAGE = b"<!doctype html><script>window.hacked = 1</script>" + b"<p>x</p>" * 800
 PICTURE = b'<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)">' + b"<g/>" * 1_500 + b"</svg>"

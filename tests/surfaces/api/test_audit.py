@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.surfaces.api.serving import Daemon, running_upstream, wait_for
+from tests.support.conditions import wait_for
+from tests.surfaces.api.daemon_server import Daemon, running_upstream
 
 
 def audit(daemon: Daemon, **query: Any) -> list[Any]:

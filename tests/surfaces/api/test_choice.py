@@ -12,7 +12,7 @@ import pytest
 from tests.sources.openapi.documents import answers, document
 from tests.sources.upstream import Upstream, as_json, serving
 from tests.surfaces.api import identities
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 
 SERVER = Path(__file__).parents[2] / "sources" / "mcp" / "servers" / "real.py"
 SDL = """
@@ -87,7 +87,7 @@ ISSUES = ["issues.createIssue", "issues.listIssues", "issues.listIssues.all"]
         ([], ["method:PATCH"], "GET"),
         (["issues.listIssue"], [], "issues.listIssues"),
         (["path:/admin/*"], ["tag:admin"], "none of the 7 tools"),
-        (["tag:"], [], "no pattern"),
+        (["tag:"], [], "needs a pattern"),
         (["*a*b*c*d*e*f"], [], "more than 5"),
     ],
 )  # fmt: skip

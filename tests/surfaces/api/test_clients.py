@@ -9,8 +9,8 @@ import pytest
 
 from executor.identity.local_tokens import read_agent_token
 from tests.surfaces.api import identities
+from tests.surfaces.api.daemon_server import Daemon, running_daemon
 from tests.surfaces.api.identities import made, operator
-from tests.surfaces.api.serving import Daemon, running_daemon
 
 
 @pytest.fixture(scope="module")

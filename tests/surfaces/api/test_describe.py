@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 
 PATH = "/v1/tools/shop.things.createThing"
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 
 
 def test_a_search_narrows_explains_and_browses(daemon: Daemon, shop: list[Any]) -> None:

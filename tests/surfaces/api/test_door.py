@@ -8,7 +8,7 @@ import socket
 
 import pytest
 
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 
 
 def send(daemon: Daemon, head: str, body: bytes = b"") -> tuple[int, bytes]:

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from executor.surfaces.api import sse
-from tests.surfaces.api.serving import Daemon, running_daemon, wait_for
+from tests.support.conditions import wait_for
+from tests.surfaces.api.daemon_server import Daemon, running_daemon
 
 
 class Stream:

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.surfaces.api.serving import Daemon, wait_for
+from tests.support.conditions import wait_for
+from tests.surfaces.api.daemon_server import Daemon
 
 
 def test_code_is_run_and_its_result_comes_back_as_a_json_value(daemon: Daemon) -> None:

@@ -21,8 +21,8 @@ from executor.daemon.wiring.executor import Executor
 from executor.identity.local_tokens import Tokens
 from executor.settings import Settings
 from executor.surfaces.app import App
+from tests.support.conditions import wait_for
 from tests.support.tool_results import value_of
-from tests.surfaces.api.serving import wait_for
 
 EXECUTE = {
     "jsonrpc": "2.0",

@@ -10,7 +10,7 @@ import pytest
 from tests.sources.graphql.shapes import FORGE, MadeUp
 from tests.sources.graphql.test_lists import pages
 from tests.sources.upstream import Upstream, serving
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 
 ACCEPT = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
 

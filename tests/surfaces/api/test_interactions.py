@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 
 
 def asked(view: Any) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.surfaces.api import identities
+from tests.surfaces.api.daemon_server import Daemon, running_daemon
 from tests.surfaces.api.identities import Caller, made, operator
-from tests.surfaces.api.serving import Daemon, running_daemon
 
 
 @pytest.fixture(scope="module")

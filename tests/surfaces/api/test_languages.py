@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from tests.support.daemon import Daemon as Process
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from tests.sources.openapi.documents import answers, document, json_body
 from tests.sources.openapi.paged_lists import NUMBER, TEXT, THINGS, fields, query, things
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 
 ANSWER = answers(fields(orders=THINGS, cursor=TEXT, total=NUMBER))
 

@@ -13,8 +13,8 @@ from executor.execution import history
 from executor.storage import bounded_reads
 from tests.support.cpu import cpu_seconds
 from tests.surfaces.api import identities
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.api.identities import Caller
-from tests.surfaces.api.serving import Daemon
 
 FAR = 4_000_000_000_000
 

@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.tool_results import about
 from tests.surfaces.api import identities
+from tests.surfaces.api.daemon_server import Daemon, running_daemon
 from tests.surfaces.api.identities import fragment, made, nobody, operator
-from tests.surfaces.api.serving import Daemon, running_daemon
 
 
 @pytest.fixture(scope="module")

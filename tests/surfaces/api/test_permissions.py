@@ -17,12 +17,12 @@ from executor.model.permissions import NEEDED, Act
 from executor.settings import Settings
 from executor.surfaces.mcp.tool_definitions import TOOLS
 from tests.surfaces.api import identities, permissions_table, roles_table
+from tests.surfaces.api.daemon_server import Answer, Daemon, running_daemon, running_upstream
 from tests.surfaces.api.identities import Caller, made, operator
 from tests.surfaces.api.permissions_table import EVERYBODY, Row, Who
-from tests.surfaces.api.serving import Answer, Daemon, running_daemon, running_upstream
 from tests.surfaces.mcp.conftest import connected
 
-CLI_ON = str(Path(__file__).parents[2] / "support" / "cli_on.py")
+CLI_CLIENT = str(Path(__file__).parents[2] / "support" / "cli_client.py")
 SERVER = str(Path(__file__).parents[2] / "sources" / "mcp" / "servers" / "real.py")
 WHO = {who.name: who for who in EVERYBODY}
 
@@ -235,7 +235,7 @@ def test_the_command_line_may_what_its_token_may(
     daemon: Daemon, everybody: dict[str, list[Caller]], name: str, words: tuple[str, ...], needs: str
 ) -> None:
     done = subprocess.run(
-        [sys.executable, CLI_ON, str(daemon.port), *words],
+        [sys.executable, CLI_CLIENT, str(daemon.port), *words],
         capture_output=True,
         text=True,
         env={**os.environ, "EXECUTOR_TOKEN": everybody[name][0].token or ""},

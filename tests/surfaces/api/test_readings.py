@@ -13,7 +13,7 @@ import pytest
 from tests.sources.openapi.documents import answers, document, json_body
 from tests.sources.upstream import Reply, Upstream, as_json, serving
 from tests.surfaces.api import identities
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 
 SERVER = Path(__file__).parents[2] / "sources" / "mcp" / "servers" / "real.py"
 LOOK = {"operationId": "listThings", "tags": ["things"], "summary": "List things"}

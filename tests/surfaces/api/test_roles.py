@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.surfaces.api import identities, roles_table
+from tests.surfaces.api.daemon_server import DOCUMENT, Answer, Daemon, running_daemon
 from tests.surfaces.api.identities import Caller, made, operator
 from tests.surfaces.api.roles_table import RANKS, SCOPES, Row
-from tests.surfaces.api.serving import DOCUMENT, Answer, Daemon, running_daemon
 
 UNKNOWN = "exec_aaaaaaaaaaaaaaaaaaaaaaaaaa"
 Admits = Callable[[Row], bool]

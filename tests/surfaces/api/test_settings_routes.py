@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.surfaces.api.serving import DOCUMENT, Daemon, running_upstream
+from tests.surfaces.api.daemon_server import DOCUMENT, Daemon, running_upstream
 
 
 def test_a_source_is_added_shown_refreshed_and_removed(daemon: Daemon) -> None:

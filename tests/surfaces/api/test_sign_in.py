@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.surfaces.api import identities
+from tests.surfaces.api.daemon_server import Daemon, running_daemon
 from tests.surfaces.api.identities import fragment, made, nobody, operator
-from tests.surfaces.api.serving import Daemon, running_daemon
 
 DAY = 86_400_000
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.sources.openapi.documents import document
 from tests.sources.upstream import Upstream, as_json, serving
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 
 SECRET = "Bearer s3cret-value"
 PATHS = {

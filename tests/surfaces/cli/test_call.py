@@ -15,8 +15,8 @@ import pytest
 
 from executor.demo.server import DemoServer
 from executor.surfaces.cli import exit_codes
+from tests.support.conditions import wait_for
 from tests.surfaces.cli.conftest import Cli
-from tests.surfaces.cli.test_process import wait_until
 
 SHAPE = {"executionId", "status", "result", "error", "interactions", "logs"}
 REFUND = 'return await tools.shop.refunds.createRefund({id: "inv_1003", amount: 1})'
@@ -272,7 +272,7 @@ def test_a_daemon_that_dies_under_a_call_is_started_again_and_the_call_goes_on(o
     code = "console.log('under way'); await new Promise(done => setTimeout(done, 3000)); return 7"
     with own.start("call", code, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stderr
-        wait_until(lambda: "under way" in process.stderr.readline() if process.stderr else False)
+        wait_for(lambda: "under way" in process.stderr.readline() if process.stderr else False)
         os.kill(pid, signal.SIGKILL)
         out, said = process.communicate(timeout=120)
     assert (process.returncode, out) == (exit_codes.COMPLETED, "7\n"), said

@@ -10,8 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -20,14 +19,8 @@ import pytest
 from executor.daemon import lock
 from executor.surfaces.cli import exit_codes
 from tests.daemon.test_lock import holding_process
+from tests.support.conditions import wait_for
 from tests.surfaces.cli.conftest import Cli
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.01)
 
 
 def daemons_of(cli: Cli) -> list[int]:
@@ -76,12 +69,12 @@ def test_of_twenty_started_at_once_exactly_one_stays(own: Cli) -> None:
     told = [json.loads(process.communicate(timeout=120)[0]) for process in many]
     assert {process.returncode for process in many} == {0}
     assert len({each["pid"] for each in told}) == 1
-    wait_until(lambda: len(daemons_of(own)) == 1)
+    wait_for(lambda: len(daemons_of(own)) == 1)
 
 
 def test_a_daemon_killed_while_starting_blocks_nothing(own: Cli) -> None:
     with own.start("up", stderr=subprocess.PIPE, stdout=subprocess.PIPE) as first:
-        wait_until(lambda: bool(lock.holder(own.data_dir / "daemon.lock")))
+        wait_for(lambda: bool(lock.holder(own.data_dir / "daemon.lock")))
         pid = lock.holder(own.data_dir / "daemon.lock")
         assert pid
         os.kill(pid, signal.SIGKILL)
@@ -96,7 +89,7 @@ def test_after_kill_9_the_next_command_starts_a_new_one(own: Cli) -> None:
     assert own("up").code == 0
     pid = own.daemon["pid"]
     os.kill(pid, signal.SIGKILL)
-    wait_until(lambda: lock.holder(own.data_dir / "daemon.lock") is None)
+    wait_for(lambda: lock.holder(own.data_dir / "daemon.lock") is None)
     assert own("status").code == exit_codes.UNREACHABLE
     assert own("executions", "list", "--json").code == exit_codes.COMPLETED
     assert own.daemon["pid"] != pid
@@ -238,7 +231,7 @@ def test_two_data_directories_can_not_share_a_state_directory(own: Cli, tmp_path
 
 def test_in_the_foreground_it_runs_until_it_is_told_to_stop(own: Cli) -> None:
     with own.start("up", "--foreground", stderr=subprocess.PIPE) as process:
-        wait_until(lambda: (own.state_dir / "daemon.json").exists())
+        wait_for(lambda: (own.state_dir / "daemon.json").exists())
         assert own.daemon["pid"] == process.pid
         process.send_signal(signal.SIGTERM)
         _, said = process.communicate(timeout=30)

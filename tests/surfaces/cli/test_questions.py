@@ -10,7 +10,7 @@ import pytest
 
 from executor.demo.server import DemoServer
 from executor.surfaces.cli import exit_codes
-from tests.support.guarded import Guarded, running
+from tests.support.protected_service import ProtectedService, running
 from tests.surfaces.cli.conftest import Cli
 from tests.surfaces.cli.test_call import REFUND, read_until, terminal
 
@@ -33,7 +33,7 @@ class WithToken(Cli):
 
 
 @pytest.fixture(scope="module")
-def guarded(shared: Cli) -> Iterator[Guarded]:
+def guarded(shared: Cli) -> Iterator[ProtectedService]:
     with running() as server:
         server.accepts = {"k-right"}
         added = shared("sources", "add", f"{server.url}/openapi.json", "--namespace", "guarded")
@@ -84,7 +84,7 @@ def test_a_question_that_was_left_is_not_printed_again(shared: Cli, shop: DemoSe
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_credential_is_asked_for_at_once_and_never_shown(shared: Cli, guarded: Guarded, call: str) -> None:
+def test_a_credential_is_asked_for_at_once_and_never_shown(shared: Cli, guarded: ProtectedService, call: str) -> None:
     with terminal(shared, "call", CALLS[call]) as (process, screen):
         asked = read_until(screen, "Enter for other choices): ")
         os.write(screen, b"k-right\n")
@@ -97,7 +97,7 @@ def test_a_credential_is_asked_for_at_once_and_never_shown(shared: Cli, guarded:
 
 
 def test_a_secret_pasted_where_a_choice_is_asked_is_not_shown_and_decides_nothing(
-    shared: Cli, guarded: Guarded
+    shared: Cli, guarded: ProtectedService
 ) -> None:
     with terminal(shared, "call", CALLS["bearer"]) as (process, screen):
         seen = read_until(screen, "Enter for other choices): ")
@@ -114,7 +114,7 @@ def test_a_secret_pasted_where_a_choice_is_asked_is_not_shown_and_decides_nothin
     assert SECRET not in seen + again and "not with mine" in seen
 
 
-def test_leaving_a_credential_for_later_names_the_commands_and_the_page(shared: Cli, guarded: Guarded) -> None:
+def test_leaving_a_credential_for_later_names_the_commands_and_the_page(shared: Cli, guarded: ProtectedService) -> None:
     with terminal(shared, "call", CALLS["bearer"]) as (process, screen):
         read_until(screen, "Enter for other choices): ")
         os.write(screen, b"\x04")
@@ -126,10 +126,12 @@ def test_leaving_a_credential_for_later_names_the_commands_and_the_page(shared: 
 
 
 @pytest.mark.parametrize("kind", ["agents", "keys"])
-def test_nobody_is_asked_for_a_credential_that_they_may_not_give(shared: Cli, guarded: Guarded, kind: str) -> None:
+def test_nobody_is_asked_for_a_credential_that_they_may_not_give(
+    shared: Cli, guarded: ProtectedService, kind: str
+) -> None:
     made = {"agents": shared("agents", "create", "curious").out, "keys": shared("keys", "create", "curious").out}
     agent = WithToken(shared.home, made[kind].strip())
     with terminal(agent, "call", CALLS["bearer"]) as (process, screen):
         said = read_until(screen, "resume --execution-id")
         assert process.wait(60) == exit_codes.PAUSED
-    assert "may not give credentials" in said and "hidden" not in said
+    assert "may not provide credentials" in said and "hidden" not in said

@@ -17,7 +17,7 @@ from executor.daemon import control
 from executor.settings import Settings
 from tests.support.shop import daemon, shop
 from tests.support.tool_results import about, text_of, value_of
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 
 __all__ = ["about", "daemon", "shop", "text_of", "value_of"]
 

@@ -25,7 +25,8 @@ from executor.settings import Settings
 from executor.surfaces.mcp import stdio
 from executor.surfaces.mcp.handshake import HANDSHAKE_VERSIONS, MODERN_VERSION, opening_result
 from executor.surfaces.mcp.stdio_request import Request
-from tests.surfaces.api.serving import Daemon, running_upstream, wait_for
+from tests.support.conditions import wait_for
+from tests.surfaces.api.daemon_server import Daemon, running_upstream
 from tests.surfaces.mcp.conftest import operator
 
 META = "io.modelcontextprotocol/"

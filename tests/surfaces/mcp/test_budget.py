@@ -7,7 +7,7 @@ from typing import Any
 
 from splintr import Tokenizer
 
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.mcp.test_wire import ACCEPT
 
 BUDGET = 500

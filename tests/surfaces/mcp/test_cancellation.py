@@ -15,10 +15,11 @@ import pytest
 
 from executor.execution.submissions import Submission
 from executor.surfaces.mcp import gateway
+from tests.support.conditions import wait_for
+from tests.surfaces.api.daemon_server import Daemon, Upstream, running_daemon
 from tests.surfaces.api.identities import agent
-from tests.surfaces.api.serving import Daemon, Upstream, running_daemon, wait_for
 from tests.surfaces.mcp.conftest import about, connected, text_of
-from tests.surfaces.mcp.sending import SESSION, SentCall, cancel, execution_with, is_left_alone, open_calls, status_of
+from tests.surfaces.mcp.tool_call import SESSION, SentCall, cancel, execution_with, is_left_alone, open_calls, status_of
 
 LONG = {
     "typescript": "await new Promise(r => setTimeout(r, 55000)); return '{}'",

@@ -18,13 +18,14 @@ from mcp.client.streamable_http import streamable_http_client
 from executor.daemon import control
 from executor.surfaces.mcp import gateway, stdio
 from executor.surfaces.mcp.elicitation import MOST_SHOWN, Links
+from tests.support.conditions import wait_for
 from tests.surfaces.api import identities
-from tests.surfaces.api.serving import Daemon, wait_for
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.mcp.conftest import about, text_of
-from tests.surfaces.mcp.sending import SESSION, SentCall, status_of
 from tests.surfaces.mcp.test_bridge import execute, initialize
 from tests.surfaces.mcp.test_clients import call
 from tests.surfaces.mcp.test_wire import ACCEPT, HANDSHAKE, modern_request, request
+from tests.surfaces.mcp.tool_call import SESSION, SentCall, status_of
 
 WRITE = {
     "typescript": 'return await tools.shop.things.createThing({name: "lamp"})',
@@ -98,7 +99,7 @@ def test_the_page_is_shown_and_the_decision_made_there_brings_the_result(
     assert asked["method"] == "elicitation/create" and asked["jsonrpc"] == "2.0"
     params = asked["params"]
     assert params.keys() == {"mode", "elicitationId", "message", "url"} and params["mode"] == "url"
-    assert params["message"] == "Executor waits for you: approval, shop.things.createThing"
+    assert params["message"] == "Executor needs your decision: approval, shop.things.createThing"
     assert "/approvals/int_" in params["url"]
     assert reply(daemon, asked["id"], {"result": {"action": "accept"}}) == 202
     assert is_pending(daemon, asked)

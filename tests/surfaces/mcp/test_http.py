@@ -8,7 +8,7 @@ import pytest
 from mcp import MCPError
 
 from executor.surfaces.mcp import gateway
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.mcp.conftest import about, connected, text_of, value_of
 
 MODES = ["auto", "legacy", "2026-07-28"]

@@ -16,7 +16,7 @@ from executor.surfaces.mcp.tool_definitions import EXECUTE, INSTRUCTIONS, MAX_NA
 from tests.sources.openapi.documents import answers, document
 from tests.sources.upstream import as_json, serving
 from tests.surfaces.api import identities
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.mcp.conftest import text_of, value_of
 from tests.surfaces.mcp.test_bridge import MODERN, bridge, initialize, message
 from tests.surfaces.mcp.test_bridge import nobody as nobody

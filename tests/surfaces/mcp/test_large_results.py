@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.mcp.conftest import about, connected, text_of
 from tests.surfaces.mcp.test_budget import tokens
 

@@ -8,10 +8,10 @@ from uuid import uuid4
 import pytest
 
 from executor.surfaces.mcp import gateway
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.api.identities import agent, anonymous
-from tests.surfaces.api.serving import Daemon
 from tests.surfaces.mcp.conftest import about, connected, text_of
-from tests.surfaces.mcp.sending import SentCall, cancel, execution_with
+from tests.surfaces.mcp.tool_call import SentCall, cancel, execution_with
 
 WRITE = {
     "typescript": 'const mark = "{0}"; return await tools.shop.things.createThing({{name: "lamp"}})',

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from executor.surfaces.mcp.tool_results import result_of
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.mcp.conftest import about, text_of
 from tests.surfaces.mcp.test_budget import tokens
 from tests.surfaces.mcp.test_clients import call

@@ -10,11 +10,11 @@ from uuid import uuid4
 import pytest
 
 from executor.surfaces.mcp import gateway, progress
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.api.identities import agent
-from tests.surfaces.api.serving import Daemon
 from tests.surfaces.mcp.conftest import about, connected, text_of
-from tests.surfaces.mcp.sending import SentCall, cancel, execution_with, status_of
 from tests.surfaces.mcp.test_wire import modern_request
+from tests.surfaces.mcp.tool_call import SentCall, cancel, execution_with, status_of
 
 ROADS: dict[str, dict[str, Any]] = {"plain": {}, "sdk": {"unknown": 1}}
 SLOW = {

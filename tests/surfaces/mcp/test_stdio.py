@@ -15,7 +15,7 @@ from mcp import Client, StdioServerParameters
 
 from executor.daemon import control as process
 from executor.settings import Settings
-from tests.surfaces.api.serving import running_upstream
+from tests.surfaces.api.daemon_server import running_upstream
 from tests.surfaces.mcp.conftest import about, operator, text_of, value_of
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from executor.surfaces.mcp import fast_path, handshake
 from executor.surfaces.mcp.tool_results import ABOUT
-from tests.surfaces.api.serving import Daemon, running_daemon
+from tests.surfaces.api.daemon_server import Daemon, running_daemon
 from tests.surfaces.mcp.conftest import connected, text_of, value_of
 
 ACCEPT = {"Accept": "application/json, text/event-stream"}
@@ -100,7 +100,7 @@ def test_the_api_answers_before_the_mcp_sdk_is_imported(tmp_path: Any) -> None:
     program = f"""
 import sys, pathlib, asyncio, threading
 import executor.surfaces.mcp.endpoint as endpoint
-from tests.surfaces.api.serving import running_daemon
+from tests.surfaces.api.daemon_server import running_daemon
 
 gate = threading.Event()
 load = endpoint._load

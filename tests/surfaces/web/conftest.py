@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,8 +15,8 @@ from playwright import sync_api
 from executor.surfaces.web.pages import is_built
 from tests.support.shop import daemon, paused, shop
 from tests.surfaces.api import identities
-from tests.surfaces.api.serving import Daemon
-from tests.surfaces.web import hostile as hostile_api
+from tests.surfaces.api.daemon_server import Daemon
+from tests.surfaces.web import hostile_api
 from tests.surfaces.web.views import View, settled
 
 __all__ = ["daemon", "paused", "shop"]
@@ -123,8 +124,8 @@ def check_request(request: Any, asked: tuple[str, ...], complaints: list[str]) -
         complaints.append(f"a request to another host: {request.url}")
 
 
-class Audience:
-    """Whoever looks at views, one context for each kind of place, kept open: a new one for each would cost seconds."""
+class ViewBrowser:
+    """Opens views in one context for each kind of place, kept open: a new one for each would cost seconds."""
 
     def __init__(self, browser: Any, daemon: Daemon, names: dict[str, str]) -> None:
         self._browser, self._daemon, self._names = browser, daemon, names
@@ -144,7 +145,7 @@ class Audience:
             settled(page)
         return page
 
-    def leave(self) -> None:
+    def close(self) -> None:
         for page in self._pages.values():
             page.context.close()
 
@@ -156,8 +157,16 @@ class Audience:
         if place == "empty":
             chosen = f"localStorage.setItem('executor.workspace', '{self._names['empty']}')"
             context.add_init_script(chosen)
+        context.route("**/v1/clients*", self._hide_paths)
         self._pages[place] = watched(context.new_page(), (self._daemon.url,), self.complaints)
         return self._pages[place]
+
+    def _hide_paths(self, route: Any) -> None:
+        """Pictures show the paths of an ordinary installation, not those of the machine that runs the tests."""
+        settings = self._daemon.executor.settings
+        text = route.fetch().text().replace(str(Path(sys.executable).parent), "/home/you/.local/bin")
+        text = text.replace(str(settings.data_dir), "/home/you/.local/share/executor")
+        route.fulfill(body=text, content_type="application/json")
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.web.conftest import Open
 
 

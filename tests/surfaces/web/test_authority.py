@@ -6,7 +6,8 @@ from typing import Any
 
 from playwright.sync_api import expect
 
-from tests.surfaces.api.serving import Daemon, wait_for
+from tests.support.conditions import wait_for
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.web.conftest import Open
 from tests.surfaces.web.people import guest
 
@@ -19,7 +20,7 @@ def test_a_member_sees_that_it_waits_for_an_administrator_and_can_not_settle_it(
     view = daemon.execute('return await tools.executor.sources.add({url: "http://127.0.0.1:9/a", namespace: "mine"})')
     page = guest(visit, daemon, "member", "Mo")
     page.goto(view["interactions"][0]["url"])
-    question = page.get_by_role("article", name="The question")
+    question = page.get_by_role("article", name="The request")
     expect(question.get_by_role("status")).to_contain_text("Waiting for an administrator.")
     expect(question.get_by_role("button", name="Allow once")).to_have_count(0)
     expect(question.get_by_role("button", name="Deny…")).to_have_count(0)
@@ -38,7 +39,7 @@ def test_whoever_asked_can_not_allow_it_where_duties_are_separated_but_may_deny_
         made = len(shop)
         view = daemon.execute('return await tools.shop.things.createThing({name: "separated"})')
         page = visit(view["interactions"][0]["url"])
-        question = page.get_by_role("article", name="The question")
+        question = page.get_by_role("article", name="The request")
         expect(question).to_contain_text("Waiting for another person.")
         expect(question).to_contain_text("Ada")
         expect(question.get_by_role("button", name="Allow once")).to_be_disabled()

@@ -51,7 +51,7 @@ def test_it_is_built_once_and_again_when_a_source_changes(
     web = module.WebBuild(checkout)
     assert web.dependencies == [module.NODE]
     assert build(module, checkout, monkeypatch) == [
-        ("ci", "--ignore-scripts", "--no-audit", "--no-fund"),
+        ("ci", "--ignore-scripts", "--no-audit", "--no-fund", *module.FETCH_LIMITS),
         ("run", "build"),
     ]
     assert web.dependencies == []

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from tests.sources.openapi.documents import document
 from tests.sources.upstream import Upstream, as_json, serving
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.api.test_choice import operation
 from tests.surfaces.api.test_reads import SERVER, TOOLS
 from tests.surfaces.web.conftest import Open
@@ -37,13 +37,13 @@ def test_tools_are_chosen_when_a_source_is_added_and_on_its_page(
     page = visit("/sources/add")
     page.get_by_role("textbox", name="Address").fill(f"{upstream.url}/openapi.json")
     page.get_by_role("button", name="Look").click()
-    offer = page.get_by_role("region", name="Tools it would offer")
+    offer = page.get_by_role("region", name="Available tools")
     expect(offer).to_contain_text("4 tools")
     page.get_by_text("Choose tools").click()
     page.get_by_role("button", name="tag:issues 2").click()
     page.get_by_role("textbox", name="Include").press_sequentially("\ntag:search")
     page.get_by_role("textbox", name="Exclude").fill("method:GET")
-    page.get_by_role("button", name="Show what is chosen").click()
+    page.get_by_role("button", name="Show the selection").click()
     expect(offer).to_contain_text("2 of 4 tools")
     expect(page.get_by_text("--include tag:issues --include tag:search --exclude method:GET")).to_be_visible()
     page.get_by_label("Namespace").fill("picked")
@@ -58,10 +58,10 @@ def test_tools_are_chosen_when_a_source_is_added_and_on_its_page(
     told = page.get_by_role("region", name="What would change")
     expect(told).to_contain_text("+ picked.admin.listUsers")
     expect(told).to_contain_text("- picked.issues.createIssue")
-    page.get_by_role("button", name="Save the choice").click()
+    page.get_by_role("button", name="Save the selection").click()
     expect(page.get_by_role("alert")).to_contain_text(rule["id"])
-    page.get_by_role("button", name="Let these tools go").click()
-    expect(page.get_by_text("1 tools came, 1 went")).to_be_visible()
+    page.get_by_role("button", name="Remove these tools").click()
+    expect(page.get_by_text("1 tools added, 1 removed")).to_be_visible()
     assert daemon.get("/v1/sources/picked").json["choice"]["include"] == ["tag:search", "admin.*"]
     daemon.request("DELETE", f"/v1/policies/{rule['id']}")
     daemon.request("DELETE", "/v1/sources/picked")
@@ -76,7 +76,7 @@ def test_a_tool_is_named_described_and_treated_as_a_read(visit: Open, daemon: Da
     page.get_by_role("button", name="Save", exact=True).click()
     shown = page.get_by_role("article", name="named.issues.find")
     expect(shown).to_contain_text("renamed")
-    expect(shown).to_contain_text("described here")
+    expect(shown).to_contain_text("description edited")
     expect(shown).to_contain_text("Finds what is broken.")
     page.get_by_role("button", name="Treat as read").click()
     expect(shown.get_by_text("treated as a read")).to_be_visible()
@@ -84,11 +84,11 @@ def test_a_tool_is_named_described_and_treated_as_a_read(visit: Open, daemon: Da
     daemon.request("DELETE", f"/v1/policies/{rule['id']}")
     waiting = daemon.execute("return await tools.named.issues.find({})")
     page.goto(f"{daemon.url}/approvals/{waiting['interactions'][0]['id']}")
-    expect(page.get_by_text("by its name it may only read")).to_be_visible()
+    expect(page.get_by_text("its name suggests that it only reads")).to_be_visible()
     page.get_by_role("button", name="Treat as read…").click()
     panel = page.get_by_role("region", name="Treat as read")
     expect(panel).to_contain_text("named.issues.find as write of named → allow (treated as a read)")
-    panel.get_by_role("button", name="Save the rule and allow").click()
+    panel.get_by_role("button", name="Save the policy and allow").click()
     expect(page.get_by_role("region", name="Treat as read")).to_have_count(0)
     assert daemon.execute("return await tools.named.issues.find({})")["status"] == "completed"
     for one in daemon.get("/v1/policies").json["items"]:
@@ -104,11 +104,11 @@ def test_a_servers_hints_are_trusted_tool_by_tool(visit: Open, daemon: Daemon, t
     page = visit("/sources/srv/edit")
     page.get_by_role("checkbox", name="srv.peek").check()
     page.get_by_role("button", name="Trust 1 of 2").click()
-    expect(page.get_by_text("1 tools are trusted to read")).to_be_visible()
-    expect(page.get_by_role("link", name="The rule")).to_be_visible()
+    expect(page.get_by_text("1 tools are trusted as reads")).to_be_visible()
+    expect(page.get_by_role("link", name="The policy")).to_be_visible()
     assert daemon.get("/v1/sources/srv/hints").json["trusted"] == ["srv.peek"]
     page.get_by_role("checkbox", name="srv.peek").uncheck()
-    page.get_by_role("button", name="Ask about each call").click()
-    expect(page.get_by_text("Each call is asked about")).to_be_visible()
+    page.get_by_role("button", name="Require approval for each call").click()
+    expect(page.get_by_text("Each call needs approval")).to_be_visible()
     assert daemon.get("/v1/sources/srv/hints").json["trusted"] == []
     daemon.request("DELETE", "/v1/sources/srv")

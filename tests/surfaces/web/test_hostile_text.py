@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.surfaces.api.serving import Daemon, running_daemon
-from tests.surfaces.web import hostile as strangers
-from tests.surfaces.web.conftest import Audience, Open
-from tests.surfaces.web.hostile import MARKUP
+from tests.surfaces.api.daemon_server import Daemon, running_daemon
+from tests.surfaces.web import hostile_api as strangers
+from tests.surfaces.web.conftest import Open, ViewBrowser
+from tests.surfaces.web.hostile_api import MARKUP
 from tests.surfaces.web.views import VIEWS, View
 
 # Whatever text of others came alive as, or stayed invisible in; the values of fields are shown to whoever typed them.
@@ -50,36 +50,36 @@ def names(daemon: Daemon) -> Iterator[dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def audience(browser: Any, daemon: Daemon, names: dict[str, str]) -> Iterator[Audience]:
-    audience = Audience(browser, daemon, names)
-    yield audience
-    audience.leave()
+def views(browser: Any, daemon: Daemon, names: dict[str, str]) -> Iterator[ViewBrowser]:
+    views = ViewBrowser(browser, daemon, names)
+    yield views
+    views.close()
 
 
 @pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.name)
-def test_no_text_of_strangers_comes_alive_in_a_view(audience: Audience, view: View) -> None:
-    page = audience.open(view)
+def test_no_text_of_strangers_comes_alive_in_a_view(views: ViewBrowser, view: View) -> None:
+    page = views.open(view)
     if view.place == "used" and view.name not in PLAIN:
         expect(page.locator("main")).to_contain_text("<img src=x onerror=")
     assert page.evaluate(ALIVE) == []
-    assert audience.complaints == []
+    assert views.complaints == []
 
 
-def test_what_was_denied_shows_the_reason_as_text(audience: Audience, names: dict[str, str]) -> None:
-    page = audience.open(View("denied", "/approvals/{denied}?show=all"))
+def test_what_was_denied_shows_the_reason_as_text(views: ViewBrowser, names: dict[str, str]) -> None:
+    page = views.open(View("denied", "/approvals/{denied}?show=all"))
     expect(page.get_by_role("article")).to_contain_text("safe\\u{202e}gnp.exe")
     assert page.evaluate(ALIVE) == []
 
 
-def test_an_execution_with_megabytes_of_text_stays_a_page(audience: Audience) -> None:
-    page = audience.open(View("huge", "/executions/{huge}?tab=log"))
+def test_an_execution_with_megabytes_of_text_stays_a_page(views: ViewBrowser) -> None:
+    page = views.open(View("huge", "/executions/{huge}?tab=log"))
     expect(page.get_by_role("region", name="Log")).to_contain_text("WWWW")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.evaluate("document.getElementsByTagName('*').length") < 3_000
 
 
-def test_a_question_shows_turned_and_invisible_characters_by_their_number(audience: Audience) -> None:
-    page = audience.open(View("question", "/approvals/{question}"))
+def test_a_question_shows_turned_and_invisible_characters_by_their_number(views: ViewBrowser) -> None:
+    page = views.open(View("question", "/approvals/{question}"))
     question = page.get_by_role("article")
     expect(question).to_contain_text("pay\\u{200b}1\\u{2066}\\u{ad}00\\u{2800}\\u{fe0f}\\u{e0101}")
     expect(question).to_contain_text(MARKUP)

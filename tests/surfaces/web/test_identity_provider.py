@@ -8,22 +8,22 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.issuing import Issuing, issuing
-from tests.support.signing_in import CALLBACK, CLIENT, SECRET, settings_of
-from tests.surfaces.api.serving import Daemon, running_daemon
+from tests.support.sign_in_browser import CALLBACK, CLIENT, SECRET, settings_of
+from tests.support.token_issuer import TokenIssuer, issuing
+from tests.surfaces.api.daemon_server import Daemon, running_daemon
 from tests.surfaces.web.conftest import Open
 
 BUTTON = "Sign in with your identity provider"
 
 
 @pytest.fixture(scope="module")
-def authority() -> Iterator[Issuing]:
+def authority() -> Iterator[TokenIssuer]:
     with issuing("/tenant") as authority:
         yield authority
 
 
 @pytest.fixture(scope="module")
-def daemon(authority: Issuing, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+def daemon(authority: TokenIssuer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EXECUTOR_SECRET_OIDC", SECRET)
         with running_daemon(tmp_path_factory.mktemp("daemon"), **settings_of(authority)) as daemon:
@@ -32,12 +32,12 @@ def daemon(authority: Issuing, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 @pytest.fixture
-def also_asked(authority: Issuing) -> tuple[str, ...]:
+def also_asked(authority: TokenIssuer) -> tuple[str, ...]:
     """The provider, and nobody else."""
     return (f"{authority.issuer}/authorize?",)
 
 
-def somebody(authority: Issuing, daemon: Daemon, sub: str, role: str = "") -> None:
+def somebody(authority: TokenIssuer, daemon: Daemon, sub: str, role: str = "") -> None:
     email = f"{sub}@example.org"
     authority.person = {"sub": sub, "name": sub.title(), "email": email, "email_verified": True}
     if role:
@@ -45,7 +45,7 @@ def somebody(authority: Issuing, daemon: Daemon, sub: str, role: str = "") -> No
 
 
 def test_an_invited_person_signs_in_at_the_provider_and_comes_back_to_where_they_were(
-    visit: Open, daemon: Daemon, authority: Issuing
+    visit: Open, daemon: Daemon, authority: TokenIssuer
 ) -> None:
     somebody(authority, daemon, "ann", "viewer")
     page = visit("/executions?status=failed", signed_in=False)
@@ -62,17 +62,19 @@ def test_an_invited_person_signs_in_at_the_provider_and_comes_back_to_where_they
     expect(page.get_by_role("button", name="Add a secret")).to_have_count(0)
 
 
-def test_a_stranger_is_told_why_not_and_finds_the_way_back(visit: Open, daemon: Daemon, authority: Issuing) -> None:
+def test_a_stranger_is_told_why_not_and_finds_the_way_back(visit: Open, daemon: Daemon, authority: TokenIssuer) -> None:
     somebody(authority, daemon, "cal")
     page = visit("/sign-in", signed_in=False)
     page.get_by_role("link", name=BUTTON).click()
     expect(page.get_by_role("heading", name="Not signed in")).to_be_visible()
     expect(page.locator("body")).to_contain_text("invitation")
-    page.get_by_role("link", name="Back to the ways to sign in").click()
+    page.get_by_role("link", name="Back to sign-in").click()
     expect(page.get_by_role("link", name=BUTTON)).to_be_visible()
 
 
-def test_the_way_back_from_the_provider_leads_to_no_other_site(visit: Open, daemon: Daemon, authority: Issuing) -> None:
+def test_the_way_back_from_the_provider_leads_to_no_other_site(
+    visit: Open, daemon: Daemon, authority: TokenIssuer
+) -> None:
     somebody(authority, daemon, "dora", "member")
     for target in ("//evil.example/", "https://evil.example/", "/\\evil.example"):
         page = visit(f"/sign-in?to={target}", signed_in=False)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.surfaces.api.serving import wait_for
+from tests.support.conditions import wait_for
 from tests.surfaces.web.conftest import Open, chromium
 
 WATCH = (Path(__file__).parents[3] / "scripts" / "benchmarks" / "frames.js").read_text(encoding="utf-8")

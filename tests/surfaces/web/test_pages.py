@@ -6,7 +6,8 @@ from typing import Any
 
 from playwright.sync_api import expect
 
-from tests.surfaces.api.serving import Daemon, running_upstream, wait_for
+from tests.support.conditions import wait_for
+from tests.surfaces.api.daemon_server import Daemon, running_upstream
 from tests.surfaces.web.conftest import Open
 
 

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from executor.surfaces.cli.policy_options import condition
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.web.conftest import Open
 
 
@@ -36,7 +36,7 @@ def test_a_rule_is_written_with_everything_it_can_ask_about_and_shown_as_the_com
 ) -> None:
     add(daemon, "**", "deny", level="organization", effect="destructive")
     page = visit("/policies")
-    page.get_by_role("button", name="Add a rule").click()
+    page.get_by_role("button", name="Add a policy").click()
     form = page.get_by_role("dialog")
     form.get_by_label("Tools", exact=True).fill("shop.things.*")
     form.get_by_label("Then").select_option("allow")
@@ -55,11 +55,11 @@ def test_a_rule_is_written_with_everything_it_can_ask_about_and_shown_as_the_com
         form.get_by_label("Test").nth(index).select_option(test)
         form.get_by_label("Value").nth(index).fill(value)
     form.get_by_label("Note (optional)").fill("as agreed")
-    form.get_by_label("Whose rule").select_option("organization")
-    form.get_by_label("Its place").select_option("0")
+    form.get_by_label("Level").select_option("organization")
+    form.get_by_label("Position").select_option("0")
     expect(form.get_by_role("status").first).to_contain_text("Matches 1 tool: shop.things.createThing")
     command = shlex.split(form.locator("code").last.inner_text())
-    form.get_by_role("button", name="Add the rule").click()
+    form.get_by_role("button", name="Add the policy").click()
     expect(form).to_have_count(0)
     made = rules(daemon)[0]
     expected = [
@@ -94,7 +94,7 @@ def test_rules_are_moved_with_keys_buttons_and_by_dragging_and_each_move_is_said
     page.keyboard.press("Alt+ArrowUp")
     expect(page.get_by_role("listitem", name="Rule 1: shop.c")).to_be_focused()
     assert order() == ["shop.c", "shop.a", "shop.b"]
-    page.get_by_role("button", name="Move it back").click()
+    page.get_by_role("button", name="Undo").click()
     expect(page.get_by_role("listitem", name="Rule 2: shop.c")).to_be_visible()
     page.get_by_role("button", name="Move shop.b up").click()
     expect(page.get_by_role("listitem", name="Rule 2: shop.b")).to_be_visible()
@@ -109,7 +109,7 @@ def test_a_rule_is_changed_and_says_what_it_is_about_and_that_it_can_never_decid
     page = visit("/policies")
     row = page.get_by_role("listitem", name="Rule 2")
     expect(row).to_contain_text("matches 1 tool")
-    expect(row).to_contain_text("It can never decide: shop.** → deny above takes all of its calls")
+    expect(row).to_contain_text("It never decides: shop.** → deny above matches all of its calls")
     row.get_by_role("button", name="Change").click()
     form = page.get_by_role("dialog")
     form.get_by_label("Then").select_option("require_approval")
@@ -125,7 +125,7 @@ def test_a_move_and_a_removal_are_tried_on_past_calls_before_they_are_made(visit
     view = daemon.execute('await tools.shop.things.createThing({name: "rug"})')
     add(daemon, "shop.things.createThing", "deny")
     page = visit("/policies")
-    page.get_by_role("button", name="What if shop.things.createThing were elsewhere").click()
+    page.get_by_role("button", name="Simulate moving shop.things.createThing").click()
     dialog = page.get_by_role("dialog")
     changed = dialog.get_by_role("region", name="What would have changed").get_by_role("listitem")
     expect(changed.first).to_contain_text("allow→would bedeny")
@@ -151,15 +151,15 @@ def test_the_test_box_tells_which_rule_decides_and_why_the_others_do_not(visit: 
     page = visit("/policies?path=shop.things.createThing")
     page.get_by_label("Arguments (optional, JSON)").fill('{"name": "lamp"}')
     page.get_by_role("button", name="Test").click()
-    told = page.get_by_role("list", name="What became of each rule").get_by_role("listitem")
-    expect(told.nth(0)).to_contain_text("It is about another actor.")
-    expect(told.nth(1)).to_contain_text("This rule decides.")
+    told = page.get_by_role("list", name="How each policy was evaluated").get_by_role("listitem")
+    expect(told.nth(0)).to_contain_text("It is for another actor.")
+    expect(told.nth(1)).to_contain_text("This policy decides.")
     page.get_by_label("Arguments (optional, JSON)").fill('{"name": "rug"}')
     page.get_by_role("button", name="Test").click()
     expect(told.nth(1)).to_contain_text('/name="lamp" does not hold.')
-    page.get_by_label("Whose call (you unless given)").fill("agent")
+    page.get_by_label("Calling actor (default: you)").fill("agent")
     page.get_by_role("button", name="Test").click()
-    expect(told.nth(0)).to_contain_text("This rule decides.")
+    expect(told.nth(0)).to_contain_text("This policy decides.")
     page.get_by_label("Arguments (optional, JSON)").fill("{")
     page.get_by_role("button", name="Test").click()
     expect(page.get_by_text("This is not JSON")).to_be_visible()

@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import expect
 
-from tests.surfaces.api.serving import Daemon, running_upstream
+from tests.surfaces.api.daemon_server import Daemon, running_upstream
 from tests.surfaces.web.conftest import Open
 
 VALUE = "canary-93c1f0"
@@ -27,12 +27,12 @@ def test_a_secret_is_written_rotated_and_removed_and_never_comes_back(visit: Ope
     entry = page.get_by_label("Value")
     assert (entry.get_attribute("type"), entry.get_attribute("autocomplete")) == ("password", "new-password")
     entry.fill(f"{VALUE}-a")
-    page.get_by_role("button", name="Keep it").click()
-    expect(page.get_by_role("alert")).to_contain_text("is no name for a secret")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("alert")).to_contain_text("is not a valid secret name")
     expect(entry).to_have_value("")
     page.get_by_label("Name").fill("api_key")
     entry.fill(f"{VALUE}-b")
-    page.get_by_role("button", name="Keep it").click()
+    page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("cell", name="api_key")).to_be_visible()
     page.get_by_role("button", name="Rotate").click()
     page.get_by_label("Value").fill(f"{VALUE}-c")
@@ -40,7 +40,7 @@ def test_a_secret_is_written_rotated_and_removed_and_never_comes_back(visit: Ope
     expect(page.get_by_role("dialog")).to_have_count(0)
     page.get_by_role("button", name="Remove").click()
     page.get_by_role("dialog").get_by_role("button", name="Remove").click()
-    expect(page.get_by_text("There are no secrets yet")).to_be_visible()
+    expect(page.get_by_text("No secrets yet")).to_be_visible()
     assert not any(VALUE in text for text in answers)
     assert VALUE not in page.content()
     assert VALUE not in json.dumps(page.evaluate("[{...localStorage}, {...sessionStorage}, location.href]"))
@@ -64,8 +64,8 @@ def test_a_secret_names_what_uses_it_and_warns_of_it_before_it_goes(visit: Open,
         dialog.get_by_role("button", name="Keep it").click()
         assert len(daemon.get("/v1/secrets").json["items"]) == 1
         row.get_by_role("button", name="Remove").click()
-        dialog.get_by_role("button", name="Remove it all the same").click()
-        expect(page.get_by_text("There are no secrets yet")).to_be_visible()
+        dialog.get_by_role("button", name="Remove anyway").click()
+        expect(page.get_by_text("No secrets yet")).to_be_visible()
         daemon.request("DELETE", "/v1/sources/keyed")
 
 
@@ -73,9 +73,9 @@ def test_a_secret_kept_elsewhere_is_only_pointed_at(visit: Open, daemon: Daemon)
     page = visit("/secrets")
     page.get_by_role("button", name="Add a secret").click()
     page.get_by_label("Name").fill("ci")
-    page.get_by_label("Kept in").select_option("environment")
+    page.get_by_label("Stored in").select_option("environment")
     expect(page.get_by_label("Value")).to_have_count(0)
-    page.get_by_label("Where it is").fill("EXECUTOR_SECRET_CI")
-    page.get_by_role("button", name="Keep it").click()
+    page.get_by_label("Reference").fill("EXECUTOR_SECRET_CI")
+    page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("row").filter(has_text="EXECUTOR_SECRET_CI")).to_contain_text("nothing")
     assert daemon.request("DELETE", "/v1/secrets/ci").status == 200

@@ -10,7 +10,7 @@ import pytest
 
 from executor.surfaces.http.page_paths import is_page
 from executor.surfaces.web.pages import POLICY, STATIC, Pages, is_built
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.web.files import get
 
 PAGE = b"<p>the page</p>"

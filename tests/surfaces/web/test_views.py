@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from tests.surfaces.api.serving import Daemon, running_daemon, wait_for
-from tests.surfaces.web import stage
-from tests.surfaces.web.conftest import Audience
+from tests.support.conditions import wait_for
+from tests.surfaces.api.daemon_server import Daemon, running_daemon
+from tests.surfaces.web import sample_workspace
+from tests.surfaces.web.conftest import ViewBrowser
 from tests.surfaces.web.views import ROOT, VIEWS, Look, View, pictures, route_of, routes, settled
 
 PICTURES = ROOT / "docs" / "screenshots"
@@ -42,20 +43,20 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 
 @pytest.fixture(scope="module")
 def names(daemon: Daemon) -> Iterator[dict[str, str]]:
-    with stage.set_up(daemon) as names:
+    with sample_workspace.set_up(daemon) as names:
         yield names
 
 
 @pytest.fixture(scope="module")
-def audience(browser: Any, daemon: Daemon, names: dict[str, str]) -> Iterator[Audience]:
-    audience = Audience(browser, daemon, names)
-    yield audience
-    audience.leave()
+def views(browser: Any, daemon: Daemon, names: dict[str, str]) -> Iterator[ViewBrowser]:
+    views = ViewBrowser(browser, daemon, names)
+    yield views
+    views.close()
 
 
 @pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.name)
-def test_a_view_is_sound_in_every_look(audience: Audience, axe_script: Path, tmp_path: Path, view: View) -> None:
-    page = audience.open(view)
+def test_a_view_is_sound_in_every_look(views: ViewBrowser, axe_script: Path, tmp_path: Path, view: View) -> None:
+    page = views.open(view)
     page.evaluate(axe_script.read_text(encoding="utf-8"))
     found: dict[str, list[str]] = {}
     for look, (size, scheme, rules) in looks_of(view).items():
@@ -71,7 +72,7 @@ def test_a_view_is_sound_in_every_look(audience: Audience, axe_script: Path, tmp
             found[look] += pictured(page, view.picture(look), tmp_path)
     wrong = [f"{look}: {fault}" for look, several in found.items() for fault in several]
     assert wrong == []
-    assert audience.complaints == []
+    assert views.complaints == []
 
 
 def looks_of(view: View) -> dict[Look, Any]:

@@ -15,13 +15,13 @@ from executor.model.connection import Connection
 from executor.model.interaction import Interaction
 from executor.model.source import Source
 from executor.sources.source_request import Consent, SourceRequest
-from tests.support.guarded import Guarded
+from tests.support.protected_service import ProtectedService
 
 
 @dataclass
-class Home:
+class ConnectionHarness:
     executor: Executor
-    service: Guarded
+    service: ProtectedService
 
     @property
     def workspace_id(self) -> str:

@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
@@ -68,14 +67,6 @@ class HostProcess:
         assert self.process is not None and self.process.stderr is not None
         self.process.wait(20)
         self.process.stderr.close()
-
-
-def wait_for(condition: Any, seconds: float = 120.0) -> Any:
-    deadline = time.monotonic() + seconds
-    while not (value := condition()):
-        assert time.monotonic() < deadline, "the condition did not come true in time"
-        time.sleep(0.01)
-    return value
 
 
 class Callback:

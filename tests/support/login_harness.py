@@ -35,7 +35,7 @@ BASE = "http://127.0.0.1:8788"
 
 
 @dataclass
-class World:
+class LoginHarness:
     """`authority` and `service` are on origins of their own; an operator allowed the first for the second."""
 
     database: Database
@@ -95,7 +95,7 @@ def visit(url: str) -> http.client.HTTPResponse:
 
 
 @asynccontextmanager
-async def opened(path: Path) -> AsyncIterator[World]:
+async def opened(path: Path) -> AsyncIterator[LoginHarness]:
     database = Database(migrate.ready(path / "data" / "executor.db"))
     local = await database.write(tenancy.provision)
     with ExitStack() as stack:
@@ -108,13 +108,13 @@ async def opened(path: Path) -> AsyncIterator[World]:
         egress = Egress()
         logins = Logins(database, secrets, egress, BASE)
         known = Connections(database, secrets, Feed(database), logins.grants)
-        world = World(database, secrets, egress, logins, known, local.operator, source, authority, service)
+        harness = LoginHarness(database, secrets, egress, logins, known, local.operator, source, authority, service)
 
         async def tell(connected: Connected) -> None:
-            world.told.append(connected)
+            harness.told.append(connected)
 
         logins.on_connected.append(tell)
-        yield world
+        yield harness
         await logins.grants.close()
         await egress.close()
         await database.close()

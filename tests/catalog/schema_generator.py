@@ -16,7 +16,7 @@ SCALARS = ("string", "integer", "number", "boolean", "null")
 DEFINITIONS = ("Node", "Pet", "Cat", "Word", "Self")
 
 
-class Making:
+class SchemaGenerator:
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.definitions: dict[str, Any] = {name: self.schema(2) for name in DEFINITIONS[1:]}

@@ -57,7 +57,7 @@ def document(base: str) -> dict[str, Any]:
     }
 
 
-class Guarded(ThreadingHTTPServer):
+class ProtectedService(ThreadingHTTPServer):
     """`seen` are the requests as they came. `accepts` are the values that open it; empty means any that is there."""
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class Guarded(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    server: Guarded
+    server: ProtectedService
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
@@ -156,8 +156,8 @@ def echoes(values: list[str]) -> dict[str, Any]:
 
 
 @contextmanager
-def running() -> Iterator[Guarded]:
-    server = Guarded()
+def running() -> Iterator[ProtectedService]:
+    server = ProtectedService()
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
-from tests.support.guarded import SCHEMES, Guarded, Handler, echoes, secrets_in
+from tests.support.protected_service import SCHEMES, Handler, ProtectedService, echoes, secrets_in
 
 PLACES = {
     "header": "header_key",
@@ -34,13 +34,13 @@ def paths() -> dict[str, Any]:
     return found
 
 
-class Quiet(Guarded):
+class Quiet(ProtectedService):
     """Whoever hangs up on it is none of its business."""
 
     def handle_error(self, *args: Any) -> None: ...
 
 
-class Leaky(Handler):
+class EchoHandler(Handler):
     """Each first part of a path is one way to answer; `held` lets go of those that wait."""
 
     held: threading.Event
@@ -96,10 +96,10 @@ class Leaky(Handler):
 
 
 @contextmanager
-def leaking() -> Iterator[Guarded]:
+def leaking() -> Iterator[ProtectedService]:
     server = Quiet()
     held = threading.Event()
-    server.RequestHandlerClass = type("Here", (Leaky,), {"held": held})
+    server.RequestHandlerClass = type("Here", (EchoHandler,), {"held": held})
     server.extra = {"paths": paths(), "components": {"securitySchemes": SCHEMES}}
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()

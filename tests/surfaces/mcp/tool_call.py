@@ -10,7 +10,8 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 from executor.surfaces.mcp.open_calls import OpenCalls
-from tests.surfaces.api.serving import Daemon, wait_for
+from tests.support.conditions import wait_for
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.mcp.test_wire import ACCEPT
 
 SESSION = {"MCP-Protocol-Version": "2025-11-25", "Mcp-Session-Id": "one"}

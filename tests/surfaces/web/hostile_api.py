@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from tests.surfaces.api import identities
-from tests.surfaces.api.serving import Daemon
-from tests.surfaces.web.stage import invited, made, served
+from tests.surfaces.api.daemon_server import Daemon
+from tests.surfaces.web.sample_workspace import invited, made, served
 
 MARKUP = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
 TURNED = "safe\u202egnp.exe"

@@ -1,4 +1,4 @@
-"""MCP servers of the standard library only, that never stop sending. `flooding.py COUNTS stdio MODE` or `… http`.
+"""MCP servers of the standard library only, that never stop sending. `flood_servers.py COUNTS stdio MODE` or `… http`.
 
 Each is polite until its tools are listed. In the directory COUNTS, a file for each mode has the bytes sent since.
 """

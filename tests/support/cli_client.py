@@ -1,4 +1,4 @@
-"""The CLI against a daemon that a test runs inside itself: `python cli_on.py PORT WORDS…`, with EXECUTOR_TOKEN set."""
+"""The CLI against a daemon inside the test: `python cli_client.py PORT WORDS…`, with EXECUTOR_TOKEN set."""
 
 from __future__ import annotations
 

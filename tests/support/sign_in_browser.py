@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
-from tests.support.issuing import Issuing
-from tests.surfaces.api.serving import Answer, Daemon
+from tests.support.token_issuer import TokenIssuer
+from tests.surfaces.api.daemon_server import Answer, Daemon
 
 CLIENT = "executor-client"
 SECRET = "s3cr3t/with+signs:&"
@@ -73,7 +73,7 @@ def query_of(url: str) -> dict[str, str]:
     return dict(parse_qsl(urlsplit(url).query))
 
 
-def settings_of(authority: Issuing) -> dict[str, str]:
+def settings_of(authority: TokenIssuer) -> dict[str, str]:
     return {
         "oidc_issuer": authority.issuer,
         "oidc_client_id": CLIENT,

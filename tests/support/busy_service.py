@@ -34,7 +34,7 @@ def operation(name: str, method: str = "get") -> dict[str, Any]:
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: Busy
+    server: BusyService
 
     def do_GET(self) -> None:
         self.server.paths.append(self.path)
@@ -65,7 +65,7 @@ class Handler(BaseHTTPRequestHandler):
         return
 
 
-class Busy(ThreadingHTTPServer):
+class BusyService(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 500
 

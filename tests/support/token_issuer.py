@@ -80,7 +80,7 @@ class SignedCodeGrant(CodeGrant):
 
 
 class IdTokens(OpenIDCode):
-    def __init__(self, authority: Issuing) -> None:
+    def __init__(self, authority: TokenIssuer) -> None:
         super().__init__(require_nonce=False)
         self.authority = authority
 
@@ -105,7 +105,7 @@ class IdTokens(OpenIDCode):
 
 
 class SigningServer(Server):
-    def __init__(self, authority: Issuing) -> None:
+    def __init__(self, authority: TokenIssuer) -> None:
         self.authority = authority
         super().__init__(authority.issuer, authority.ledger)
         self.scopes_supported = None
@@ -127,7 +127,7 @@ class SigningServer(Server):
 
 
 @dataclass
-class Issuing(Authority):
+class TokenIssuer(Authority):
     """`changes` are put over the claims of every ID token; `person` is whoever signs in."""
 
     algorithm: str = "RS256"
@@ -197,6 +197,6 @@ class Issuing(Authority):
 
 
 @contextmanager
-def issuing(path: str = "", **options: Any) -> Iterator[Issuing]:
-    with listening(lambda origin: Issuing(origin, path, **options)) as authority:
+def issuing(path: str = "", **options: Any) -> Iterator[TokenIssuer]:
+    with listening(lambda origin: TokenIssuer(origin, path, **options)) as authority:
         yield authority

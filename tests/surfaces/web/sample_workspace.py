@@ -1,4 +1,4 @@
-"""A workspace as it looks after a week: sources, runs, questions, rules, people. What the pictures are taken of."""
+"""A workspace as it looks after a week: sources, runs, approvals, policies, people. The pictures show it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from executor.demo.server import DemoServer
 from tests.surfaces.api import identities
-from tests.surfaces.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 
 LANES = """\
 // What can be shipped today?
@@ -144,7 +144,7 @@ def set_up(daemon: Daemon) -> Iterator[dict[str, str]]:
             ("desk", f"{others}/desk.json"),
         ):
             made(daemon, "/v1/sources", {"location": address, "namespace": namespace})
-        house(daemon)
+        add_policies_and_people(daemon)
         empty = made(daemon, "/v1/workspaces", {"name": "Staging"})
         names = ran(daemon)
         server.changed = True  # type: ignore[attr-defined]
@@ -168,8 +168,8 @@ def made(daemon: Daemon, path: str, body: Any) -> Any:
     return answer.json
 
 
-def house(daemon: Daemon) -> None:
-    """Rules, secrets, people, keys."""
+def add_policies_and_people(daemon: Daemon) -> None:
+    """Policies, secrets, people, keys."""
     large = [{"path": "/amount", "test": "at_least", "value": 100}]
     for rule in (
         {"pattern": "demo.refunds.*", "action": "deny", "conditions": large, "note": "Large refunds are made by hand"},

@@ -7,8 +7,7 @@ import http.client
 import json
 import socket
 import threading
-import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -23,6 +22,7 @@ from executor.daemon.wiring.executor import Executor
 from executor.identity.local_tokens import Tokens
 from executor.settings import Settings
 from executor.surfaces.app import App
+from tests.support.conditions import wait_for
 from tests.support.messages import HasBody
 
 
@@ -88,15 +88,6 @@ class Daemon:
             return await work
 
         return asyncio.run_coroutine_threadsafe(await_it(), self.loop).result(60)
-
-
-def wait_for(condition: Callable[[], Any], seconds: float = 120.0) -> Any:
-    """The first true value of `condition`."""
-    deadline = time.monotonic() + seconds
-    while not (value := condition()):
-        assert time.monotonic() < deadline, "the condition did not come true in time"
-        time.sleep(0.01)
-    return value
 
 
 @contextmanager
