@@ -111,7 +111,7 @@ async def test_a_whole_record_written_anew_differs_from_a_head_that_was_kept(har
         forge(c)
     assert (await whole(harness)).problem == ""
     report = await harness.executor.database.read(lambda c: event_chain.verify(c, workspace_id, noted))
-    assert "noted" in report.problem
+    assert "recorded" in report.problem
 
 
 WIPED = {

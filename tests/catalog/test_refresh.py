@@ -147,7 +147,7 @@ async def test_a_source_without_an_address_is_never_due(harness: CatalogHarness)
     )
     source = await harness.catalog.add_source(harness.workspace, request)
     assert await harness.catalog.lifecycle.refresh_due(1, now_ms() + 10_000_000) == []
-    with pytest.raises(Conflict, match="nothing to read again"):
+    with pytest.raises(Conflict, match="can't be refreshed"):
         await harness.catalog.refresh(harness.workspace, source.id)
 
 

@@ -139,7 +139,7 @@ def test_a_source_that_was_uploaded_can_not_be_read_again_and_does_not_fail_for_
     body = {"document": json.dumps({**document, "paths": paths}), "namespace": "uploaded"}
     assert daemon.post("/v1/sources", body).status == 201
     refused = daemon.post("/v1/sources/uploaded/refresh")
-    assert refused.status == 409 and "nothing to read again" in refused.json["detail"]
+    assert refused.status == 409 and "can't be refreshed" in refused.json["detail"]
     assert daemon.get("/v1/sources/uploaded").json["status"] == "connected"
 
 

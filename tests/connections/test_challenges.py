@@ -74,7 +74,7 @@ async def test_the_challenge_of_an_http_service_chooses_the_form(
         failed = await harness.run(f"return await tools.in{name}.{name}.get{name.title()}({{}})")
         failure = failed.execution.failure
         assert failed.execution.status == "failed" and not failed.interactions and failure is not None
-        assert f"asks for {name.title()} authentication, which is not supported" in str(failure)
+        assert f"requires {name.title()} authentication, which is not supported" in str(failure)
 
 
 async def test_the_challenge_orders_what_a_document_offers(harness: ConnectionHarness, upstream: Upstream) -> None:

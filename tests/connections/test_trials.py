@@ -150,7 +150,7 @@ def test_what_the_rules_do_not_allow_is_not_called(daemon: Daemon, upstream: Ups
         view = verdict(daemon, made)
     finally:
         daemon.request("DELETE", f"/v1/policies/{rule['id']}")
-    assert view["outcome"] == "untested" and "rules" in view["error"] and view["checked"] == "nothing"
+    assert view["outcome"] == "untested" and "policies" in view["error"] and view["checked"] == "nothing"
     assert upstream.requests == []
 
 

@@ -122,7 +122,7 @@ async def test_a_source_that_changed_after_the_approval_is_asked_about_again(
     again = await harness.wait(outcome.execution.id)
     [question] = again.interactions
     assert again.execution.status == "paused" and question.id != outcome.interactions[0].id
-    assert "changed since it was asked" in question.prompt["reason"]
+    assert "changed after the request" in question.prompt["reason"]
     assert harness.effects() == []
 
 

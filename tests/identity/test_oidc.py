@@ -93,7 +93,7 @@ def test_a_stranger_is_told_to_ask_for_an_invitation(daemon: Daemon, authority: 
     somebody(authority, "cal")
     browser = Browser(daemon)
     refused = browser.sign_in()
-    assert refused.status == 403 and b"invitation" in refused.body
+    assert refused.status == 403 and b"invite" in refused.body
     assert "executor_session" not in browser.cookies
     rows = daemon.run(daemon.executor.database.read(lambda c: list(c.execute(sa.select(accounts.c.subject)).scalars())))
     assert "cal" not in rows
@@ -159,7 +159,7 @@ def test_a_person_who_says_no_is_told_so(daemon: Daemon, authority: TokenIssuer)
         refused = Browser(daemon).sign_in()
     finally:
         authority.consents = True
-    assert refused.status == 401 and b"did not let you in" in refused.body
+    assert refused.status == 401 and b"refused the sign-in" in refused.body
     assert "default-src 'none'" in refused.headers["content-security-policy"]
 
 

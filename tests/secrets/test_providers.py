@@ -62,7 +62,7 @@ async def test_a_field_of_a_vault_is_read_with_the_token_of_a_file(address: str,
     for reference, said in (
         ("secret/apps/mail#other", "no text"),
         ("secret/none#token", "404"),
-        ("kv1/x#token", "none of KV"),
+        ("kv1/x#token", "not KV"),
     ):
         with pytest.raises(SecretUnavailable, match=said):
             await vault.read(reference)
@@ -80,7 +80,7 @@ def test_a_reference_can_not_leave_its_mount() -> None:
 
 async def test_a_vault_that_is_down_is_told_as_such(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("t")
-    with pytest.raises(SecretUnavailable, match="can't be asked"):
+    with pytest.raises(SecretUnavailable, match="can't be reached"):
         await Vault("http://127.0.0.1:9", token_of(tmp_path / "token"), asking()).read("secret/a#b")
 
 

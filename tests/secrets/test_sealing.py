@@ -33,7 +33,7 @@ async def test_a_sealed_value_does_not_open_in_another_row(place: SecretsHarness
         c.execute(sa.update(secrets).where(secrets.c.name == "two").values(sealed=row.sealed, key_id=row.key_id))
 
     await place.database.write(swap)
-    with pytest.raises(SecretUnavailable, match="does not open"):
+    with pytest.raises(SecretUnavailable, match="can't be decrypted"):
         await place.secrets.value(place.workspace_id, "two")
 
 

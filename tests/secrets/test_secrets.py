@@ -37,7 +37,7 @@ async def test_only_variables_that_were_meant_for_it_are_read_from_the_environme
     )
     assert await place.secrets.value(place.workspace_id, "mail") == "from-the-environment"
     for reference in ("AWS_SECRET", "PATH", "EXECUTOR_TOKEN", ""):
-        with pytest.raises(InvalidRequest, match="not one that"):
+        with pytest.raises(InvalidRequest, match="may not be read"):
             await place.secrets.set(place.workspace_id, "aws", by=place.by, provider="environment", reference=reference)
 
 

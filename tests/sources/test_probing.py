@@ -51,19 +51,28 @@ async def test_the_first_in_order_that_knows_it_wins_and_the_others_are_let_go()
     assert slow.cancelled
 
 
+@pytest.mark.parametrize(
+    ("path", "kind"), [("graphql", "graphql"), ("api/GraphQL?v=1", "graphql"), ("docs", "openapi")]
+)
+async def test_a_kind_that_the_address_names_comes_before_one_that_found_something_nearby(path: str, kind: str) -> None:
+    request = SourceRequest(location=f"https://api.example.com/{path}")
+    found = await detection.probe(kinds(Fake("openapi", True), Fake("graphql", True)), request)
+    assert found.kind == kind
+
+
 async def test_a_kind_that_breaks_does_not_keep_another_from_knowing_it() -> None:
     found = await detection.probe(kinds(Fake("a", RuntimeError("bug")), Fake("b", True)), HERE)
     assert found.kind == "b"
 
 
 async def test_a_kind_that_never_answers_is_given_up() -> None:
-    with pytest.raises(SourceUnreachable, match="did not tell"):
+    with pytest.raises(SourceUnreachable, match="could not be identified"):
         await detection.probe(kinds(Fake("a", "never")), HERE, seconds=0.05)
 
 
 async def test_what_nobody_knows_is_refused_with_what_each_said() -> None:
     said = DocumentInvalid("it is a page about cats", hint="")
-    with pytest.raises(DocumentInvalid, match="nothing that can be connected") as caught:
+    with pytest.raises(DocumentInvalid, match="nothing to connect") as caught:
         await detection.probe(kinds(Fake("a", said), Fake("b", False)), HERE)
     assert caught.value.details["tried"] == {"a": "it is a page about cats", "b": "not of this kind"}
 

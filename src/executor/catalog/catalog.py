@@ -135,7 +135,7 @@ class Catalog:
             if part.operation not in fields:
                 raise ToolError(
                     "unknown_tool",
-                    f"the document calls {part.operation}, which is none of the tools of {source.namespace}",
+                    f"the document calls {part.operation}, which is not a tool of {source.namespace}",
                     hint="leave the field out: this source was connected without it",
                 )
 
@@ -345,7 +345,7 @@ class Catalog:
         found = await self._database.read(lambda c: past(c, workspace_id, schema_digest))
         if found is None or (visibility is not None and visibility.hides(found["path"], found["effect"])):
             raise NotFound(
-                f"there is no version {schema_digest[:80]!r} of a tool", hint="a call's schemaDigest names one"
+                f"no tool has the schema digest {schema_digest[:80]!r}", hint="use the schemaDigest of a call"
             )
         return found
 
@@ -374,7 +374,9 @@ class Catalog:
         source = await self._sources.of(tool.source_id)
         if source is None:
             raise ToolError(
-                "unknown_tool", f"{tool.path} is gone: its source was removed", hint="discover what there is now"
+                "unknown_tool",
+                f"{tool.path} is gone: its source was removed",
+                hint=("find the current tools with tools.discover"),
             )
         return self._kinds.ready(source.kind) or await self._kinds.get(source.kind), source
 

@@ -175,7 +175,7 @@ class Connections:
 
     async def _token(self, connection: Connection, rejected: str) -> str:
         if self.grants is None:
-            raise CredentialRequired("there is no OAuth client here", hint="connect it with a token instead")
+            raise CredentialRequired("this connection has no OAuth client", hint="connect with a token instead")
         return await self.grants.access_token(connection, rejected=rejected)
 
     def _mark(self, c: Database_, connection: Connection, status: ConnectionStatus, error: str) -> None:

@@ -67,7 +67,7 @@ def resolve(source: Source, tool: Tool, actor_id: str, connections: Sequence[Con
         lacking = find_unconsented(fitting[0], required)
         if not lacking:
             return Use(fitting[0])
-        reason = f"the connection {fitting[0].name!r} has no consent for {', '.join(lacking)}"
+        reason = f"the connection {fitting[0].name!r} lacks consent for {', '.join(lacking)}"
         return Use(missing=Missing(source, origin, offer_ways(source, required), reason, fitting[0].name))
     if fitting:
         reason = f"the connection {fitting[0].name!r} can't be used: {fitting[0].error or fitting[0].status}"
@@ -126,5 +126,11 @@ def offer_ways(source: Source, required: Sequence[Needed], asks: Sequence[Auth] 
         return tuple(asked)
     if source.known.get("command") or source.kind == "python":
         return ()
-    fallback = way({"name": "bearer", "type": "http-bearer", "description": "the service did not say which it takes"})
+    fallback = way(
+        {
+            "name": "bearer",
+            "type": "http-bearer",
+            "description": ("the service did not say which credential it accepts"),
+        }
+    )
     return (fallback,) if fallback is not None else ()

@@ -322,7 +322,7 @@ class Run:
     def _warn_unsent(self, unsent: Sequence[Proposal]) -> None:
         names = ", ".join(dict.fromkeys(proposal.path for proposal in unsent if proposal.kind == "tool"))
         if names:
-            line = Log("warn", f"the code ended without awaiting {names}: these calls were not sent")
+            line = Log("warn", f"the code ended without awaiting {names}; these calls were not sent")
             self.journal.log([line])
             self._log.show([line])
 

@@ -58,7 +58,7 @@ class CheckerTools:
         return found
 
     async def nearest(self, workspace_id: str, path: str, visibility: Visibility | None) -> list[str]:
-        return await self._catalog.nearest(workspace_id, path, visibility=visibility)
+        return await self._pipeline.admissions.nearest(workspace_id, path, visibility)
 
     async def visibility(self, workspace_id: str, actor_id: str) -> Visibility | None:
         return await self._pipeline.policies.visibility(workspace_id, actor_id)
@@ -102,4 +102,4 @@ class Checks:
 
 
 def not_checked(why: str) -> Diagnostic:
-    return Diagnostic("warning", 1, 1, 1, 1, f"the code was run without a type check: {why}", "unchecked")
+    return Diagnostic("warning", 1, 1, 1, 1, f"the code ran without a type check: {why}", "unchecked")

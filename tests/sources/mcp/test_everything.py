@@ -133,7 +133,7 @@ async def test_a_call_whose_command_is_killed_meanwhile_is_not_made_again(connec
     with pytest.raises(ToolError) as lost:
         await written
     assert lost.value.tool_code == "upstream_unreachable" and lost.value.tool_details == {"sent": True}
-    assert not lost.value.retryable and "look before you repeat it" in lost.value.hint
+    assert not lost.value.retryable and "check before you repeat it" in lost.value.hint
     assert not servers()  # nothing was started to send it anew
     assert await connected.call("echo", message="next") == "Echo: next"
 

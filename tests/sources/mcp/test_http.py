@@ -123,7 +123,7 @@ async def test_a_login_that_is_needed_is_named(connect: McpConnector, kind: Mcp,
     found = await kind.probe(SourceRequest(location=upstream.url, consented=Consent(private_network=True)))
     assert found is not None and found.location == f"{upstream.url}/mcp"
     assert found.auth[0].type == "oauth2" and found.auth[0].details["resource_metadata"] == metadata
-    with pytest.raises(SourceUnreachable, match="login by OAuth") as needed:
+    with pytest.raises(SourceUnreachable, match="OAuth") as needed:
         await connect.to_url(upstream.url)
     assert metadata in needed.value.message and needed.value.details["auth"][0]["details"]["realm"] == "x"
 

@@ -69,7 +69,7 @@ def test_an_answer_without_the_wrapper_is_refused(structured: Any) -> None:
     if isinstance(structured, dict) and "result" in structured:
         assert json.loads(result_text(tool, answer)) == 3
         return
-    with pytest.raises(ToolError, match="promises result"):
+    with pytest.raises(ToolError, match="declares result"):
         result_text(tool, answer)
 
 

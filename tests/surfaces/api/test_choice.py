@@ -87,7 +87,7 @@ ISSUES = ["issues.createIssue", "issues.listIssues", "issues.listIssues.all"]
         ([], ["method:PATCH"], "GET"),
         (["issues.listIssue"], [], "issues.listIssues"),
         (["path:/admin/*"], ["tag:admin"], "none of the 7 tools"),
-        (["tag:"], [], "no pattern"),
+        (["tag:"], [], "needs a pattern"),
         (["*a*b*c*d*e*f"], [], "more than 5"),
     ],
 )  # fmt: skip

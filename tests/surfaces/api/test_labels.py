@@ -72,6 +72,8 @@ def test_a_renamed_tool_is_the_same_operation_and_stays_so_when_the_source_is_re
     assert daemon.get("/v1/tools/lab.tickets.find").json["ownPath"] == "lab.issues.listIssues"
     gone = daemon.execute("return await tools.lab.issues.listIssues({id: '7'})", typecheck="off")
     assert gone["error"]["code"] == "unknown_tool" and "lab.tickets.find" in gone["error"]["hint"]
+    gone = daemon.execute("return await tools.lab.issues.listIssues({id: '7'})", typecheck="error")
+    assert gone["error"]["hint"] == "did you mean lab.tickets.find?"
     assert rename(daemon, "lab.tickets.find", "").status == 200
     assert "lab.issues.listIssues.all" in paths(daemon) and "lab.tickets.find" not in paths(daemon)
     [happened, *_] = daemon.get("/v1/audit?type=source.relabelled").json["items"]

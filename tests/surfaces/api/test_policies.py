@@ -199,7 +199,7 @@ def test_a_test_tells_what_became_of_every_rule(daemon: Daemon, shop: list[Any])
     allow = add(daemon, "shop.things.*", "allow", conditions=[NAMED])
     found = decision(daemon, arguments={"name": "lamp"})
     assert [(one["verdict"], one["policy"]["id"]) for one in found["rules"]][1] == ("decides", allow["id"])
-    assert found["rules"][0]["why"] == "it is about another actor"
+    assert found["rules"][0]["why"] == "it is for another actor"
     other = decision(daemon, arguments={"name": "rug"})
     assert other["rules"][1]["why"] == '/name="lamp" does not hold'
 

@@ -71,6 +71,6 @@ def test_a_parameter_that_is_not_known_is_refused_with_the_one_that_was_meant(da
     assert (misspelt.status, misspelt.json["code"]) == (400, "invalid_request")
     assert "`statu`" in misspelt.json["detail"]
     assert misspelt.json["hint"] == "did you mean `status`?"
-    assert "takes none" in daemon.get("/v1/status?verbose=1").json["hint"]
+    assert "takes no parameters" in daemon.get("/v1/status?verbose=1").json["hint"]
     assert "`limit`" in daemon.get("/v1/executions?%22%3E%3Cscript%3E=1").json["hint"]
     assert daemon.get("/v1/executions?statu=paused", role=None).status == 401

@@ -45,7 +45,7 @@ def test_web_prints_a_link_that_leads_to_the_page_asked_for(shared: Cli) -> None
     assert token.startswith("exl_")
     assert "?" not in shared("web", "--json").json["url"]
     refused = shared("web", "//elsewhere.example")
-    assert refused.code == 2 and "begins with /" in refused.err
+    assert refused.code == 2 and "starts with /" in refused.err
 
 
 def test_the_browser_is_not_started_with_the_link_itself(shared: Cli) -> None:

@@ -134,4 +134,4 @@ def test_nobody_is_asked_for_a_credential_that_they_may_not_give(
     with terminal(agent, "call", CALLS["bearer"]) as (process, screen):
         said = read_until(screen, "resume --execution-id")
         assert process.wait(60) == exit_codes.PAUSED
-    assert "may not give credentials" in said and "hidden" not in said
+    assert "may not provide credentials" in said and "hidden" not in said

@@ -41,7 +41,7 @@ def test_a_url_is_looked_at_shown_and_connected(shared: Cli, upstream: Upstream)
     upstream.routes["/openapi.json"] = as_json(document({"/new": {"get": {"operationId": "a", "tags": ["n"]}}, **LIST}))
     refreshed = shared("sources", "refresh", "looked")
     assert refreshed.out.splitlines() == ["refreshed looked: 2 tools, 1 added, 0 removed, 0 changed", "+ looked.n.a"]
-    assert "nothing new" in shared("sources", "refresh", "looked").out
+    assert "no changes" in shared("sources", "refresh", "looked").out
     everything = shared("sources", "refresh", "--json").json
     looked = next(one for one in everything["items"] if one["namespace"] == "looked")
     assert looked.get("error") is None, looked
@@ -198,7 +198,7 @@ def test_the_document_its_changes_and_its_dependents_are_shown(shared: Cli, upst
     out = tmp_path / "seen.json"
     assert shared("sources", "document", "seen", "--out", str(out)).code == exit_codes.COMPLETED
     assert out.read_text() == printed.out
-    assert "nothing has changed" in shared("sources", "changes", "seen").err
+    assert "no changes since" in shared("sources", "changes", "seen").err
     upstream.routes["/openapi.json"] = as_json(document({"/new": {"get": {"operationId": "a", "tags": ["n"]}}, **LIST}))
     assert shared("sources", "refresh", "seen").code == exit_codes.COMPLETED
     assert "+ seen.n.a" in shared("sources", "changes", "seen").out
@@ -224,7 +224,7 @@ def test_a_location_or_the_demo_is_needed_and_not_both(shared: Cli) -> None:
 
 @pytest.mark.parametrize("text", ["not a url", "my api", "http//x y"])
 def test_text_with_spaces_that_starts_no_command_is_called_nothing(text: str) -> None:
-    with pytest.raises(InvalidRequest, match="is no address, file, template or command"):
+    with pytest.raises(InvalidRequest, match="is not an address, file, template or command"):
         source_location.read_location([text], TEMPLATES)
     with pytest.raises(InvalidRequest, match="was not found") as raised:
         source_location.read_location(
@@ -238,7 +238,7 @@ def test_descriptions_are_one_clean_line(shared: Cli, upstream: Upstream) -> Non
     schemes = {"login": {"type": "http", "scheme": "bearer", "description": text}}
     upstream.routes["/d.json"] = as_json(document(LIST, components={"securitySchemes": schemes}))
     added = shared("sources", "add", f"{upstream.url}/d.json", "--namespace", "described")
-    assert "asks for login (http-bearer): OAuth Authentication." in added.err, added.err
+    assert "requires login (http-bearer): OAuth Authentication." in added.err, added.err
     assert "\\u{a}" not in added.err + shared("sources", "show", "described").out
     assert shared("sources", "remove", "described").code == exit_codes.COMPLETED
 

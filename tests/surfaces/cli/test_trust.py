@@ -71,7 +71,7 @@ def test_rules_are_added_tried_changed_moved_and_removed(shop: Cli) -> None:
     assert shop("call", CODE, "--no-open").code == 3
     simulated = shop("policies", "simulate", "trusted.**", "deny", "--position", "0", "--json")
     assert simulated.json["changed"][0]["path"] == "trusted.things.createThing"
-    assert "would be decided otherwise" in shop("policies", "simulate", "--order", f"{rule},{other}").err
+    assert "would be decided differently" in shop("policies", "simulate", "--order", f"{rule},{other}").err
     for one in (rule, other):
         assert shop("policies", "remove", one).code == 0
     assert shop("policies", "add", "a", "deny", "--when", "x").code == 2
@@ -120,7 +120,7 @@ def test_the_record_is_listed_checked_and_exported(shop: Cli) -> None:
     page = shop("audit", "list", "--limit", "1", "--json").json
     assert shop("audit", "list", "--before", str(page["next"]), "--limit", "1", "--json").json["next"] < page["next"]
     whole = shop("audit", "verify")
-    assert whole.code == 0 and whole.out.startswith("whole: ")
+    assert whole.code == 0 and whole.out.startswith("intact: ")
     head = whole.out.split()[-1]
     assert shop("audit", "verify", "--head", head).code == 0
     forged = head.partition(":")[0] + ":" + "0" * 64

@@ -89,7 +89,7 @@ def demo_in_a_terminal(home: Cli) -> str:
     with terminal(home, "demo") as (process, screen):
         seen = read_until(screen, "[leave]")
         os.write(screen, b"a\n")
-        seen += read_until(screen, "Go on with your own code")
+        seen += read_until(screen, "Try your own code")
         assert process.wait(60) == 0
         assert process.stdout is not None
         return f"{seen}\n{process.stdout.read()}"

@@ -99,7 +99,7 @@ def test_the_page_is_shown_and_the_decision_made_there_brings_the_result(
     assert asked["method"] == "elicitation/create" and asked["jsonrpc"] == "2.0"
     params = asked["params"]
     assert params.keys() == {"mode", "elicitationId", "message", "url"} and params["mode"] == "url"
-    assert params["message"] == "Executor waits for you: approval, shop.things.createThing"
+    assert params["message"] == "Executor needs your decision: approval, shop.things.createThing"
     assert "/approvals/int_" in params["url"]
     assert reply(daemon, asked["id"], {"result": {"action": "accept"}}) == 202
     assert is_pending(daemon, asked)

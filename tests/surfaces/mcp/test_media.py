@@ -185,7 +185,7 @@ def test_an_answer_has_few_of_them_and_says_which_are_missing(daemon: Daemon, da
     result = call(daemon, "execute", {"code": f"return {json.dumps(files)}"})
     assert [block[2] for block in blocks(result)] == different[:MOST_BLOCKS]
     assert [encode(one) in text(result) for one in different] == [False] * 5 + [data is SMALL] * 2
-    assert text(result).count(f"is not shown: an answer has at most {MOST_BLOCKS}.") == (2 if data is LARGE else 0)
+    assert text(result).count(f"is not shown: a result has at most {MOST_BLOCKS}.") == (2 if data is LARGE else 0)
 
 
 def test_an_image_that_is_too_large_stays_an_artifact_and_that_is_said(daemon: Daemon) -> None:

@@ -44,7 +44,7 @@ def test_an_address_is_previewed_connected_and_given_its_credential_right_there(
     page = visit("/sources/add")
     page.get_by_role("textbox", name="Address").fill(keyed.url)  # it leads to the document
     page.get_by_role("button", name="Look").click()
-    offer = page.get_by_role("region", name="Tools it would offer")
+    offer = page.get_by_role("region", name="Available tools")
     expect(offer).to_contain_text("2 tools")
     expect(offer).to_contain_text("Look into the box")
     expect(offer.get_by_role("listitem").filter(has_text="Fill the box")).to_contain_text("write")
@@ -52,7 +52,7 @@ def test_an_address_is_previewed_connected_and_given_its_credential_right_there(
     page.get_by_label("Namespace").fill("boxes")
     page.get_by_role("button", name="Connect").click()
     page.wait_for_url("**/sources/add?connected=boxes")
-    expect(page.get_by_role("heading", name="3. Connected. Its calls need a credential")).to_be_visible()
+    expect(page.get_by_role("heading", name="3. Connected. Calls need a credential")).to_be_visible()
     page.get_by_label("Header X-Key").fill(KEY)
     page.get_by_role("button", name="Save the credential").click()
     expect(page.get_by_role("heading", name="✓ Connected, with a credential")).to_be_visible()
@@ -75,7 +75,7 @@ def test_a_command_runs_only_after_consent_and_shows_its_tools_first(visit: Open
     page.get_by_label("Namespace").fill("local")
     page.get_by_label("Run exactly this command on this machine").check()
     page.get_by_role("button", name="Run it once and show its tools").click()
-    offer = page.get_by_role("region", name="Tools it would offer")
+    offer = page.get_by_role("region", name="Available tools")
     expect(offer).to_contain_text("Add two numbers.", timeout=60_000)
     assert daemon.get("/v1/sources/local").status == 404
     page.get_by_role("button", name="Connect").click()
@@ -99,7 +99,7 @@ def test_a_file_is_uploaded_and_connected(visit: Open, daemon: Daemon, tmp_path:
     expect(page.get_by_role("alert")).to_contain_text("Choose a file or paste its text")
     page.get_by_label("File").set_input_files(file)
     page.get_by_role("button", name="Look").click()
-    expect(page.get_by_role("region", name="Tools it would offer")).to_contain_text("1 tool")
+    expect(page.get_by_role("region", name="Available tools")).to_contain_text("1 tool")
     page.get_by_label("Namespace").fill("filed")
     page.get_by_role("button", name="Connect").click()
     page.wait_for_url("**/sources/filed")
@@ -113,19 +113,19 @@ def test_what_failed_is_told_with_its_request_and_what_to_try(visit: Open, keyed
     address.fill("http://127.0.0.1:9/openapi.json")
     page.get_by_role("button", name="Look").click()
     expect(page.get_by_text("http://127.0.0.1:9/openapi.json").last).to_be_visible()
-    expect(page.get_by_text("Is the service running, and the port right?")).to_be_visible()
+    expect(page.get_by_text("Is the service running, and is the port right?")).to_be_visible()
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
     del keyed.routes["/openapi.json"]
     address.fill(f"{keyed.url}/nothing")
     page.get_by_role("button", name="Look").click()
-    expect(page.get_by_role("list", name="What was tried")).to_contain_text("graphql")
+    expect(page.get_by_role("list", name="Attempts")).to_contain_text("graphql")
 
 
 def test_a_connect_that_fails_names_the_status(visit: Open, keyed: Upstream) -> None:
     page = visit("/sources/add")
     page.get_by_role("textbox", name="Address").fill(f"{keyed.url}/openapi.json")
     page.get_by_role("button", name="Look").click()
-    expect(page.get_by_role("region", name="Tools it would offer")).to_be_visible()
+    expect(page.get_by_role("region", name="Available tools")).to_be_visible()
     keyed.routes["/openapi.json"] = as_json({}, 500)
     page.get_by_role("button", name="Connect").click()
     expect(page.get_by_text("→ 500")).to_be_visible()
@@ -138,5 +138,5 @@ def test_templates_are_found_by_name(visit: Open) -> None:
     page.get_by_label("Search the templates").fill("figma")
     expect(found).to_have_count(1)
     page.get_by_label("Search the templates").fill("no such thing")
-    expect(page.get_by_text("None of them.")).to_be_visible()
+    expect(page.get_by_text("No match.")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 380

@@ -53,7 +53,7 @@ def test_a_link_from_an_agent_leads_through_the_sign_in_to_exactly_what_is_asked
     page = visit(paused["interactions"][0]["url"], signed_in=False)
     page.get_by_label("Or paste the link").fill(daemon.post("/v1/auth/links").json["url"])
     page.get_by_role("button", name="Sign in").click()
-    question = page.get_by_role("article", name="The question")
+    question = page.get_by_role("article", name="The request")
     expect(question.get_by_role("heading", name=CREATE)).to_be_visible()
     for shown in (
         "agent through an agent's token from 127.0.0.1", "Shop", "http://127.0.0.1:", "write", "in 7 days",
@@ -82,10 +82,10 @@ def test_a_question_tells_what_its_execution_did_before_and_which_rule_asks(
     page = visit(f"/approvals/{second['id']}")
     region = page.get_by_role("region", name="The execution")
     expect(region.get_by_role("listitem").filter(has_text="listThings")).to_contain_text("succeeded")
-    expect(region.get_by_role("listitem").last).to_contain_text("← this question")
+    expect(region.get_by_role("listitem").last).to_contain_text("← this request")
     expect(page.get_by_role("region", name="Arguments")).to_contain_text("What differs from call 2")
     expect(page.get_by_role("region", name="Arguments").locator("ins")).to_have_text('+ "b"')
-    page.get_by_role("link", name="See the rule").click()
+    page.get_by_role("link", name="See the policy").click()
     page.wait_for_url(f"**/policies?path={CREATE}&rule={rule['id']}")
     expect(page.get_by_label("Tool", exact=True)).to_have_value(CREATE)
 
@@ -94,7 +94,7 @@ def test_a_denial_reaches_the_code_with_its_reason(visit: Open, daemon: Daemon, 
     made = len(shop)
     page = visit(f"/approvals/{asked(paused)}")
     page.get_by_role("button", name="Deny…").click()
-    page.get_by_label("Reason (the code gets to see it)").fill("not today")
+    page.get_by_label("Reason (shown to the code)").fill("not today")
     page.get_by_role("button", name="Deny", exact=True).click()
     expect(page.get_by_role("article")).to_contain_text("Denied by you")
     ended = outcome(daemon, paused)
@@ -177,16 +177,16 @@ def test_always_shows_the_rules_around_the_new_one_and_how_wide_it_is(visit: Ope
     page = visit(f"/approvals/{asked(view)}")
     page.get_by_role("button", name="Always allow…").click()
     panel = page.get_by_role("region", name="Always allow")
-    lines = panel.get_by_role("region", name="The rules with the new one").get_by_role("listitem")
+    lines = panel.get_by_role("region", name="The policies including the new one").get_by_role("listitem")
     added = "+2added: shop.things.createThing as write of shop by agent → allow"
     expect(lines).to_have_text(["  1other.** → deny", added, "  3shop.** → require_approval"])
     past = panel.get_by_role("region", name="What would have changed").get_by_role("listitem")
     expect(past.first).to_contain_text("ask→would beallowshop.things.createThing")
     panel.get_by_label("Every write tool of shop").check()
-    save = panel.get_by_role("button", name="Save the rule and allow")
+    save = panel.get_by_role("button", name="Save the policy and allow")
     expect(lines.nth(1)).to_contain_text("shop.** as write")
     expect(save).to_be_disabled()
-    panel.get_by_label("I mean all 1 tools").check()
+    panel.get_by_label("Yes, all 1 tools").check()
     expect(save).to_be_enabled()
     panel.get_by_label("Exactly this call").check()
     expect(lines.nth(1)).to_contain_text('arguments={"name":"lamp"}')
@@ -195,7 +195,7 @@ def test_always_shows_the_rules_around_the_new_one_and_how_wide_it_is(visit: Ope
     expect(lines.nth(1)).to_contain_text('/name="lamp"')
     assert len(daemon.get("/v1/policies").json["items"]) == 2
     save.click()
-    expect(page.get_by_role("article")).to_contain_text("always, by a new rule")
+    expect(page.get_by_role("article")).to_contain_text("always, by a new policy")
     rule = daemon.get("/v1/policies").json["items"][1]
     assert rule["conditions"] == [{"path": "/name", "test": "equals", "value": "lamp"}]
 
@@ -207,9 +207,9 @@ def test_two_tabs_the_title_the_icon_and_the_navigation_follow_what_happens(
     second = visit("/", within=first.context)
     for page in (first, second):
         expect(page.get_by_text("Live", exact=True).first).to_be_visible()
-    expect(first.get_by_text("Nothing is waiting for you")).to_be_visible()
+    expect(first.get_by_text("No pending approvals")).to_be_visible()
     view = daemon.execute('return await tools.shop.things.createThing({name: "chair"})')
-    expect(first.get_by_role("list", name="Questions")).to_contain_text(CREATE)
+    expect(first.get_by_role("list", name="Requests")).to_contain_text(CREATE)
     expect(second).to_have_title("(1) Sources · Executor")
     expect(second.get_by_role("navigation", name="Main").first).to_contain_text("1 waiting")
     icon = second.locator("#favicon")
@@ -217,7 +217,7 @@ def test_two_tabs_the_title_the_icon_and_the_navigation_follow_what_happens(
     drawn = second.evaluate(DRAWN, icon.get_attribute("href"))
     assert drawn > 0
     daemon.post(f"/v1/interactions/{asked(view)}/deny", {})
-    expect(first.get_by_text("Nothing is waiting for you")).to_be_visible()
+    expect(first.get_by_text("No pending approvals")).to_be_visible()
     expect(second).to_have_title("Sources · Executor")
     expect(icon).to_have_attribute("href", "/favicon.svg")
 
@@ -281,8 +281,8 @@ def test_decided_ones_are_found_by_a_filter_that_stands_in_the_address(
     page.get_by_label("Source", exact=True).select_option("shop")
     page.wait_for_url("**/approvals?show=approved&source=shop")
     page.reload()
-    expect(page.get_by_role("list", name="Questions")).to_contain_text("✓ allowed")
-    expect(page.get_by_role("list", name="Questions")).to_contain_text("operator")
+    expect(page.get_by_role("list", name="Requests")).to_contain_text("✓ allowed")
+    expect(page.get_by_role("list", name="Requests")).to_contain_text("operator")
     page.goto("/approvals?actor=operator")
     expect(page.get_by_text("No requests match this filter")).to_be_visible()
 
@@ -298,7 +298,7 @@ def test_more_questions_than_a_page_holds_are_counted_and_shown_when_wanted(
     expect(page.get_by_role("navigation", name="Main").first).to_contain_text(f"{total} waiting")
     expect(page.get_by_text(f"100 of {total}")).to_be_visible()
     page.get_by_role("button", name="Show more").click()
-    expect(page.get_by_text(f"{total} in all")).to_be_visible()
+    expect(page.get_by_text(f"{total} total")).to_be_visible()
 
 
 def test_a_lost_answer_is_sent_again_given_or_left_to_the_code(visit: Open, daemon: Daemon, paused: Any) -> None:
@@ -307,11 +307,11 @@ def test_a_lost_answer_is_sent_again_given_or_left_to_the_code(visit: Open, daem
     daemon.run(daemon.executor.database.write(lambda c: c.execute(lost)))
     page = visit(f"/approvals/{asked(paused)}")
     expect(page.get_by_role("button", name="Send it again")).to_be_enabled()
-    expect(page.get_by_role("button", name="Let the code see the error…")).to_be_enabled()
+    expect(page.get_by_role("button", name="Return the error to the code…")).to_be_enabled()
     expect(page.get_by_role("button", name="Always allow…")).to_have_count(0)
-    page.get_by_role("button", name="It happened: give its result…").click()
-    page.get_by_label("What the call answered, as JSON").fill('{"id": 77}')
-    page.get_by_role("button", name="Go on with this result").click()
+    page.get_by_role("button", name="It took effect: enter its result…").click()
+    page.get_by_label("The actual result of the call, as JSON").fill('{"id": 77}')
+    page.get_by_role("button", name="Continue with this result").click()
     expect(page.get_by_role("article")).to_contain_text("Allowed by you")
     assert outcome(daemon, paused)["result"] == {"id": 77}
 

@@ -46,7 +46,7 @@ def test_a_large_result_is_a_preview_with_a_way_to_the_whole(visit: Open, large:
     expect(page).to_have_url(f"{page.url.split('?')[0]}?tab=artifacts")
     panel = page.get_by_role("tabpanel")
     expect(panel).to_contain_text("result.json")
-    expect(panel.get_by_role("list", name="What the preview leaves out")).to_contain_text("of 6,000 items shown")
+    expect(panel.get_by_role("list", name="Not in the preview")).to_contain_text("of 6,000 items shown")
     expect(panel.get_by_role("button", name=f"Copy {large['artifact']['id']}")).to_be_visible()
     expect(panel).to_contain_text(f"executor artifacts get {large['artifact']['id']} -o result.json")
     with page.expect_download() as saving:
@@ -101,6 +101,6 @@ def test_deleting_needs_a_second_press_and_is_told_everywhere(visit: Open, daemo
     panel.get_by_role("button", name="Delete").click()
     expect(page.get_by_role("tab", name="Artifacts (1)")).to_be_visible()
     panel.get_by_role("button", name="Delete for good").click()
-    expect(panel).to_contain_text("Nothing large was kept")
+    expect(panel).to_contain_text("No artifacts")
     expect(page.get_by_role("region", name="Result")).to_contain_text("has been deleted")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

@@ -55,21 +55,21 @@ def test_older_parts_of_the_record_are_on_pages_of_their_own(visit: Open, daemon
 
 def test_an_administrator_verifies_the_record_and_holds_it_against_a_head(visit: Open, daemon: Daemon) -> None:
     page = visit("/audit")
-    page.get_by_role("button", name="Is it whole?").click()
+    page.get_by_role("button", name="Verify the log").click()
     page.get_by_role("button", name="Verify").click()
     told = page.get_by_role("status").filter(has_text="The record")
-    expect(told).to_contain_text("The record is whole")
+    expect(told).to_contain_text("The audit log is intact")
     head = told.locator("code").inner_text()
     assert daemon.get(f"/v1/audit/verify?head={head}").json["ok"]
-    page.get_by_label("A head you kept").fill(head)
+    page.get_by_label("A head you stored").fill(head)
     page.get_by_role("button", name="Verify").click()
-    expect(told).to_contain_text("The record is whole")
-    page.get_by_label("A head you kept").fill(head.partition(":")[0] + ":" + "0" * 64)
+    expect(told).to_contain_text("The audit log is intact")
+    page.get_by_label("A head you stored").fill(head.partition(":")[0] + ":" + "0" * 64)
     page.get_by_role("button", name="Verify").click()
-    expect(told).to_contain_text("the log is another one than when its head was noted")
-    page.get_by_label("A head you kept").fill("nonsense")
+    expect(told).to_contain_text("the log is not the one whose head was recorded")
+    page.get_by_label("A head you stored").fill("nonsense")
     page.get_by_role("button", name="Verify").click()
-    expect(page.get_by_role("alert")).to_contain_text("'nonsense' is not a head")
+    expect(page.get_by_role("alert")).to_contain_text("'nonsense' is not a log head")
 
 
 def test_a_member_reads_the_record_but_is_not_offered_to_verify_it(visit: Open, daemon: Daemon) -> None:
@@ -78,4 +78,4 @@ def test_a_member_reads_the_record_but_is_not_offered_to_verify_it(visit: Open, 
     page.context.add_cookies([{"name": name, "value": value, "url": daemon.url}])
     page.goto("/audit")
     expect(page.get_by_role("list", name="What happened")).to_be_visible()
-    expect(page.get_by_role("button", name="Is it whole?")).to_have_count(0)
+    expect(page.get_by_role("button", name="Verify the log")).to_have_count(0)

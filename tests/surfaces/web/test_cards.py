@@ -65,7 +65,7 @@ def test_a_call_that_is_tried_is_decided_beside_the_form_and_its_run_outlives_re
     page.reload()
     expect(page.get_by_label("name", exact=True)).to_have_value("stool")
     card(page).get_by_role("link", name="Open the full request").click()
-    expect(page.get_by_role("article", name="The question")).to_contain_text("stool")
+    expect(page.get_by_role("article", name="The request")).to_contain_text("stool")
     page.go_back()
     expect(page.get_by_label("name", exact=True)).to_have_value("stool")
     card(page).get_by_role("button", name="Allow once").click()
@@ -126,7 +126,7 @@ def test_every_question_of_a_run_is_there_with_its_answer_and_follows_what_other
     expect(second.get_by_role("button", name="Allow once")).to_have_count(0)
     expect(page.get_by_role("region", name="Result", exact=True)).to_contain_text("done with red")
     page.goto(f"/approvals/{view['interactions'][0]['id']}")
-    question = page.get_by_role("article", name="The question")
+    question = page.get_by_role("article", name="The request")
     expect(question).to_contain_text("Allowed by you")
     expect(question.get_by_role("region", name="What the call returned")).to_contain_text('name: "red"')
 
@@ -187,10 +187,10 @@ def test_a_card_for_a_lost_answer_and_one_for_a_credential_lead_on(
     daemon.run(daemon.executor.database.write(lambda c: c.execute(lost.values(kind="unknown_outcome"))))
     page = visit(f"/executions/{view['executionId']}")
     expect(card(page).get_by_role("button", name="Send it again")).to_be_enabled()
-    expect(card(page).get_by_role("button", name="It happened: give its result…")).to_be_enabled()
+    expect(card(page).get_by_role("button", name="It took effect: enter its result…")).to_be_enabled()
     daemon.run(daemon.executor.database.write(lambda c: c.execute(lost.values(kind="credential"))))
     page.reload()
-    link = card(page).get_by_role("link", name="Give the credential")
+    link = card(page).get_by_role("link", name="Enter the credential")
     expect(link).to_have_attribute("href", f"/connect/{asked}")
 
 
@@ -258,7 +258,7 @@ def test_like_calls_are_not_allowed_together_before_all_of_them_were_in_view(
     daemon.post(f"/v1/interactions/{left['id']}/deny", {})
     daemon.execute(code % "10")
     page.goto("/approvals")
-    expect(page.get_by_role("article", name="The question")).to_be_visible()
+    expect(page.get_by_role("article", name="The request")).to_be_visible()
     page.evaluate(HOLD)
     page.get_by_role("link", name="Review all 4").click()
     expect(page.get_by_role("button", name="Allow these 4")).to_be_disabled()
@@ -270,7 +270,7 @@ def test_the_first_that_waits_is_open_where_there_is_room_and_stays_so(
     visit: Open, daemon: Daemon, shop: list[Any]
 ) -> None:
     page = visit("/approvals", viewport={"width": 1440, "height": 900})
-    empty = page.get_by_text("Nothing is waiting for you").locator("xpath=..")
+    empty = page.get_by_text("No pending approvals").locator("xpath=..")
     expect(empty).to_be_visible()
     assert empty.bounding_box()["width"] > 900
     first = daemon.execute(create("first"))["interactions"][0]["id"]
@@ -283,6 +283,6 @@ def test_the_first_that_waits_is_open_where_there_is_room_and_stays_so(
         for choice in page.get_by_role("combobox").all():
             assert choice.evaluate(FITS), width
     phone = visit("/approvals", viewport={"width": 390, "height": 800})
-    expect(phone.get_by_role("list", name="Questions")).to_contain_text(CREATE)
+    expect(phone.get_by_role("list", name="Requests")).to_contain_text(CREATE)
     expect(phone.get_by_role("article")).to_have_count(0)
     assert phone.url.endswith("/approvals")

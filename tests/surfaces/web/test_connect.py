@@ -75,7 +75,7 @@ def test_a_missing_credential_is_given_on_its_page_and_the_execution_goes_on(
     assert entry.get_attribute("type") == "password"
     assert entry.get_attribute("autocomplete") == "new-password"
     entry.fill(KEY)
-    page.get_by_role("button", name="Save and go on").click()
+    page.get_by_role("button", name="Save and continue").click()
     expect(page.get_by_text("Credential saved. The execution is resuming")).to_be_visible()
     ended = daemon.get(f"/v1/executions/{view['executionId']}?wait=20").json
     assert (ended["status"], ended["result"]) == ("completed", {"open": True})

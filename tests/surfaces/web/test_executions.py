@@ -124,7 +124,7 @@ def test_calls_that_run_together_lie_in_lanes_and_are_opened_by_keyboard(
     page.keyboard.press("Enter")
     call = page.get_by_role("region", name="Call 3")
     expect(call).to_contain_text("Arguments")
-    expect(call).to_contain_text("its tool is named in line 1, 2")
+    expect(call).to_contain_text("line 1, 2")
     assert "call=3" in page.url
     page.keyboard.press("k")
     expect(page.get_by_role("region", name="Call 2")).to_be_visible()
@@ -136,7 +136,7 @@ def test_a_call_that_waits_leads_to_its_question_and_then_says_who_allowed_it(
     visit: Open, daemon: Daemon, paused: Any
 ) -> None:
     page = visit(f"/executions/{paused['executionId']}?tab=calls&call=1")
-    expect(timeline(page).get_by_role("button", name="waits for a human")).to_have_count(1)
+    expect(timeline(page).get_by_role("button", name="needs a decision")).to_have_count(1)
     expect(timeline(page).locator("[data-seq] .hatched")).to_have_count(1)
     call = page.get_by_role("region", name="Call 1")
     expect(call.get_by_role("link", name="Review")).to_have_attribute(
@@ -235,7 +235,7 @@ def test_events_are_sentences_with_their_json_on_demand_page_by_page(visit: Open
     page = visit(f"/executions/{many}?tab=events")
     events = page.get_by_role("list", name="Events").locator("> li")
     expect(events).to_have_count(200)
-    expect(events.nth(1)).to_contain_text("Call 1, shop.things.listThings is sent")
+    expect(events.nth(1)).to_contain_text("Call 1, shop.things.listThings sent")
     events.nth(1).locator("summary").click()
     expect(events.nth(1)).to_contain_text('type: "call.started"')
     for shown in (400, 600):
@@ -293,7 +293,7 @@ def test_on_a_phone_nothing_is_cut_off(visit: Open, many: str, paused: Any) -> N
         expect(page.get_by_text("Loading", exact=True)).to_have_count(0)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
     page.goto(f"/executions/{paused['executionId']}")
-    timeline(page).get_by_role("button", name="waits for a human").tap()
+    timeline(page).get_by_role("button", name="needs a decision").tap()
     expect(page.get_by_role("region", name="Call 1")).to_contain_text("lamp")
 
 
@@ -306,7 +306,7 @@ def test_a_search_that_ended_at_its_bound_says_so_and_goes_on(
     monkeypatch.setattr(scan, "SCANNED", 2)
     monkeypatch.setattr(scan, "BLOCK", 2)
     page = visit("/executions?text=needle")
-    page.get_by_role("link", name="None so far: search older ones").click()
+    page.get_by_role("link", name="No match yet: search older ones").click()
     expect(page.get_by_role("link", name="a needle in the history")).to_be_visible()
     page.get_by_role("link", name="Search older ones").click()
     expect(page.get_by_role("link", name="Newest")).to_be_visible()

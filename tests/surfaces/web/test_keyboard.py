@@ -87,7 +87,7 @@ def decide(page: Any) -> None:
     page.keyboard.press("a")
     expect(page.get_by_text("Press y to allow this once")).to_be_visible()
     page.keyboard.press("y")
-    expect(page.get_by_role("article", name="The question")).to_contain_text("Allowed by you")
+    expect(page.get_by_role("article", name="The request")).to_contain_text("Allowed by you")
 
 
 def look(page: Any) -> None:
@@ -99,7 +99,7 @@ def look(page: Any) -> None:
 
 def test_dialogs_hold_the_focus_and_give_it_back(visit: Open) -> None:
     page = visit("/policies")
-    page.get_by_role("button", name="Add a rule").focus()
+    page.get_by_role("button", name="Add a policy").focus()
     page.keyboard.press("Enter")
     dialog = page.get_by_role("dialog")
     expect(dialog).to_be_visible()
@@ -108,4 +108,4 @@ def test_dialogs_hold_the_focus_and_give_it_back(visit: Open) -> None:
         assert page.evaluate("document.activeElement === document.body || !!document.activeElement.closest('dialog')")
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
-    expect(page.get_by_role("button", name="Add a rule")).to_be_focused()
+    expect(page.get_by_role("button", name="Add a policy")).to_be_focused()

@@ -37,7 +37,7 @@ def test_a_question_is_announced_while_nobody_looks_and_a_click_opens_it(
     page.wait_for_function("window.shown.length === 1")
     [question] = view["interactions"]
     told = page.evaluate("({ title: shown[0].title, body: shown[0].body, tag: shown[0].tag })")
-    assert told == {"title": "A decision is needed", "body": "An execution waits for you.", "tag": question["id"]}
+    assert told == {"title": "A decision is needed", "body": "An execution needs your decision.", "tag": question["id"]}
     page.evaluate("shown[0].onclick()")
     page.wait_for_url(f"**/approvals/{question['id']}")
     expect(page.get_by_role("heading", name="shop.things.createThing")).to_be_visible()
@@ -47,7 +47,7 @@ def test_a_question_is_announced_while_nobody_looks_and_a_click_opens_it(
     page.get_by_role("button", name="Notifying you").click()
     hide(page)
     other = daemon.execute('return await tools.shop.things.createThing({name: "rug"})')
-    expect(page.get_by_role("list", name="Questions")).to_contain_text("rug")
+    expect(page.get_by_role("list", name="Requests")).to_contain_text("rug")
     assert page.evaluate("shown.length") == 0
     for one in (view, other):
         daemon.post(f"/v1/interactions/{one['interactions'][0]['id']}/deny", {})

@@ -69,7 +69,7 @@ def test_a_paused_call_gets_its_login_at_the_provider_and_the_execution_goes_on(
     page = visit(f"/approvals/{question['id']}")
     page.get_by_role("link", name="Sign in at the service").click()
     page.wait_for_url(f"**/connect/{question['id']}")
-    expect(page.get_by_text("It asks for")).to_contain_text("read")
+    expect(page.get_by_text("It requests")).to_contain_text("read")
     page.get_by_role("button", name="Sign in at the service").click()
     expect(page.get_by_role("alert")).to_contain_text("is on a private network")
     assert provider.ledger.asked["/authorize"] == 0
@@ -129,8 +129,8 @@ def test_a_login_that_is_spread_over_two_servers_needs_a_word_for_each_by_name(
         try:
             [question] = daemon.execute("return await tools.spread.use.me({})")["interactions"]
             page = visit(f"/connect/{question['id']}")
-            page.get_by_role("button", name="With a client of your own").click()
-            page.get_by_label("Client id").fill("known-app")
+            page.get_by_role("button", name="Use your own client").click()
+            page.get_by_label("Client ID").fill("known-app")
             page.get_by_label("Client secret").fill("a-secret-of-the-app")
             page.get_by_role("button", name="Sign in at the service").click()
             page.get_by_label(f"I know {provider.origin}").check()

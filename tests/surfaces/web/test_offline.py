@@ -53,7 +53,7 @@ def test_a_filter_typed_while_nobody_answers_shows_no_old_rows(visit: Open, daem
     expect(rows).to_be_visible()
     search_offline(page, "something else", rows)
     page.get_by_role("button", name="Try again").click()
-    expect(page.get_by_text("None is like this")).to_be_visible()
+    expect(page.get_by_text("No matching executions")).to_be_visible()
     page.goto("/sources/shop?q=things")
     tool = page.get_by_role("button", name="shop.things.listThings")
     expect(tool).to_be_visible()

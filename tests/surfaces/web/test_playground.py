@@ -29,7 +29,7 @@ def write(page: Any, text: str) -> None:
 def test_code_is_run_with_the_keyboard_and_its_run_can_be_shared(visit: Open, daemon: Daemon) -> None:
     page = visit("/playground", permissions=["clipboard-read", "clipboard-write"])
     write(page, "console.log('adding'); return 20 + 22")
-    expect(page.get_by_role("button", name="A link to share comes with a result")).to_be_disabled()
+    expect(page.get_by_role("button", name="Run the code first to get a link")).to_be_disabled()
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("region", name="Result")).to_contain_text("42")
     expect(page.get_by_role("region", name="Log")).to_contain_text("adding")
@@ -106,7 +106,7 @@ def test_what_was_typed_is_there_again_after_another_language_another_page_and_a
     expect(code(page)).to_contain_text("typed in Python")
     page.get_by_text("TypeScript", exact=True).first.click()
     expect(code(page)).to_contain_text("typed in TypeScript")
-    page.get_by_role("button", name="Put it back as it was").click()
+    page.get_by_role("button", name="Reset").click()
     expect(code(page)).to_contain_text("tools.discover")
     page.keyboard.press("Control+z")
     expect(code(page)).to_contain_text("typed in TypeScript")
@@ -150,7 +150,7 @@ def test_a_tool_is_found_by_intent_and_its_call_is_put_in_with_what_it_needs(vis
 
 def test_the_examples_call_what_is_connected_and_run(visit: Open, shop: list[Any]) -> None:
     page = visit("/playground")
-    for title, shown in (("Read", "tools.shop.things.listThings()"), ("Look for tools", "tools.discover")):
+    for title, shown in (("Read", "tools.shop.things.listThings()"), ("Search for tools", "tools.discover")):
         page.get_by_role("button", name="Examples").click()
         page.get_by_role("menuitem", name=title).first.click()
         expect(code(page)).to_contain_text(shown)
@@ -163,10 +163,10 @@ def test_own_runs_are_listed_searched_and_opened_again(visit: Open, daemon: Daem
     daemon.execute("return 'apples'", role="operator")
     daemon.execute("return 'pears'", role="operator")
     page = visit("/playground")
-    runs = page.get_by_role("list", name="Your runs")
+    runs = page.get_by_role("list", name="Your executions")
     expect(runs.get_by_role("link").first).to_contain_text("pears")
     expect(runs.get_by_role("link").filter(has_text="an agent ran this")).to_have_count(0)
-    page.get_by_role("searchbox", name="Search your runs").fill("apples")
+    page.get_by_role("searchbox", name="Search your executions").fill("apples")
     expect(runs.get_by_role("link").first).to_contain_text("apples")
     expect(runs.get_by_role("link").filter(has_text="pears")).to_have_count(0)
     runs.get_by_role("link").first.click()

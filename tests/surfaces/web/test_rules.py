@@ -56,9 +56,9 @@ def test_a_new_source_says_which_rules_would_cover_it_and_inherits_them_only_by_
     allow(daemon)
     page = visit("/sources/add")
     form = connect(page, notes)
-    expect(form).to_contain_text("They don't hold for a source that is added now")
+    expect(form).to_contain_text("They don't apply to a new source")
     expect(form).to_contain_text("jotter.**")
-    consent = form.get_by_label("Let these rules hold for this source")
+    consent = form.get_by_label("Apply these policies to this source")
     expect(consent).not_to_be_checked()
     if ticked:
         consent.check()
@@ -79,8 +79,8 @@ def test_a_rule_that_a_later_source_did_not_inherit_says_so_and_is_let_hold(
     daemon.post(f"/v1/executions/{view['executionId']}/cancel")
     page = visit("/policies")
     row = page.get_by_role("listitem").filter(has_text="jotter.**")
-    expect(row).to_contain_text("It does not hold for jotter, added after it.")
-    row.get_by_role("button", name="Let it hold").click()
+    expect(row).to_contain_text("It does not apply to jotter, added later.")
+    row.get_by_role("button", name="Apply it").click()
     expect(row).not_to_contain_text("It does not hold")
     assert daemon.execute(CALL, wait=60)["status"] == "completed"
 
@@ -113,7 +113,7 @@ def test_the_page_of_a_tool_shows_every_rule_that_could_decide_it(visit: Open, d
     ):
         assert daemon.post("/v1/policies", rule).status == 201
     page = visit("/sources/jotter?tool=jotter.n.add")
-    rules = page.get_by_role("region", name="Rules for this tool").get_by_role("listitem")
+    rules = page.get_by_role("region", name="Policies for this tool").get_by_role("listitem")
     expect(rules).to_have_count(3)
     expect(rules.nth(0)).to_contain_text('allowjotter.n.* when /text="Lem"')
     expect(rules.nth(1)).to_contain_text("denyjotter.**")
@@ -121,4 +121,4 @@ def test_the_page_of_a_tool_shows_every_rule_that_could_decide_it(visit: Open, d
     expect(rules.nth(2)).to_contain_text("askOtherwise")
     daemon.post("/v1/policies", {"pattern": "jotter.**", "action": "allow", "position": 0})
     expect(rules).to_have_count(0)  # one rule takes every call now
-    expect(page.get_by_role("article")).to_contain_text("The rule jotter.** allows it")
+    expect(page.get_by_role("article")).to_contain_text("The policy jotter.** allows it")

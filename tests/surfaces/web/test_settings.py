@@ -21,13 +21,13 @@ def confirm(row: Any, word: str, sure: str) -> None:
 def test_a_key_is_shown_once_with_what_it_may_do_and_revoked(visit: Open, daemon: Daemon) -> None:
     page = visit("/settings?tab=keys")
     page.get_by_label("Name of the new key").fill("laptop")
-    page.get_by_label("look at everything of the workspace (read)").check()
-    page.get_by_label("It lasts").select_option("30 days")
-    page.get_by_role("button", name="Make the key").click()
-    token = page.get_by_role("status").filter(has_text="shown only this once").locator("code").inner_text()
+    page.get_by_label("read everything in the workspace (read)").check()
+    page.get_by_label("Expires").select_option("30 days")
+    page.get_by_role("button", name="Create the key").click()
+    token = page.get_by_role("status").filter(has_text="shown only once").locator("code").inner_text()
     known = daemon.get("/v1/auth/whoami", role=token).json
     assert (known["via"], known["permissions"]) == ("api_key", ["discover", "execute", "read"])
-    page.get_by_role("button", name="I have it").click()
+    page.get_by_role("button", name="Done").click()
     page.reload()
     row = page.get_by_role("list", name="API keys").get_by_role("listitem").filter(has_text="laptop")
     expect(row).to_contain_text("expires in 30 days")
@@ -44,13 +44,13 @@ def test_a_key_is_shown_once_with_what_it_may_do_and_revoked(visit: Open, daemon
 def test_an_agent_gets_a_token_of_its_own(visit: Open, daemon: Daemon) -> None:
     page = visit("/settings?tab=keys")
     page.get_by_label("Name of the new agent").fill("robot")
-    page.get_by_role("button", name="Make the agent").click()
+    page.get_by_role("button", name="Create the agent").click()
     shown = page.get_by_role("status").filter(has_text="The token of robot")
     token = shown.locator("code").first.inner_text()
     assert daemon.get("/v1/auth/whoami", role=token).json["name"] == "robot"
     shown.get_by_role("tab", name="Codex").click()
     expect(shown.get_by_role("tabpanel")).to_contain_text(f'http_headers = {{ Authorization = "Bearer {token}" }}')
-    page.get_by_role("button", name="I have it").click()
+    page.get_by_role("button", name="Done").click()
     confirm(page.get_by_role("listitem").filter(has_text="robot"), "Revoke", "Really revoke?")
     expect(page.get_by_role("listitem").filter(has_text="robot")).to_contain_text("revoked")
 
@@ -62,8 +62,8 @@ def test_a_member_gets_another_role_and_is_removed(visit: Open, daemon: Daemon) 
     row = page.get_by_role("list", name="Members").get_by_role("listitem").filter(has_text="Mona")
     expect(row.get_by_role("combobox")).to_have_value("viewer")
     theirs.goto("/settings?tab=people")
-    expect(theirs.get_by_text("You may not invite others or change roles. Ask an admin.")).to_be_visible()
-    confirm(row, "Remove", "Really remove them?")
+    expect(theirs.get_by_text("You can't invite people or change roles. Ask an admin.")).to_be_visible()
+    confirm(row, "Remove", "Confirm removal")
     expect(row).to_have_count(0)
     theirs.goto("/executions")
     theirs.wait_for_url("**/sign-in*")
@@ -72,9 +72,9 @@ def test_a_member_gets_another_role_and_is_removed(visit: Open, daemon: Daemon) 
 @pytest.mark.parametrize(
     ("tab", "said"),
     [
-        ("place", ["You may not rename it. Ask an owner.", "You may not make another one. Ask an admin."]),
-        ("keys", ["You may not make or revoke agents. Ask an admin."]),
-        ("about", ["The checks of this installation tell about the machine. Ask an admin."]),
+        ("place", ["You can't rename it. Ask an owner.", "You can't create workspaces. Ask an admin."]),
+        ("keys", ["You can't create or revoke agents. Ask an admin."]),
+        ("about", ["You can't see the checks of this installation. Ask an admin."]),
     ],
 )
 def test_what_a_viewer_may_not_do_says_who_can(visit: Open, daemon: Daemon, tab: str, said: list[str]) -> None:
@@ -83,14 +83,14 @@ def test_what_a_viewer_may_not_do_says_who_can(visit: Open, daemon: Daemon, tab:
     for text in said:
         expect(page.get_by_text(text).first).to_be_visible()
     expect(page.get_by_role("button", name="Rename")).to_have_count(0)
-    expect(page.get_by_role("button", name="Make the agent")).to_have_count(0)
+    expect(page.get_by_role("button", name="Create the agent")).to_have_count(0)
     expect(page.get_by_role("list", name="Checks")).to_have_count(0)
 
 
 def test_one_signs_out_everywhere_else_and_stays_here(visit: Open) -> None:
     other = visit("/executions")
     page = visit("/settings?tab=sessions")
-    expect(page.get_by_text("Whoever runs the daemon sets")).to_be_visible()
+    expect(page.get_by_text("The operator can set")).to_be_visible()
     expect(page.get_by_role("list", name="Sessions").get_by_role("listitem").first).to_contain_text("this one")
     page.get_by_role("button", name="Sign out everywhere else").click()
     page.get_by_role("button", name="Really sign out").click()

@@ -127,11 +127,11 @@ def test_a_page_that_breaks_leaves_the_way_to_the_others(browser: Any, daemon: D
     expect(page.get_by_role("heading", name="Sources")).to_be_visible()
     page.route("**/v1/secrets", lambda route: route.fulfill(status=200, json={"items": None}))
     page.get_by_role("link", name="Secrets").first.click()
-    expect(page.get_by_role("heading", level=1, name="This page broke")).to_be_visible()
+    expect(page.get_by_role("heading", level=1, name="This page crashed")).to_be_visible()
     page.get_by_role("link", name="Policies").first.click()
     expect(page.get_by_role("heading", level=1, name="Policies")).to_be_visible()
     page.goto("/no/such/page")
-    expect(page.get_by_role("heading", level=1, name="There is no such page")).to_be_visible()
+    expect(page.get_by_role("heading", level=1, name="Page not found")).to_be_visible()
     expect(page.get_by_role("navigation", name="Main").first).to_be_visible()
     context.close()
 
@@ -186,4 +186,4 @@ def test_leaving_a_page_with_something_unsaved_is_asked_about(visit: Open) -> No
     page.once("dialog", lambda dialog: dialog.accept())
     page.get_by_role("link", name="Secrets").first.click()
     expect(page.get_by_role("heading", level=1, name="Secrets")).to_be_visible()
-    assert asked == ["What you have typed here is not saved. Leave it?"]
+    assert asked == ["Your changes are not saved. Leave anyway?"]

@@ -25,7 +25,7 @@ def test_a_link_signs_in_once_and_its_token_leaves_the_address_bar(visit: Open, 
     expect(page.get_by_role("heading", name="Sources")).to_be_visible()
     assert page.evaluate("document.cookie") == ""
     again = visit(address, signed_in=False)
-    expect(again.get_by_role("alert")).to_contain_text("this link was used already")
+    expect(again.get_by_role("alert")).to_contain_text("this link was already used")
     assert "#" not in again.url
 
 
@@ -37,7 +37,7 @@ def test_a_link_that_has_expired_or_is_not_whole_says_so(visit: Open, daemon: Da
     expect(page.get_by_role("alert")).to_contain_text("executor web")
     page.get_by_label("Or paste the link").fill(address[:-3])
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("alert")).to_contain_text("this link is not known here")
+    expect(page.get_by_role("alert")).to_contain_text("this link is not valid")
 
 
 def test_whoever_is_not_signed_in_is_told_how_and_comes_back_to_where_they_were(visit: Open, daemon: Daemon) -> None:
@@ -81,7 +81,7 @@ def test_whoever_accepts_an_invitation_sees_only_what_their_role_allows(visit: O
     assert (who["name"], who["role"]) == ("Vera", "viewer")
     page.keyboard.press("Control+k")
     page.get_by_role("combobox").fill("rule")
-    expect(page.get_by_role("option").filter(has_text="Add or change a rule")).to_have_count(0)
+    expect(page.get_by_role("option").filter(has_text="Add or edit a policy")).to_have_count(0)
     page.keyboard.press("Escape")
     again = visit(address, signed_in=False)
     again.get_by_role("button", name="Accept the invitation").click()

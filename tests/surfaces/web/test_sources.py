@@ -260,9 +260,9 @@ def test_a_large_document_is_read_as_it_is_scrolled(visit: Open, daemon: Daemon,
     assert added.status == 201, added.body
     page = visit("/sources/large?view=document")
     text = page.get_by_role("region", name="Text of the document")
-    expect(page.get_by_text("more comes as you scroll")).to_be_visible()
+    expect(page.get_by_text("scroll for more")).to_be_visible()
     assert text.locator("code").count() < 200
-    read = page.get_by_text("more comes as you scroll").inner_text()
+    read = page.get_by_text("scroll for more").inner_text()
     text.evaluate("element => element.scrollTo(0, element.scrollHeight)")
     expect(page.get_by_text(read)).to_have_count(0)
     assert text.locator("code").count() < 200
@@ -275,7 +275,7 @@ def test_a_credential_is_given_tested_and_used_and_never_shown(visit: Open, daem
     page.get_by_role("button", name="Save the credential").click()
     expect(page.get_by_text("ready")).to_be_visible()
     page.get_by_role("button", name="Test").click()
-    expect(page.get_by_text("Ok: store.vault.openVault answers with it, and not without it")).to_be_visible()
+    expect(page.get_by_text("Ok: store.vault.openVault works with the credential and fails without it")).to_be_visible()
     page.goto("/sources/store?tool=store.vault.openVault&tab=try")
     page.get_by_role("button", name="Run").click()
     expect(page.get_by_role("region", name="Result")).to_contain_text("open")

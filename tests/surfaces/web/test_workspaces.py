@@ -60,7 +60,7 @@ def test_the_live_stream_and_every_act_follow_the_tab(visit: Open, daemon: Daemo
     switch(page, "Annex")
     there = {"X-Executor-Workspace": annex}
     page.goto("/approvals")
-    expect(page.get_by_text("Nothing is waiting for you")).to_be_visible()
+    expect(page.get_by_text("No pending approvals")).to_be_visible()
     expect(page.get_by_text("Live", exact=True).first).to_be_visible()
     asked = {"code": "return await tools.depot.things.createThing({name: 'crate'})"}
     paused = daemon.post("/v1/executions", asked, headers=there).json
@@ -73,10 +73,10 @@ def test_the_live_stream_and_every_act_follow_the_tab(visit: Open, daemon: Daemo
 
 def test_a_workspace_is_made_renamed_and_entered(visit: Open, daemon: Daemon) -> None:
     page = visit("/settings?tab=place")
-    page.get_by_label("Another workspace").fill("Lab")
-    page.get_by_role("button", name="Make it").click()
+    page.get_by_label("New workspace").fill("Lab")
+    page.get_by_role("button", name="Create").click()
     row = page.get_by_role("list", name="Workspaces").get_by_role("listitem").filter(has_text="Lab")
-    row.get_by_role("button", name="Switch to it").click()
+    row.get_by_role("button", name="Switch").click()
     expect(page.get_by_role("button", name="Workspace Lab: switch").first).to_be_visible()
     page.get_by_label("Name of the workspace").fill("Laboratory")
     page.get_by_role("button", name="Rename").last.click()

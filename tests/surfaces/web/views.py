@@ -162,7 +162,7 @@ VIEWS = (
     View("connect", "/connect/{credential}"),
     View("policies", "/policies"),
     View("policies-empty", "/policies", place="empty", pictures=()),
-    View("policy", "/policies", dialog("Add a rule")),
+    View("policy", "/policies", dialog("Add a policy")),
     View("secrets", "/secrets"),
     View("secrets-empty", "/secrets", place="empty", pictures=()),
     View("secret", "/secrets", dialog("Add a secret"), pictures=()),

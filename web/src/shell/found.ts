@@ -78,7 +78,7 @@ function exact(text: string): Entry[] {
   const kind = /^exec_\w+$/.test(text) ? "executions" : /^int_\w+$/.test(text) ? "approvals" : "";
   if (!kind) return [];
   const icon = kind === "executions" ? Activity : ListChecks;
-  return [{ id: `exact ${text}`, group: "By its id", title: text, about: kind, to: `/${kind}/${text}`, icon }];
+  return [{ id: `exact ${text}`, group: "By ID", title: text, about: kind, to: `/${kind}/${text}`, icon }];
 }
 
 /** An earlier search is given up as soon as more is typed. */
@@ -122,7 +122,7 @@ function useThings(text: string) {
       .slice(0, FEW)
       .map((one) => ({
         id: one.id,
-        group: "Waiting for a decision",
+        group: "Pending approvals",
         title: one.tool,
         about: gist(one) || one.id,
         to: `/approvals/${encodeURIComponent(one.id)}`,

@@ -82,7 +82,9 @@ def _look_up(c: Connection, by: Actor, interaction_id: str) -> tuple[Interaction
 
 
 def missing(interaction_id: str) -> NotFound:
-    return NotFound(f"no interaction {interaction_id!r} here", hint="`executor approvals list` shows what is asked")
+    return NotFound(
+        f"there is no interaction {interaction_id!r}", hint=("`executor approvals list` shows what is pending")
+    )
 
 
 async def read_background(database: Database, by: Actor, asked: Sequence[Interaction]) -> Background:

@@ -50,11 +50,11 @@ class OpenApprovals:
     async def admit(self, execution: Execution, open_here: int) -> ToolError | None:
         """None when one more may be asked; then `arrived` must be called once it is written, or can't be."""
         if open_here >= self._limits.execution:
-            return too_many(f"this execution already waits for {open_here} decisions")
+            return too_many(f"this execution already has {open_here}")
         await self._counted(execution)
         present = self._open[execution.actor_id] + self._coming[execution.actor_id]
         if present >= self._limits.actor:
-            return too_many(f"this actor's executions already wait for {present} decisions")
+            return too_many(f"this actor's executions already have {present}")
         self._coming.add(execution.actor_id)
         return None
 
@@ -99,5 +99,5 @@ class OpenApprovals:
 
 
 def too_many(why: str) -> ToolError:
-    hint = "wait until some are decided; ask for fewer, larger things at a time"
+    hint = "wait until some are decided, or send fewer, larger calls"
     return ToolError("too_many_approvals", f"too many pending approvals: {why}", hint=hint, retryable=True)

@@ -26,11 +26,12 @@ ADD_SOURCE = "executor.sources.add"
 
 QUESTIONS: dict[InteractionKind, str] = {
     "approval": "Allow this call?",
-    "credential": "This call needs a credential. Give one, and it is made with it.",
-    "oauth": "This call needs your consent at its service. Sign in there, and it is made with it.",
+    "credential": "This call needs a credential. It is sent once you provide one.",
+    "oauth": "This call needs your consent at its service. It is sent once you sign in there.",
     "unknown_outcome": (
-        "This call was sent, but its answer was lost: it may or may not have taken effect. Approve to send it again, "
-        "or give the result that it really had; deny to let the code see the error `unknown_outcome`."
+        "This call was sent, but its answer was lost: it may or may not have taken effect. "
+        "Approve to send it again, or enter its actual result; deny to raise `unknown_outcome` "
+        "in the code."
     ),
 }
 
@@ -106,7 +107,7 @@ def shown_credential(use: Use, source: Source | None) -> str:
 
 def shown_request(text: str) -> str:
     more = len(text) - REQUEST_CHARACTERS
-    return text if more <= 0 else f"{text[:REQUEST_CHARACTERS]}… (cut: {more} characters, made of the arguments)"
+    return text if more <= 0 else (f"{text[:REQUEST_CHARACTERS]}… (cut: {more} characters, built from the arguments)")
 
 
 def whereto(call: Call, tool: Tool, source: Source | None) -> str:

@@ -61,7 +61,7 @@ def _delete(c: Connection, by: Actor, artifact_id: str) -> Artifact:
     found = look_up(c, by, artifact_id)
     execution = executions.get(c, by.workspace_id, found.execution_id)
     if execution is not None and not execution.is_final:
-        hint = "its journal needs it: wait until it has ended, or cancel it"
+        hint = "the execution still needs it: wait until it ends, or cancel it"
         raise Conflict(f"execution {execution.id} is {execution.status}", hint=hint)
     if artifacts.delete(c, found):
         data = {"id": found.id, "name": found.name, "size": found.size, "digest": found.digest}

@@ -28,6 +28,7 @@ from executor.model.policy import Decision
 from executor.model.source import Source, own_path
 from executor.model.tool import Tool
 from executor.policy.decide import Subject, decide
+from executor.policy.visibility import Visibility
 from executor.runtime.protocol import Proposal
 from executor.storage.executions.permits import Standing
 
@@ -180,19 +181,23 @@ class Admissions:
         else:
             await self._catalog.check(tool, arguments, language=language_of(language))
 
+    async def nearest(self, workspace_id: str, path: str, visibility: Visibility | None) -> list[str]:
+        """Of a tool that was renamed, its new name alone."""
+        own_paths = (await self._policies.of(workspace_id)).own_paths
+        renamed = [
+            new
+            for new, own in own_paths.items()
+            if own == path and not (visibility is not None and visibility.hides(new))
+        ]
+        return renamed or await self._catalog.nearest(workspace_id, path, visibility=visibility)
+
     async def _unknown(self, execution: Execution, path: str) -> ToolError:
         visibility = await self._policies.visibility(execution.workspace_id, execution.actor_id)
         if single := await self._catalog.single_page(execution.workspace_id, path, visibility=visibility):
             return ToolError(
                 "unknown_tool", f"there is no tool {path!r}", hint=page_hint(single), details={"nearest": [single.path]}
             )
-        own_paths = (await self._policies.of(execution.workspace_id)).own_paths
-        near = [
-            new
-            for new, own in own_paths.items()
-            if own == path and not (visibility is not None and visibility.hides(new))
-        ]
-        near = near or await self._catalog.nearest(execution.workspace_id, path, visibility=visibility)
+        near = await self.nearest(execution.workspace_id, path, visibility)
         find = "tools.discover(query=…)" if execution.language == "python" else "tools.discover({query})"
         hint = f"did you mean {', '.join(near)}?" if near else f"find tools with {find}"
         return ToolError("unknown_tool", f"there is no tool {path!r}", hint=hint, details={"nearest": near})

@@ -76,7 +76,7 @@ async def renew(pipeline: CallPipeline, by: Actor, policy_id: str) -> Policy:
 
     def job(c: Connection) -> Policy:
         if look_up(c, by, policy_id) != present:
-            raise Conflict("the rule changed meanwhile", hint="look at it again")
+            raise Conflict("the policy has changed", hint="check it again")
         policies.change(c, by.workspace_id, renewed, by=by)
         return renewed
 
@@ -90,7 +90,7 @@ async def remove(database: Database, by: Actor, policy_id: str) -> None:
 def look_up(c: Connection, by: Actor, policy_id: str) -> Policy:
     found = policies.get(c, by.workspace_id, policy_id)
     if found is None:
-        raise NotFound(f"no policy {policy_id!r} here", hint="`executor policies list` shows what there is")
+        raise NotFound(f"there is no policy {policy_id!r}", hint="see `executor policies list`")
     return found
 
 
@@ -104,4 +104,4 @@ def look_up_own(c: Connection, by: Actor, policy_id: str) -> Policy:
 def check_level(by: Actor, level: Level) -> None:
     needed = NEEDED[level]
     if not by.may(needed):
-        raise Forbidden(f"rules of the {level} need the permission `{needed}`", hint="ask an administrator of it")
+        raise Forbidden(f"policies of the {level} need the permission `{needed}`", hint="ask an administrator")

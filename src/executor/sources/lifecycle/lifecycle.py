@@ -233,6 +233,6 @@ def check_readable(source: Source) -> None:
     """That it can't be read again is no failure of the source, so none is kept."""
     if not is_readable(source):
         raise Conflict(
-            f"{source.namespace} was connected with a document, not with an address: there is nothing to read again",
-            hint=f"remove it and add the new document: `executor sources remove {source.namespace}`",
+            f"{source.namespace} was connected from a document, not from an address, so it can't be refreshed",
+            hint=f"remove it with `executor sources remove {source.namespace}`, then add the new document",
         )

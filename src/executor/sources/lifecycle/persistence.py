@@ -321,13 +321,13 @@ async def kept_text(database: Database, source: Source) -> bytes | None:
         return None
     kept = await read_document(database, source)
     if kept is None:
-        hint = f"remove it and add it again: `executor sources remove {source.namespace}`"
-        raise Conflict(f"the document that {source.namespace} was connected with is not kept", hint=hint)
+        hint = f"remove it with `executor sources remove {source.namespace}`, then add it again"
+        raise Conflict(f"the document of {source.namespace} is no longer stored", hint=hint)
     return await asyncio.to_thread(kept.content)
 
 
 def fill_source(source: Source, loaded: Loaded, choice: Choice, chosen: Selection, labels: Labels) -> Source:
-    idle = tuple(Skipped(one.text, "this filter matches none of the tools any more") for one in chosen.idle)
+    idle = tuple(Skipped(one.text, "this filter no longer matches any tool") for one in chosen.idle)
     return replace(
         source,
         name=loaded.name,
@@ -347,6 +347,4 @@ def refuse_taken(c: Connection, workspace_id: str, namespace: str) -> None:
 
 
 def no_source(id_or_namespace: str) -> NotFound:
-    return NotFound(
-        f"there is no source {id_or_namespace[:80]!r}", hint="`executor sources list` shows what is connected"
-    )
+    return NotFound(f"there is no source {id_or_namespace[:80]!r}", hint="see `executor sources list`")

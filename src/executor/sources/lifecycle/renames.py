@@ -75,15 +75,15 @@ def own_name(source: Source, overlay: Overlay, path: str, paths: Sequence[str]) 
     cut = len(source.namespace) + 1
     if path.endswith(GROUP):
         if not any(one.startswith(path[:-1]) for one in paths):
-            raise NotFound(f"there is no group {path}", hint="`executor tools list` shows what there is")
+            raise NotFound(f"there is no group {path}", hint="see `executor tools list`")
         own = next((own for own, to in overlay.names.items() if to == path[cut:]), path[cut:])
         if not any(overlay.own_paths.get(one, one)[cut:].startswith(own[:-1]) for one in paths):
-            raise Conflict(f"the tools of {path} were given their names one by one", hint="rename them one by one")
+            raise Conflict(f"the tools of {path} were renamed one by one", hint="rename them one by one")
         return own
     if path not in paths:
-        raise NotFound(f"there is no tool {path}", hint="`executor tools list` shows what there is")
+        raise NotFound(f"there is no tool {path}", hint="see `executor tools list`")
     if path.endswith(ALL) and path.removesuffix(ALL) in paths:
-        raise Conflict(f"{path} goes with {path.removesuffix(ALL)}", hint="rename or describe that one")
+        raise Conflict(f"{path} is renamed together with {path.removesuffix(ALL)}", hint="rename or describe that one")
     return overlay.own_paths.get(path, path)[cut:]
 
 

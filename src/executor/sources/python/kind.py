@@ -40,7 +40,7 @@ PREFIX = "python:"
 CALL_SECONDS = 60.0
 LOAD_SECONDS = 120.0
 MOST_TEXT = 10_000_000
-LATE = "let it do less at a time"
+LATE = "make it do less per call"
 _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*\Z", re.ASCII)
 
 
@@ -80,10 +80,10 @@ class PythonFunctions:
             return await running.result(self._load_seconds)
         except Late as error:
             message = f"the module {name} was not imported within {self._load_seconds:g} seconds"
-            raise SourceUnreachable(message, hint="let it do less while it is imported", reason="import") from error
+            raise SourceUnreachable(message, hint="make it do less during import", reason="import") from error
         except Ended as error:
             message = f"the module {name} can't be imported: it raised {error}"
-            raise SourceUnreachable(message, hint="let it define functions and no more", reason="import") from error
+            raise SourceUnreachable(message, hint="make it only define functions", reason="import") from error
 
     def reload_request(self, source: Source) -> SourceRequest:
         return SourceRequest(
@@ -130,7 +130,7 @@ class PythonFunctions:
             raise
         except Exception as error:
             raised = str(error) if isinstance(error, Ended) else f"{type(error).__name__}: {error}"[:2_000]
-            raise ToolError("upstream_error", f"{tool.path} raised {raised}", hint="act on its message") from error
+            raise ToolError("upstream_error", f"{tool.path} raised {raised}", hint="see its message") from error
 
     def _answer(self, running: Running[str], source: Source, tool: Tool, arguments: dict[str, Any]) -> str:
         """In a thread of its own, from the import to the text of the result: code of the module runs in all of it."""
@@ -160,7 +160,7 @@ def call_if_open(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) 
 def module_name(location: str) -> str:
     name = location.removeprefix(PREFIX)
     if not _MODULE.match(name):
-        raise DocumentInvalid(f"{name[:100]!r} is no name of a module", hint="write python:package.module")
+        raise DocumentInvalid(f"{name[:100]!r} is not a module name", hint="write python:package.module")
     return name
 
 
@@ -194,10 +194,10 @@ def as_json(tool: Tool, function: Any, result: Any) -> str:
     except Exception as error:
         raise ToolError(
             "unexpected_response",
-            f"{tool.path} returned what has no JSON form: {str(error).splitlines()[0][:200]}",
-            hint="let it return plain data",
+            f"{tool.path} returned a value that can't be expressed as JSON: {str(error).splitlines()[0][:200]}",
+            hint="make it return plain data",
         ) from error
     if len(text) > MOST_TEXT:
         message = f"{tool.path} returned more than {MOST_TEXT:,} characters"
-        raise ToolError("result_too_large", message, hint="ask for less: filter, select fields, or use smaller pages")
+        raise ToolError("result_too_large", message, hint=("request less: filter, select fields, or use smaller pages"))
     return text

@@ -46,7 +46,7 @@ def refuse_unknown(request: Request, known: Iterable[str]) -> None:
 
 def hint(name: str, names: list[str]) -> str:
     if not names:
-        return "leave it out: this address takes none"
+        return "remove it: this route takes no parameters"
     near = get_close_matches(name, names, n=1)
     return f"did you mean `{near[0]}`?" if near else f"it takes {', '.join(f'`{one}`' for one in names)}"
 
@@ -132,7 +132,7 @@ class EdgeRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
         if not hasattr(self.endpoint, "needs"):
-            raise TypeError(f"{self.path} does not say what it needs")
+            raise TypeError(f"{self.path} does not declare its permission")
         any_of = self.needs
         known = frozenset(names_of(self.dependant.query_params))
         # What is not in the document is called by other services, which may add what they like.

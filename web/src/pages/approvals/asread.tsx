@@ -21,14 +21,13 @@ export function AsRead({ asked, busy, onSave }: Props) {
         {({ rule }) => (
           <div className="space-y-3 text-sm">
             <p>
-              This tool is then allowed as reads are, for everybody: where no other rule decides, and as long as the
-              tool stays as it is.
+              Allows this tool like a read, for every caller: unless another policy decides, and until the tool changes.
             </p>
             <code className="block break-words rounded-lg bg-ok-soft px-3 py-1.5 font-mono text-ok text-xs [overflow-wrap:anywhere]">
               + {visible(rule.text)}
             </code>
             <Button look="primary" disabled={busy} onClick={() => onSave({ act: "approve", treatAsRead: true })}>
-              Save the rule and allow
+              Save the policy and allow
             </Button>
           </div>
         )}

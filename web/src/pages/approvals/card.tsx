@@ -115,8 +115,8 @@ function CodeLine({ asked, run }: { asked: Interaction; run: Execution | undefin
   }).data;
   if (!found) return null;
   return (
-    <section aria-label="The code that asks">
-      <h3 className="mb-1.5 font-medium text-sm">The code that asks</h3>
+    <section aria-label="The calling code">
+      <h3 className="mb-1.5 font-medium text-sm">The calling code</h3>
       <Excerpt code={found.code ?? ""} language={found.language} tool={asked.tool} around={1} label="Line of code" />
     </section>
   );

@@ -50,7 +50,7 @@ export function Filter({ wanted }: { wanted: Wanted }) {
         value={wanted.actor ?? ""}
         onChange={(event) => set({ actor: event.target.value || undefined })}
       >
-        <option value="">Every agent</option>
+        <option value="">All agents</option>
         <Kept value={wanted.actor} known={(agents ?? []).map((one) => one.id)} />
         {agents?.map((one) => (
           <option key={one.id} value={one.id}>
@@ -64,7 +64,7 @@ export function Filter({ wanted }: { wanted: Wanted }) {
         value={wanted.source ?? ""}
         onChange={(event) => set({ source: event.target.value || undefined })}
       >
-        <option value="">Every source</option>
+        <option value="">All sources</option>
         <Kept value={wanted.source} known={known.map((one) => one.namespace)} />
         {known.map((one) => (
           <option key={one.id} value={one.namespace}>

@@ -55,7 +55,7 @@ export function CredentialForm({ asked, needs, way }: { asked: Interaction; need
       ))}
       {shared && <Owner asked={asked} scope={scope} onChoose={setScope} />}
       <Button type="submit" look="primary" busy={give.isPending}>
-        Save and go on
+        Save and continue
       </Button>
     </form>
   );

@@ -14,7 +14,7 @@ type Page = { items: LiveEvent[]; next: number | null };
 const KINDS: Record<string, { title: string; types: string[] }> = {
   all: { title: "Everything", types: [] },
   calls: { title: "Calls", types: ["call.*"] },
-  questions: { title: "Questions", types: ["interaction.*"] },
+  questions: { title: "Approvals", types: ["interaction.*"] },
   log: { title: "Log lines", types: ["execution.log"] },
 };
 
@@ -52,7 +52,7 @@ export function Events({ execution }: { execution: Execution }) {
 }
 
 function List({ items, begin }: { items: LiveEvent[]; begin: number }) {
-  if (items.length === 0) return <p className="py-3 text-dim text-sm">There are none.</p>;
+  if (items.length === 0) return <p className="py-3 text-dim text-sm">No events.</p>;
   return (
     <ol aria-label="Events" className="divide-y divide-line">
       {items.map((event) => (

@@ -8,11 +8,11 @@ type Described = { path: string; example?: string };
 type Matches = { items: { path: string }[] };
 
 export const FIRST: Record<Language, string> = {
-  typescript: `// Every call passes your rules. Ctrl+Enter runs it.
+  typescript: `// Your policies apply to every call. Ctrl+Enter runs it.
 const found = await tools.discover({ query: "list", limit: 5 });
 return found.items;
 `,
-  python: `# Every call passes your rules. Ctrl+Enter runs it.
+  python: `# Your policies apply to every call. Ctrl+Enter runs it.
 found = await tools.discover(query="list", limit=5)
 found
 `,
@@ -55,16 +55,20 @@ function caught(call: string, language: Language): string {
 export function made(language: Language, reads: Described[], write: Described | undefined): Example[] {
   const calls = reads.flatMap((one) => one.example ?? []);
   const [first] = calls;
-  const found: Example[] = [{ title: "Look for tools", about: "by what you want to do", code: FIRST[language] }];
+  const found: Example[] = [{ title: "Search for tools", about: "by what you want to do", code: FIRST[language] }];
   if (first && reads[0]) found.push({ title: "Read", about: reads[0].path, code: result(first, language) });
   if (calls.length > 1) {
     found.push({ title: "Several at once", about: "sent together, awaited together", code: together(calls, language) });
   }
   if (write?.example) {
-    found.push({ title: "Write, after asking", about: write.path, code: result(write.example, language) });
-    found.push({ title: "Go on after a no", about: "a denial is an error", code: caught(write.example, language) });
+    found.push({ title: "Write, after approval", about: write.path, code: result(write.example, language) });
+    found.push({
+      title: "Continue after a denial",
+      about: "a denial is an error",
+      code: caught(write.example, language),
+    });
   }
-  found.push({ title: "Take a while", about: "the log comes while it runs", code: SLOW[language] });
+  found.push({ title: "Run for a while", about: "the log appears while it runs", code: SLOW[language] });
   return found;
 }
 

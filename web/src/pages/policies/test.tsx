@@ -33,7 +33,7 @@ export function TestBox() {
     }
   };
   return (
-    <Section title="Test" about="Which rule would decide? Nothing is called.">
+    <Section title="Test" about="See which policy would decide. No call is made.">
       <form key={path} onSubmit={submit} className="grid items-start gap-3 sm:grid-cols-2">
         <TextField
           name="path"
@@ -44,7 +44,7 @@ export function TestBox() {
           spellCheck={false}
           className="font-mono"
         />
-        <TextField name="actor" label="Whose call (you unless given)" placeholder="agent" autoComplete="off" />
+        <TextField name="actor" label="Calling actor (default: you)" placeholder="agent" autoComplete="off" />
         <div className="sm:col-span-2">
           <TextArea
             name="arguments"

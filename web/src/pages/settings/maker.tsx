@@ -41,7 +41,7 @@ export function Maker({ what, path, extra, renew, children, use }: Props) {
         <TextField name="name" label={`Name of the new ${what}`} required maxLength={100} autoComplete="off" />
         {children}
         <Button type="submit" busy={make.isPending}>
-          Make the {what}
+          Create the {what}
         </Button>
       </form>
     </div>

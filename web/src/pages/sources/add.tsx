@@ -28,7 +28,7 @@ export function AddSourcePage() {
   return (
     <Page
       title="Add a source"
-      about="Paste an address. What is there is found out and shown; nothing is connected before you say so."
+      about="Paste an address. Executor detects what it is and shows it to you before it connects anything."
     >
       {connected ? <Connected id={connected} /> : <Find />}
     </Page>

@@ -52,7 +52,7 @@ function Offer({ client, may, busy, error, onMake }: OfferProps) {
   if (!may)
     return (
       <p className="text-dim text-xs">
-        Put a key of yours where the token belongs:{" "}
+        Replace the token with one of your keys:{" "}
         <Link to="/settings" search={{ tab: "keys" }} className="text-accent underline">
           Create a key
         </Link>
@@ -66,8 +66,8 @@ function Offer({ client, may, busy, error, onMake }: OfferProps) {
         Create an agent for {client.name}
       </Button>
       <p className="text-dim text-xs">
-        It gets a name and a token of its own, so you see what it did and can write rules for it. Its token can't
-        approve anything.
+        It gets its own name and token, so you can see what it did and write policies for it. Its token can't approve
+        anything.
       </p>
     </div>
   );

@@ -28,7 +28,7 @@ export function Connections({ source }: { source: Source }) {
     <Section title="Credentials" about={ways?.sentTo ? `Sent to ${visible(ways.sentTo)} and nowhere else` : undefined}>
       {known.length === 0 && (
         <p className="mb-3 text-dim text-sm">
-          {source.auth.length ? "It asks for a credential, and has none yet." : "It asks for none."}
+          {source.auth.length ? "It requires a credential, and has none yet." : "It requires no credential."}
         </p>
       )}
       <ul className="mb-4 divide-y divide-line">
@@ -66,7 +66,7 @@ function Known({ connection }: { connection: Connection }) {
         <Button size="small" busy={test.isPending} onClick={() => test.mutate()}>
           Test
         </Button>
-        <ConfirmButton size="small" sure="Remove it for good" busy={gone.isPending} onConfirm={() => gone.mutate()}>
+        <ConfirmButton size="small" sure="Remove permanently" busy={gone.isPending} onConfirm={() => gone.mutate()}>
           Remove
         </ConfirmButton>
       </span>
@@ -89,7 +89,7 @@ function Give({ source, ways }: { source: Source; ways: Way[] }) {
     onSuccess: () => {
       client.invalidateQueries({ queryKey: ["connections"] });
       client.invalidateQueries({ queryKey: ["sources"] });
-      tell("The credential is saved");
+      tell("Credential saved");
     },
   });
   if (!way) return null;

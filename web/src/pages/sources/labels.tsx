@@ -27,8 +27,8 @@ export function Labels({ tool }: { tool: Tool }) {
       if (now) void navigate({ search: (before) => ({ ...before, tool: now }), replace: true });
       client.invalidateQueries({ queryKey: ["tools"] });
       client.invalidateQueries({ queryKey: ["sources"] });
-      const ended = told.rules.length ? ` ${told.rules.length} rules no longer allow it` : "";
-      tell(now ? `It is ${now} now.${ended}` : "Saved");
+      const ended = told.rules.length ? ` ${told.rules.length} policies no longer allow it` : "";
+      tell(now ? `Renamed to ${now}.${ended}` : "Saved");
     },
   });
   const submit = (event: FormEvent<HTMLFormElement>) => {
@@ -41,8 +41,8 @@ export function Labels({ tool }: { tool: Tool }) {
       ...(description !== tool.description.trim() ? { description } : {}),
     });
   };
-  const own = tool.ownPath ? <>The source calls it {visible(tool.ownPath)}. Empty gives that back.</> : undefined;
-  const said = tool.describedBy ? "Your own. Empty gives the source's back." : "The source's own words";
+  const own = tool.ownPath ? <>The source calls it {visible(tool.ownPath)}. Leave empty to restore it.</> : undefined;
+  const said = tool.describedBy ? "Your description. Leave empty to restore the source's." : "From the source";
   return (
     <form key={tool.path + tool.description} onSubmit={submit} className="max-w-2xl space-y-3">
       <TextField label="Path" name="path" defaultValue={tool.path} className="font-mono text-xs" hint={own} />
@@ -50,7 +50,7 @@ export function Labels({ tool }: { tool: Tool }) {
       <Tick
         checked={inherit}
         onChange={() => setInherit(!inherit)}
-        label="Let rules hold that allow calls under the new path"
+        label="Apply policies that allow calls under the new path"
       />
       {save.error ? <Trouble error={save.error} /> : null}
       <Button type="submit" look="primary" busy={save.isPending}>
@@ -68,14 +68,14 @@ export function TreatAsRead({ tool }: { tool: Tool }) {
     onSuccess: () => {
       client.invalidateQueries({ queryKey: ["decision"] });
       client.invalidateQueries({ queryKey: ["policies"] });
-      tell("It is allowed as reads are");
+      tell("Now allowed like a read");
     },
   });
   return (
     <div className="mb-4 space-y-2">
       <p className="text-dim text-sm">
-        If you know that this tool only reads, it can be allowed as reads are: by a rule for the tool as it is now,
-        which any other rule comes before.
+        If you are sure that this tool only reads, you can allow it like a read. This creates a policy for the tool in
+        its current form; all other policies come first.
       </p>
       <Button busy={make.isPending} onClick={() => make.mutate()}>
         Treat as read

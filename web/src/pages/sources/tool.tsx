@@ -57,7 +57,7 @@ function Shown({ tool }: { tool: Tool }) {
           <EffectBadge effect={tool.effect} />
           {tool.deprecated && <Badge tone="warn">deprecated</Badge>}
           {tool.ownPath && <Badge>renamed</Badge>}
-          {tool.describedBy && <Badge>described here</Badge>}
+          {tool.describedBy && <Badge>description edited</Badge>}
           <InForce path={tool.path} />
         </div>
         <Description text={tool.description} />
@@ -103,8 +103,8 @@ function Rules({ path, decision, rules }: { path: string; decision: Decision; ru
   const covered = last && last.conditions.length === 0 && !last.actorId;
   const read = decision.effect === "read";
   return (
-    <section aria-label="Rules for this tool" className="basis-full text-xs">
-      <p className="mb-1 text-dim">It depends on the call. The first matching rule wins:</p>
+    <section aria-label="Policies for this tool" className="basis-full text-xs">
+      <p className="mb-1 text-dim">It depends on the call. The first matching policy wins:</p>
       <ol className="space-y-1">
         {rules.map((one) => (
           <li key={one.id} className="flex items-baseline gap-1.5">
@@ -122,7 +122,7 @@ function Rules({ path, decision, rules }: { path: string; decision: Decision; ru
         {!covered && (
           <li className="flex items-baseline gap-1.5 text-dim">
             <ActionBadge action={read ? "allow" : "require_approval"} />
-            Otherwise: {read ? "reads run" : "anything that is not a read asks"} by default
+            Otherwise: {read ? "reads are allowed" : "other calls need approval"} by default
           </li>
         )}
       </ol>

@@ -48,7 +48,7 @@ function asRow(tool: Hits["items"][number]): Row {
 }
 
 function Nothing({ text, source }: { text: string; source: Source }) {
-  if (text) return <Empty title="Nothing found">Say it in other words: what is done, to what?</Empty>;
+  if (text) return <Empty title="Nothing found">Try other words: an action and an object.</Empty>;
   return (
     <Empty title="It has no tools yet">
       {source.status === "failing" ? "It could not be read. Its error is above; a credential may be missing." : ""}
