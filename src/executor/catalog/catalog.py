@@ -127,7 +127,7 @@ class Catalog:
 
     async def _check_chosen(self, kind: Kind, source: Source, tool: Tool, arguments: dict[str, Any]) -> None:
         """A call that holds others, as a GraphQL document does, may hold none of those that were left out."""
-        if not choice_of(source.known) or getattr(kind, "calls_stand_alone", False) or not isinstance(kind, Means):
+        if not choice_of(source.known_keys) or getattr(kind, "calls_stand_alone", False) or not isinstance(kind, Means):
             return
         meaning = await kind.meaning(source, tool, arguments)
         fields = (await self.operations(source)).fields if meaning.parts else {}
@@ -416,9 +416,9 @@ class Catalog:
 
 def label_source(source: Source, tool: Tool) -> dict[str, Any]:
     """What of a description is the word of people here, and not of the source."""
-    own = own_path(tool.path, tool.known)
+    own = own_path(tool.path, tool.known_keys)
     name = {"ownPath": own} if own != tool.path else {}
-    described = is_described(tool.path, tool.known, source.known)
+    described = is_described(tool.path, tool.known_keys, source.known_keys)
     return {**name, **({"describedBy": "people of this workspace"} if described else {})}
 
 

@@ -101,7 +101,7 @@ class Connections:
     async def opened(self, source: Source) -> tuple[Source, tuple[str, ...]]:
         """The source with the values of its own config, and what of these must never be seen again."""
         opened = await self.statics.opened(source)
-        values = values_of(opened.known) if opened is not source else ()
+        values = values_of(opened.known_keys) if opened is not source else ()
         in_use.remember(values)
         return opened, values
 

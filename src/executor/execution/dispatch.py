@@ -15,7 +15,7 @@ from executor.execution import failures
 from executor.execution.backlog import Backlog, BeginCheck, Waiting
 from executor.execution.calls.pipeline import CallPipeline
 from executor.execution.journal.journal import INLINE_BYTES, Journal
-from executor.execution.run import Run
+from executor.execution.runs.run import Run
 from executor.execution.sandbox_queue import Places
 from executor.execution.typecheck import Ruling
 from executor.model.execution import Execution, Failure

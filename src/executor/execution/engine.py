@@ -35,7 +35,7 @@ from executor.execution.journal.verification import replay_journal
 from executor.execution.outcome import Outcome, ReplayReport, log_line
 from executor.execution.policies.always import Always, check_permitted, check_scope
 from executor.execution.quotas import Quotas, narrow_limits
-from executor.execution.run import Run
+from executor.execution.runs.run import Run
 from executor.execution.submissions import Submission, Submitted
 from executor.execution.typecheck import Checks, Typecheck
 from executor.model.actor import Actor

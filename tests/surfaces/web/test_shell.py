@@ -132,6 +132,8 @@ def test_a_page_that_breaks_leaves_the_way_to_the_others(browser: Any, daemon: D
     expect(page.get_by_role("heading", level=1, name="Policies")).to_be_visible()
     page.goto("/no/such/page")
     expect(page.get_by_role("heading", level=1, name="Page not found")).to_be_visible()
+    page.goto("/sources")
+    expect(page.get_by_role("heading", level=1, name="Sources")).to_be_visible()
     expect(page.get_by_role("navigation", name="Main").first).to_be_visible()
     context.close()
 

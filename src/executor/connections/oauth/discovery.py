@@ -30,7 +30,7 @@ class Found:
 
 def address_of(source: Source) -> str:
     """Where its calls go, and so where a token may go."""
-    config = source.known
+    config = source.known_keys
     url = str(config.get("base_url") or config.get("location") or "")
     if config.get("command") or not url.startswith(("http://", "https://")):
         raise InvalidRequest(
@@ -42,7 +42,7 @@ def address_of(source: Source) -> str:
 
 def details_of(source: Source, way: str) -> Mapping[str, Any]:
     """Of the scheme called `way`, or of the first that is a login."""
-    found = [auth for auth in source.known.get("auth") or () if auth.get("type") in OAUTH_TYPES]
+    found = [auth for auth in source.known_keys.get("auth") or () if auth.get("type") in OAUTH_TYPES]
     chosen = next((auth for auth in found if auth.get("name") == way), found[0] if found else {})
     return dict(chosen.get("details") or {})
 

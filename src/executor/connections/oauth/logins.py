@@ -193,7 +193,7 @@ class Logins:
 
     async def _origins(self, source: Source, allow: str) -> tuple[str, ...]:
         """Private addresses: those of the source itself, and of the servers that an admin has allowed for it."""
-        granted = list(source.known.get("origins") or ())
+        granted = list(source.known_keys.get("origins") or ())
         for one in await self._database.read(lambda c: connections.of_source(c, source.id)):
             granted += one.options.get(OAUTH, {}).get("origins", ())
         if allow and (grant := await grant_of(parse(allow))):

@@ -65,7 +65,7 @@ def render(kind: InteractionKind, call: Call, tool: Tool, source: Source | None,
         "host": whereto(call, tool, source),
         "reason": reason,
     }
-    if source is not None and is_described(tool.path, tool.known, source.known):
+    if source is not None and is_described(tool.path, tool.known_keys, source.known_keys):
         prompt["describedBy"] = "people of this workspace"
     if len(call.arguments) <= SHOWN_BYTES:
         prompt["arguments"] = orjson.loads(call.arguments)
@@ -114,13 +114,13 @@ def whereto(call: Call, tool: Tool, source: Source | None) -> str:
     """What the call would reach. Arguments of a source's command may be secrets: only its first word is told."""
     if source is None:
         return opened_by(orjson.loads(call.arguments)) if tool.path == ADD_SOURCE else ""
-    return str(tool.known.get("server") or "") or address_of(source)
+    return str(tool.known_keys.get("server") or "") or address_of(source)
 
 
 def address_of(source: Source) -> str:
-    if command := source.known.get("command"):
+    if command := source.known_keys.get("command"):
         return f"this machine, where the command `{command[0]}` runs"
-    return str(source.known.get("base_url") or display_url(str(source.known.get("location", ""))))
+    return str(source.known_keys.get("base_url") or display_url(str(source.known_keys.get("location", ""))))
 
 
 def opened_by(arguments: dict[str, Any]) -> str:

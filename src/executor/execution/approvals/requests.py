@@ -49,15 +49,15 @@ class ApprovalRequests:
         self._coming += 1
         return admission
 
-    def written(self, journalled: asyncio.Future[Any] | None) -> None:
+    def note_written(self, journalled: asyncio.Future[Any] | None) -> None:
         """What was admitted is asked; once that is written down, it counts as open and no longer as coming."""
         coming, self._coming = self._coming, 0
         if coming:
-            arrived = partial(self._pipeline.open_approvals.arrived, self._execution.actor_id, coming)
+            note = partial(self._pipeline.open_approvals.note_written, self._execution.actor_id, coming)
             if journalled is None:
-                arrived()
+                note()
             else:
-                journalled.add_done_callback(lambda _: arrived())
+                journalled.add_done_callback(lambda _: note())
 
     async def judge_sent(self, call: Call, used: Interaction | None) -> Tool | Interaction | ToolError:
         """A call whose answer was lost with the daemon; `used` is the decision that it was sent under, if any.

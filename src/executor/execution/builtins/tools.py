@@ -212,5 +212,5 @@ def summary(source: Source) -> dict[str, Any]:
         "status": source.status,
         "toolCount": source.tool_count,
         "skipped": len(source.skipped),
-        "auth": [str(one.get("name", "")) for one in source.known.get("auth") or ()],
+        "auth": [str(one.get("name", "")) for one in source.known_keys.get("auth") or ()],
     }

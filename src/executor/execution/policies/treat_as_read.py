@@ -73,9 +73,9 @@ def unfit(tool: Tool) -> str:
         return "it already is one"
     if tool.source_id == tools.SOURCE:
         return "it changes what Executor may reach"
-    if tool.known.get("type") in ("mutation", "raw"):
+    if tool.known_keys.get("type") in ("mutation", "raw"):
         return "it sends GraphQL mutations"
-    method = tool.known.get("method")
+    method = tool.known_keys.get("method")
     return f"it sends {method}" if method not in (None, "POST") else ""
 
 
@@ -83,7 +83,7 @@ def suggestion(tool: Tool) -> str:
     """For the person who is asked: that it looks like a read. Never more than words."""
     if unfit(tool):
         return ""
-    if claims_to_read(tool.known):
+    if claims_to_read(tool.known_keys):
         return "the server says that it only reads; if you are sure, treat it as a read"
     named = {word.lower() for segment in tool.path.split(".")[1:] for word in words(segment)}
     flat = {segment.lower() for segment in tool.path.split(".")[1:]}

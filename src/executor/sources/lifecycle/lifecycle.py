@@ -221,12 +221,12 @@ class Lifecycle:
 
 
 def runs_code(source: Source) -> bool:
-    return bool(source.known.get("command")) or source.kind == "python"
+    return bool(source.known_keys.get("command")) or source.kind == "python"
 
 
 def is_readable(source: Source) -> bool:
     """What was uploaded is nowhere to be read again."""
-    return bool(source.known.get("location") or source.known.get("command"))
+    return bool(source.known_keys.get("location") or source.known_keys.get("command"))
 
 
 def check_readable(source: Source) -> None:

@@ -133,7 +133,7 @@ async def refresh(
     new: NewChoice | None = None,
 ) -> Refreshed:
     """Another choice is made from what the source offers now, so that is read whether it has changed or not."""
-    choice = new.choice if new is not None else choice_of(source.known)
+    choice = new.choice if new is not None else choice_of(source.known_keys)
     filters = tool_selection.read_filters(kind, choice)
     request = await reader.again(kind, source, connections)
     if new is not None:
@@ -203,7 +203,7 @@ def heads_of(packed: Packed, chosen: Selection, labels: Labels) -> list[ToolRow]
 
 
 def labels_for(source: Source, packed: Packed, chosen: Selection) -> Labels:
-    overlay = overlay_of(source.known)
+    overlay = overlay_of(source.known_keys)
     kept = (row.path for row in tool_selection.all_rows(packed) if chosen.keeps(row.path)) if overlay.names else ()
     return put_labels(source.namespace, overlay, kept)
 
@@ -317,7 +317,7 @@ async def read_document(database: Database, source: Source) -> SourceDocument | 
 
 async def kept_text(database: Database, source: Source) -> bytes | None:
     """Of a source that can't be read again: the document that it was connected with."""
-    if source.known.get("location") or source.known.get("command"):
+    if source.known_keys.get("location") or source.known_keys.get("command"):
         return None
     kept = await read_document(database, source)
     if kept is None:

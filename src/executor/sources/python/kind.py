@@ -30,7 +30,6 @@ from executor.sources.kind import Probe, configured_destination
 from executor.sources.lifecycle.consent import check_consent
 from executor.sources.python.credential import GIVEN
 from executor.sources.python.functions import arguments_model, build, namespace_from, result_adapter
-from executor.sources.python.storage_format import function_of, location_of
 from executor.sources.python.threads import Coroutines, Ended, Late, Running
 from executor.sources.registry import Surroundings
 from executor.sources.results import transport_error
@@ -88,7 +87,7 @@ class PythonFunctions:
     def reload_request(self, source: Source) -> SourceRequest:
         return SourceRequest(
             kind=self.name,
-            location=location_of(source),
+            location=source.known_keys["location"],
             namespace=source.namespace,
             name=source.name,
             consented=Consent(runs_code=True),
@@ -134,8 +133,8 @@ class PythonFunctions:
 
     def _answer(self, running: Running[str], source: Source, tool: Tool, arguments: dict[str, Any]) -> str:
         """In a thread of its own, from the import to the text of the result: code of the module runs in all of it."""
-        name = function_of(tool)
-        module = import_named(module_name(location_of(source)), again=False)
+        name = tool.known_keys["function"]
+        module = import_named(module_name(source.known_keys["location"]), again=False)
         function = getattr(module, name, None)
         if function is None:
             raise ToolError("unknown_tool", f"{module.__name__} has no function {name}", hint="refresh the source")
@@ -145,7 +144,7 @@ class PythonFunctions:
         return as_json(tool, function, result)
 
     async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
-        return f"{module_name(location_of(source))}.{function_of(tool)}() inside the daemon"
+        return f"{module_name(source.known_keys['location'])}.{tool.known_keys['function']}() inside the daemon"
 
     async def close(self) -> None:
         self._coroutines.close()

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from fastapi._compat import ModelField
 from fastapi.routing import APIRoute
+from fastapi.utils import create_model_field
 from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
@@ -111,7 +112,7 @@ def meets(actor: Actor, need: Need) -> bool:
 
 
 def answered_type(endpoint: Callable[..., Any]) -> Any:
-    """T of a handler that returns `Answer[T]`, perhaps among other responses; None where the document says nothing."""
+    """The T of a handler that returns `Answer[T]` or one of several responses; None for a handler without one."""
     returned = get_type_hints(endpoint).get("return")
     for one in (returned, *get_args(returned)):
         if get_origin(one) is Answer:
@@ -121,7 +122,13 @@ def answered_type(endpoint: Callable[..., Any]) -> Any:
 
 class EdgeRoute(APIRoute):
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        super().__init__(path, endpoint, **{**options, "response_model": answered_type(endpoint)})
+        """No response model: nothing is validated, and few ask for the document that needs it."""
+        super().__init__(path, endpoint, **{**options, "response_model": None})
+
+    def describe_answer(self) -> None:
+        if (type_ := answered_type(self.endpoint)) is not None:
+            name = f"Response_{self.unique_id}"
+            self.response_field = create_model_field(name=name, type_=type_, mode="serialization")
 
     @property
     def needs(self) -> tuple[Need, ...] | None:

@@ -23,7 +23,7 @@ export function AlwaysRule({ asked, busy, onSave }: Props) {
   const pinned = covers === "tool" ? pins : [];
   const draft = useQuery({
     queryKey: ["interaction", asked.id, "rule", covers, ...pinned],
-    queryFn: ({ signal }) => get<Always>(`/v1/interactions/${asked.id}/rule${query({ covers, pin: pinned })}`, signal),
+    queryFn: ({ signal }) => get(`/v1/interactions/${asked.id}/rule${query({ covers, pin: pinned })}`, signal),
     placeholderData: keepPreviousData,
     retry: false,
   });

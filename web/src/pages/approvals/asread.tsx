@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { get } from "@/api/client";
-import type { Always, Interaction } from "@/api/types";
+import type { Interaction } from "@/api/types";
 import { visible } from "@/text/visible";
 import { Button } from "@/ui/button";
 import { Loaded } from "@/ui/states";
@@ -12,7 +12,7 @@ type Props = { asked: Interaction; busy: boolean; onSave: (answer: Answer) => vo
 export function AsRead({ asked, busy, onSave }: Props) {
   const draft = useQuery({
     queryKey: ["interaction", asked.id, "rule", "read"],
-    queryFn: ({ signal }) => get<Always>(`/v1/interactions/${asked.id}/rule?treatAsRead=true`, signal),
+    queryFn: ({ signal }) => get(`/v1/interactions/${asked.id}/rule?treatAsRead=true`, signal),
     retry: false,
   });
   return (

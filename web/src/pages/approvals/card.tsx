@@ -106,10 +106,7 @@ function CodeLine({ asked, run }: { asked: Interaction; run: Execution | undefin
   const found = useQuery({
     queryKey: ["code", executionId],
     queryFn: ({ signal }) =>
-      get<Execution>(
-        `/v1/executions/${encodeURIComponent(executionId)}${query({ include: "code", result: "preview" })}`,
-        signal,
-      ),
+      get(`/v1/executions/${encodeURIComponent(executionId)}${query({ include: "code", result: "preview" })}`, signal),
     initialData: run?.code == null ? undefined : run,
     staleTime: Number.POSITIVE_INFINITY,
   }).data;

@@ -121,7 +121,7 @@ function Deciding({ asked, folded, inbox, mayRule }: Props & { mayRule: boolean 
 function useSettling(asked: Interaction, done: (settled: Interaction) => void) {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ({ act, ...body }: Answer) => post<Interaction>(`/v1/interactions/${asked.id}/${act}`, body),
+    mutationFn: ({ act, ...body }: Answer) => post(`/v1/interactions/${asked.id}/${act}`, body),
     onSuccess: (settled) => {
       client.setQueryData(["interaction", asked.id], { ...asked, ...settled });
       client.invalidateQueries({ queryKey: ["interactions"] });

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { post } from "@/api/client";
 import { policies } from "@/api/queries";
-import type { Always, Policy, Simulation } from "@/api/types";
+import type { Always, Policy } from "@/api/types";
 import { Changes } from "@/pages/policies/changes";
 import { visible } from "@/text/visible";
 import { ruleOf } from "./answer";
@@ -75,7 +75,7 @@ function Past({ always }: { always: Always }) {
   const place = always.position === null ? {} : { position: always.position };
   const past = useQuery({
     queryKey: ["matches", "past", rule, place],
-    queryFn: () => post<Simulation>("/v1/policies/simulate", { rule, ...place }),
+    queryFn: () => post("/v1/policies/simulate", { rule, ...place }),
     placeholderData: keepPreviousData,
     retry: false,
   });

@@ -10,7 +10,6 @@ import { TextField, Tick } from "@/ui/field";
 import { Trouble } from "@/ui/states";
 import { Owner, type Scope } from "./owner";
 
-type Begun = { authorizationUrl: string };
 type Props = { asked?: Interaction; needs: Pick<Needs, "source" | "connection">; way: Pick<Way, "scopes"> };
 
 /** Off to the service's own sign-in page; it sends the browser back when consent is given. */
@@ -87,10 +86,12 @@ export function Login({ asked, needs, way }: Props) {
 
 type Extra = { clientId?: string; clientSecret?: string; allowServer?: string; confirmServers?: string[] };
 
-function useBeginning(wish: object) {
+type Wish = { source: string; scopes: string[]; name: string; interactionId: string; scope: Scope };
+
+function useBeginning(wish: Wish) {
   return useMutation({
     gcTime: 0,
-    mutationFn: (extra: Extra) => post<Begun>("/v1/connections/oauth/start", { ...wish, ...extra }),
+    mutationFn: (extra: Extra) => post("/v1/connections/oauth/start", { ...wish, ...extra }),
     onSuccess: ({ authorizationUrl }) => goTo(authorizationUrl),
   });
 }

@@ -80,7 +80,7 @@ function Rerun({ execution }: { execution: Execution }) {
   const writes = heads.filter((one) => one.kind === "tool" && one.effect !== "read").length;
   const { code, language, runtime } = execution;
   const run = useMutation({
-    mutationFn: () => post<Execution>("/v1/executions", { code, language, runtime, wait: 0 }),
+    mutationFn: () => post("/v1/executions", { code: code ?? "", language, runtime, wait: 0 }),
     onSuccess: (made) => {
       setAsking(false);
       tell("A new execution has started");

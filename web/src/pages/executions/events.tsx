@@ -10,7 +10,6 @@ import { Loaded } from "@/ui/states";
 import { Tree } from "@/ui/tree";
 import { eventsAddress } from "./queries";
 
-type Page = { items: LiveEvent[]; next: number | null };
 const KINDS: Record<string, { title: string; types: string[] }> = {
   all: { title: "Everything", types: [] },
   calls: { title: "Calls", types: ["call.*"] },
@@ -24,7 +23,7 @@ export function Events({ execution }: { execution: Execution }) {
   const [kind, setKind] = useState("all");
   const asked = useInfiniteQuery({
     queryKey: ["execution", id, "events", kind],
-    queryFn: ({ pageParam, signal }) => get<Page>(eventsAddress(id, KINDS[kind]?.types ?? [], pageParam), signal),
+    queryFn: ({ pageParam, signal }) => get(eventsAddress(id, KINDS[kind]?.types ?? [], pageParam), signal),
     initialPageParam: 0,
     getNextPageParam: (last) => last.next ?? undefined,
   });

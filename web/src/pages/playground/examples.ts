@@ -1,11 +1,12 @@
 // Code to begin with. What it calls is what is connected, so that it runs as it stands.
+
 import { useQuery } from "@tanstack/react-query";
-import { get, query } from "@/api/client";
+import { describeTool, searchTools } from "@/api/queries";
+import type { Tool } from "@/api/types";
 import type { Language } from "./language";
 
 export type Example = { title: string; about: string; code: string };
-type Described = { path: string; example?: string };
-type Matches = { items: { path: string }[] };
+type Described = Pick<Tool, "path" | "example">;
 
 export const FIRST: Record<Language, string> = {
   typescript: `// Your policies apply to every call. Ctrl+Enter runs it.
@@ -77,8 +78,7 @@ export function useExamples(language: Language): Example[] {
     queryKey: ["tools", "examples", language],
     queryFn: async ({ signal }) => {
       const look = async (text: string, effect: string, limit: number) => {
-        const address = `/v1/tools/search${query({ query: text, effect, limit, depth: 0 })}`;
-        const { items } = await get<Matches>(address, signal);
+        const { items } = await searchTools({ query: text, effect, limit }, signal);
         return Promise.all(items.map(({ path }) => describe(path, language, signal)));
       };
       const [reads, writes] = await Promise.all([look("list", "read", 5), look("create", "write", 1)]);
@@ -92,5 +92,5 @@ export function useExamples(language: Language): Example[] {
 }
 
 export function describe(path: string, language: Language, signal?: AbortSignal): Promise<Described> {
-  return get<Described>(`/v1/tools/${encodeURIComponent(path)}${query({ language, budget: 900 })}`, signal);
+  return describeTool(path, { language, budget: 900 }, signal);
 }

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useDeferredValue, useState } from "react";
 import { get, query } from "@/api/client";
 import { whoami } from "@/api/queries";
-import type { ExecutionPage, ExecutionSummary } from "@/api/types";
+import type { ExecutionSummary } from "@/api/types";
 import { visible } from "@/text/visible";
 import { Badge, StatusBadge } from "@/ui/badge";
 import { SearchField } from "@/ui/field";
@@ -21,8 +21,7 @@ export function History() {
   const wanted = useDeferredValue(text.trim());
   const asked = useQuery({
     queryKey: ["executions", "mine", me, wanted],
-    queryFn: ({ signal }) =>
-      get<ExecutionPage>(`/v1/executions${query({ actor: me, text: wanted, limit: SHOWN })}`, signal),
+    queryFn: ({ signal }) => get(`/v1/executions${query({ actor: me, text: wanted, limit: SHOWN })}`, signal),
     enabled: Boolean(me),
     placeholderData: keepPreviousData,
   });

@@ -1,7 +1,7 @@
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useDeferredValue, useState } from "react";
 import { patch, post } from "@/api/client";
-import type { Matches, Policy } from "@/api/types";
+import type { Policy } from "@/api/types";
 import { visible } from "@/text/visible";
 import { Button } from "@/ui/button";
 import { Command } from "@/ui/copy";
@@ -94,7 +94,7 @@ function Reach({ draft, rule, position }: ReachProps) {
   const enabled = asked.pattern.length > 0;
   const matches = useQuery({
     queryKey: ["matches", asked],
-    queryFn: () => post<Matches>("/v1/policies/matches", asked),
+    queryFn: () => post("/v1/policies/matches", asked),
     enabled,
     placeholderData: keepPreviousData,
     retry: false,

@@ -10,7 +10,7 @@ import { tell } from "@/ui/toast";
 export function Restraint({ rule, may }: { rule: Policy; may: boolean }) {
   const client = useQueryClient();
   const renew = useMutation({
-    mutationFn: () => post<Policy>(`/v1/policies/${encodeURIComponent(rule.id ?? "")}/renew`, {}),
+    mutationFn: () => post(`/v1/policies/${encodeURIComponent(rule.id ?? "")}/renew`, {}),
     onSuccess: () => {
       client.invalidateQueries({ queryKey: ["policies"] });
       tell("The policy applies again");

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import type { Address } from "@/api/client";
 import { clients, whoami } from "@/api/queries";
 import type { Agent, ClientPage, Key } from "@/api/types";
 import { visible } from "@/text/visible";
@@ -138,7 +139,7 @@ function overHttp(page: ClientPage, token: string) {
     .map((client) => ({ ...client, stdio: null }));
 }
 
-type EntryProps = { one: Key | Agent; path?: string; renew: string; children: React.ReactNode };
+type EntryProps = { one: Key | Agent; path?: Address<"delete">; renew: string; children: React.ReactNode };
 
 function Entry({ one, path, renew, children }: EntryProps) {
   const over = one.expiresAt !== null && Date.parse(one.expiresAt) < Date.now();

@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { FormEvent } from "react";
 import { patch, post } from "@/api/client";
 import { whoami } from "@/api/queries";
+import type { Member } from "@/api/types";
 import { visible } from "@/text/visible";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
@@ -38,7 +39,7 @@ function Members({ may }: { may: boolean }) {
   const me = useQuery(whoami).data?.accountId;
   const client = useQueryClient();
   const change = useMutation({
-    mutationFn: ({ id, role }: { id: string; role: string }) =>
+    mutationFn: ({ id, role }: { id: string; role: Member["role"] }) =>
       patch(`/v1/members/${encodeURIComponent(id)}`, { role }),
     onSettled: () => client.invalidateQueries({ queryKey: ["members"] }),
     onError: tellProblem,
@@ -72,7 +73,9 @@ function Members({ may }: { may: boolean }) {
                       hideLabel
                       label={`Role of ${visible(member.name)}`}
                       value={member.role}
-                      onChange={(event) => change.mutate({ id: member.accountId, role: event.target.value })}
+                      onChange={(event) =>
+                        change.mutate({ id: member.accountId, role: event.target.value as Member["role"] })
+                      }
                     >
                       {ROLES.map((role) => (
                         <option key={role}>{role}</option>
@@ -98,11 +101,13 @@ const SEPARATIONS = {
   all: "All calls that need approval",
 } as const;
 
+type Duties = "default" | "off" | "destructive" | "all";
+
 function Separation({ may }: { may: boolean }) {
   const asked = useQuery(separation);
   const client = useQueryClient();
   const change = useMutation({
-    mutationFn: (choice: string) => patch("/v1/separation", { separation: choice }),
+    mutationFn: (choice: Duties) => patch("/v1/separation", { separation: choice }),
     onSettled: () => client.invalidateQueries({ queryKey: ["separation"] }),
     onError: tellProblem,
   });
@@ -115,7 +120,7 @@ function Separation({ may }: { may: boolean }) {
             label="Separation of duties"
             value={chosen}
             disabled={!may}
-            onChange={(event) => change.mutate(event.target.value)}
+            onChange={(event) => change.mutate(event.target.value as Duties)}
           >
             {Object.entries(SEPARATIONS).map(([value, text]) => (
               <option key={value} value={value}>
@@ -133,13 +138,13 @@ function Invitations() {
   const asked = useQuery(invitations);
   const client = useQueryClient();
   const invite = useMutation({
-    mutationFn: (body: object) => post<{ url: string }>("/v1/invitations", body),
+    mutationFn: (body: { role: Member["role"]; email: string }) => post("/v1/invitations", body),
     onSuccess: () => client.invalidateQueries({ queryKey: ["invitations"] }),
   });
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const entered = new FormData(event.currentTarget);
-    invite.mutate({ role: String(entered.get("role")), email: String(entered.get("email") ?? "") });
+    invite.mutate({ role: String(entered.get("role")) as Member["role"], email: String(entered.get("email") ?? "") });
   };
   return (
     <Section title="Invitations" about="A link that adds one person. Executor does not send it: share it yourself.">

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { patch, post } from "@/api/client";
+import { type Address, patch, post } from "@/api/client";
 import { whoami } from "@/api/queries";
 import type { Who } from "@/api/types";
 import { useEnter, useWorkspaces, type Workspace } from "@/shell/entering";
@@ -54,7 +54,13 @@ export function Place() {
   );
 }
 
-type NameProps = { label: string; value: string; may: boolean; who: string; path: string };
+type NameProps = {
+  label: string;
+  value: string;
+  may: boolean;
+  who: string;
+  path: Extract<Address<"patch">, `/v1/organizations/${string}` | `/v1/workspaces/${string}`>;
+};
 
 function Name({ label, value, may, who, path }: NameProps) {
   const client = useQueryClient();

@@ -15,7 +15,7 @@ import { browserName } from "./browsers";
 import { sessions } from "./queries";
 import { Row } from "./rows";
 
-const path = (one: Session) => `/v1/auth/sessions/${encodeURIComponent(one.id)}`;
+const path = (one: Session) => `/v1/auth/sessions/${encodeURIComponent(one.id)}` as const;
 
 export function Sessions() {
   const asked = useQuery(sessions);

@@ -20,7 +20,7 @@ export type Wish = {
   command?: string[];
   consent?: boolean;
   kind?: string;
-  options?: object;
+  options?: Record<string, unknown>;
 };
 
 export function AddSourcePage() {
@@ -41,7 +41,7 @@ function Find() {
   const [wish, setWish] = useState<Wish | null>(null);
   const probe = useMutation({
     mutationFn: async (wanted: Wish) =>
-      wanted.command ? ofCommand(wanted.command) : await post<Probe>("/v1/sources/probe", wanted),
+      wanted.command ? ofCommand(wanted.command) : await post("/v1/sources/probe", wanted),
   });
   const look = (wanted: Wish) => {
     setWish(wanted);

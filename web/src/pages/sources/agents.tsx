@@ -86,7 +86,7 @@ function Identity({ made }: { made: Made }) {
 async function makeAgent(client: string, keepToken: boolean, number = 1): Promise<Made> {
   const name = number > 1 ? `${client}-${number}` : client;
   try {
-    return { ...(await post<Made>("/v1/agents", { name, keepToken })), client };
+    return { ...(await post("/v1/agents", { name, keepToken })), client };
   } catch (error) {
     if (error instanceof Problem && error.code === "conflict" && number < 50)
       return makeAgent(client, keepToken, number + 1);

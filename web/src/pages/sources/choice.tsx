@@ -20,7 +20,7 @@ export function ToolChoice({ source }: { source: Source }) {
   const [typed, setTyped] = useState<Typed>(typedOf(source.choice));
   const choose = useMutation({
     mutationFn: (act: Act) =>
-      put<Refreshed>(path(source.id, "/choice"), {
+      put(path(source.id, "/choice"), {
         ...filtersOf(typed),
         preview: act === "try",
         drop: act === "drop",

@@ -68,7 +68,7 @@ function Failing({ source }: { source: Source }) {
 function Naming({ source }: { source: Source }) {
   const client = useQueryClient();
   const save = useMutation({
-    mutationFn: (name: string) => patch<Source>(path(source.id), { name }),
+    mutationFn: (name: string) => patch(path(source.id), { name }),
     onSuccess: (renamed) => {
       client.invalidateQueries({ queryKey: ["sources"] });
       tell(`Renamed to ${renamed.name}`);

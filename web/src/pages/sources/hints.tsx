@@ -20,7 +20,7 @@ type Hints = components["schemas"]["HintsView"];
 export function ServerHints({ source }: { source: Source }) {
   const asked = useQuery({
     queryKey: ["sources", source.id, "hints", source.refreshedAt],
-    queryFn: ({ signal }) => get<Hints>(path(source.id, "/hints"), signal),
+    queryFn: ({ signal }) => get(path(source.id, "/hints"), signal),
   });
   return (
     <Section
@@ -45,7 +45,7 @@ function Chosen({ source, hints }: { source: Source; hints: Hints }) {
   const [wanted, setWanted] = useState(hints.trusted);
   const save = useMutation({
     mutationFn: (tools: string[]) =>
-      put<Hints>(path(source.id, "/hints"), tools.length ? { decision: "trust", tools } : { decision: "ask" }),
+      put(path(source.id, "/hints"), tools.length ? { decision: "trust", tools } : { decision: "ask" }),
     onSuccess: (told) => {
       client.invalidateQueries({ queryKey: ["sources", source.id, "hints"] });
       client.invalidateQueries({ queryKey: ["policies"] });

@@ -2,17 +2,14 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { patch, post } from "@/api/client";
-import type { components } from "@/api/schema";
-import type { Policy, Tool } from "@/api/types";
+import type { Tool } from "@/api/types";
 import { visible } from "@/text/visible";
 import { Button } from "@/ui/button";
 import { TextArea, TextField, Tick } from "@/ui/field";
 import { Trouble } from "@/ui/states";
 import { tell } from "@/ui/toast";
 
-type Labelled = components["schemas"]["LabelledView"];
-
-const at = (path: string) => `/v1/tools/${encodeURIComponent(path)}`;
+const at = (path: string) => `/v1/tools/${encodeURIComponent(path)}` as const;
 
 /** What people make of a tool: another path, a description of their own, that it only reads. */
 export function Labels({ tool }: { tool: Tool }) {
@@ -21,7 +18,7 @@ export function Labels({ tool }: { tool: Tool }) {
   const [inherit, setInherit] = useState(false);
   const save = useMutation({
     mutationFn: (change: { path?: string; description?: string }) =>
-      patch<Labelled>(at(tool.path), { ...change, inheritRules: inherit }),
+      patch(at(tool.path), { ...change, inheritRules: inherit }),
     onSuccess: (told) => {
       const now = told.renamed.find((one) => one.was === tool.path)?.path;
       if (now) void navigate({ search: (before) => ({ ...before, tool: now }), replace: true });
@@ -64,7 +61,7 @@ export function Labels({ tool }: { tool: Tool }) {
 export function TreatAsRead({ tool }: { tool: Tool }) {
   const client = useQueryClient();
   const make = useMutation({
-    mutationFn: () => post<Policy>(`${at(tool.path)}/treat-as-read`),
+    mutationFn: () => post(`${at(tool.path)}/treat-as-read`),
     onSuccess: () => {
       client.invalidateQueries({ queryKey: ["decision"] });
       client.invalidateQueries({ queryKey: ["policies"] });

@@ -3,7 +3,6 @@ import { Link } from "@tanstack/react-router";
 import { Play } from "lucide-react";
 import { post } from "@/api/client";
 import { whoami } from "@/api/queries";
-import type { Source } from "@/api/types";
 import { Button, looks } from "@/ui/button";
 import { Command } from "@/ui/copy";
 import { Trouble } from "@/ui/states";
@@ -42,7 +41,7 @@ function Demo() {
   const client = useQueryClient();
   const may = useQuery(whoami).data?.permissions.includes("administer") ?? false;
   const connect = useMutation({
-    mutationFn: () => post<Source>("/v1/sources/demo"),
+    mutationFn: () => post("/v1/sources/demo"),
     onSuccess: () => client.invalidateQueries({ queryKey: ["sources"] }),
   });
   if (!may) return <p className="text-dim text-sm">An admin of this workspace can connect it.</p>;

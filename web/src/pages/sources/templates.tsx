@@ -9,7 +9,7 @@ import { Section } from "@/ui/page";
 
 export function Templates({ onChoose }: { onChoose: (template: Template) => void }) {
   const [text, setText] = useState("");
-  const asked = useQuery({ queryKey: ["templates"], queryFn: () => get<{ items: Template[] }>("/v1/templates") });
+  const asked = useQuery({ queryKey: ["templates"], queryFn: () => get("/v1/templates") });
   const found = (asked.data?.items ?? []).filter((one) => matches(one, text));
   return (
     <Section

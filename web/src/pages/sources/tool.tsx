@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { get, post } from "@/api/client";
+import { post } from "@/api/client";
 import { write } from "@/api/json";
-import { tool, whoami } from "@/api/queries";
+import { describeTool, tool, whoami } from "@/api/queries";
 import type { Decision, Policy, Tool } from "@/api/types";
 import { because } from "@/text/because";
 import { command } from "@/text/code";
@@ -79,7 +79,7 @@ function Shown({ tool }: { tool: Tool }) {
 function InForce({ path }: { path: string }) {
   const decision = useQuery({
     queryKey: ["decision", path],
-    queryFn: () => post<Decision>("/v1/policies/test", { path }),
+    queryFn: () => post("/v1/policies/test", { path }),
     retry: false,
   }).data;
   if (!decision) return null;
@@ -142,8 +142,7 @@ function Edit({ tool }: { tool: Tool }) {
 function Python({ tool }: { tool: Tool }) {
   const asked = useQuery({
     queryKey: ["tools", "python", tool.path],
-    queryFn: ({ signal }) =>
-      get<Tool>(`/v1/tools/${encodeURIComponent(tool.path)}?language=python&budget=8000`, signal),
+    queryFn: ({ signal }) => describeTool(tool.path, { language: "python", budget: 8000 }, signal),
   });
   return (
     <Loaded asked={asked} rows={2}>

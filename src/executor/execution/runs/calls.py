@@ -19,8 +19,8 @@ from executor.execution.failures import AnswerLost
 from executor.execution.journal.cursor import JournalCursor
 from executor.execution.journal.journal import Journal, Recorded
 from executor.execution.journal.records import Answers, answer_of, proposed_call
-from executor.execution.run_log import RunLog
-from executor.execution.wall_clock import WallClock
+from executor.execution.runs.log import RunLog
+from executor.execution.runs.wall_clock import WallClock
 from executor.model.execution import Call, Execution
 from executor.model.ids import now_ms
 from executor.model.interaction import Binding, Interaction
@@ -68,7 +68,7 @@ class RunCalls:
         ]
         self._journal.propose([call for _, call in round_], asked)
         if asked:
-            self.questions.written(self._journal.flush())
+            self.questions.note_written(self._journal.flush())
         if any(admission.verdict == "send" for admission in admissions):
             await self._journal.durable()
         for admission, call in round_:
@@ -141,7 +141,7 @@ class RunCalls:
             else:
                 self._journal.ask(question)
         if any(isinstance(why, AnswerLost) for _, why in unsettled):
-            self.questions.written(self._journal.flush())
+            self.questions.note_written(self._journal.flush())
 
     async def act_on(self, settled: dict[int, Interaction]) -> None:
         """Send what was approved exactly as it was shown; ask again where anything has changed."""

@@ -17,10 +17,10 @@ from executor.execution.calls.pipeline import CallPipeline
 from executor.execution.journal.cursor import JournalCursor
 from executor.execution.journal.journal import Journal
 from executor.execution.outcome import Outcome
-from executor.execution.run_calls import RunCalls
-from executor.execution.run_log import RunLog
+from executor.execution.runs.calls import RunCalls
+from executor.execution.runs.log import RunLog
+from executor.execution.runs.wall_clock import WallClock
 from executor.execution.typecheck import Ruling
-from executor.execution.wall_clock import WallClock
 from executor.model.execution import Execution, Failure, Status
 from executor.model.ids import now_ms
 from executor.runtime.protocol import Log, Program, Proposal, Sandbox, Step
@@ -114,7 +114,7 @@ class Run:
             logger.info("execution taken over or cancelled", extra={"execution": self.execution.id})
         finally:
             self._calls.sends.cancel()
-            self._calls.questions.written(None)
+            self._calls.questions.note_written(None)
 
     async def _drive(self) -> None:
         losses, spared, reached = 0, 0, -1
