@@ -1,4 +1,4 @@
-// The modules that need no browser. Pages are tested in one, by tests/web.
+// The modules that need no browser. Pages are tested in one, by tests/surfaces/web.
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({

@@ -6,7 +6,6 @@ short of that fails their own call, and no other.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 import threading
@@ -20,6 +19,7 @@ from executor.errors import SourceUnreachable, ToolError
 from executor.model.source import Source
 from executor.sources.python.kind import PythonFunctions
 from executor.sources.source_request import Consent, SourceRequest
+from tests.support.conditions import until
 from tests.support.daemon import Daemon, Refused
 
 MODULE = """
@@ -132,9 +132,7 @@ async def test_105_functions_without_end_are_given_up_and_hold_up_nobody(
         with pytest.raises(ToolError) as late:
             await kind.invoke(source, tools[name], {}, "key")
         assert late.value.tool_code == "upstream_timeout", name
-    async with asyncio.timeout(60):
-        while any(thread.name == "module" for thread in threading.enumerate()):  # noqa: ASYNC110 - of other threads
-            await asyncio.sleep(0.02)
+    await until(lambda: all(thread.name != "module" for thread in threading.enumerate()))
     patient = PythonFunctions(call_seconds=60.0)
     for name in ("quick", "quick_too"):
         assert json.loads(await patient.invoke(source, tools[name], {}, "key")) == 1

@@ -22,11 +22,11 @@ from executor.network.client import Egress
 from executor.sources.mcp.kind import Limits, Mcp
 from executor.sources.mcp.sessions.change_notices import READINGS, Changes
 from executor.sources.source_request import Consent, SourceRequest
-from tests.api.serving import wait_for
-from tests.support import flooding
+from tests.support import flood_servers
+from tests.support.conditions import wait_for
 from tests.support.daemon import Daemon, Refused
 
-SCRIPT = str(Path(flooding.__file__))
+SCRIPT = str(Path(flood_servers.__file__))
 WATCH_SECONDS = 6.0
 MOST_SENT = 200_000_000  # by one server; what a second of reading at full speed would take
 MOST_GROWTH = 400_000_000  # of the daemon, with all servers of a transport at once

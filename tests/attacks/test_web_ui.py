@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from tests.api.serving import Daemon
-from tests.web.conftest import Open, also_asked, browser, hostile, visit  # noqa: F401 - fixtures
-from tests.web.files import get
-from tests.web.hostile import MARKUP
-from tests.web.views import routes
+from tests.surfaces.api.daemon_server import Daemon
+from tests.surfaces.web.conftest import Open, also_asked, browser, hostile, visit  # noqa: F401 - fixtures
+from tests.surfaces.web.files import get
+from tests.surfaces.web.hostile_api import MARKUP
+from tests.surfaces.web.views import routes
 
 # Each is a way by which a text of others would come alive, had it got into a page; what became of it.
 PLANT = {
@@ -94,7 +94,7 @@ def test_49_every_page_forbids_framing_and_foreign_code(daemon: Daemon) -> None:
 
 
 def test_50_markup_of_a_tool_runs_in_the_page_of_whoever_looks(visit: Open, daemon: Daemon, hostile: str) -> None:  # noqa: F811
-    """React makes text of it everywhere; no page has `dangerouslySetInnerHTML` (tests/web/test_types.py)."""
+    """React makes text of it everywhere; no page has `dangerouslySetInnerHTML` (tests/surfaces/web/test_types.py)."""
     view = daemon.execute("return await tools.evil.hostile.echo({})")
     page = visit(f"/executions/{view['executionId']}")
     page.get_by_role("region", name="Result").get_by_text(MARKUP).first.wait_for()

@@ -18,11 +18,11 @@ from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.database import Database
 from tests.sources.openapi.documents import document
 from tests.sources.upstream import Upstream, as_json, serving
-from tests.support.catalogs import opened
+from tests.support.catalogs import open_catalog
 
 
 @dataclass
-class House:
+class CatalogHarness:
     database: Database
     catalog: Catalog
     workspace: str
@@ -47,6 +47,6 @@ def upstream() -> Iterator[Upstream]:
 
 
 @pytest.fixture
-async def house(tmp_path: Path, upstream: Upstream) -> AsyncIterator[House]:
-    async with opened(tmp_path, {"openapi": OpenApi(Egress())}) as made:
-        yield House(made.database, made.catalog, made.workspace, upstream)
+async def harness(tmp_path: Path, upstream: Upstream) -> AsyncIterator[CatalogHarness]:
+    async with open_catalog(tmp_path, {"openapi": OpenApi(Egress())}) as made:
+        yield CatalogHarness(made.database, made.catalog, made.workspace, upstream)

@@ -74,7 +74,7 @@ def importable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_a_document_that_needs_too_much_memory_is_refused_and_nothing_else_suffers(importable: None) -> None:
     told: list[str] = []
-    with pytest.raises(DocumentInvalid, match="more than the 4 GB of memory") as caught:
+    with pytest.raises(DocumentInvalid, match="more than the limit of 4 GB of memory") as caught:
         await apart.build(hungry, SourceRequest(context=ReadContext(progress=told.append)), b"x", large=0)
     assert told == ["eating"]
     assert (caught.value.details["reason"], caught.value.hint) == ("memory", subprocess_failures.SMALLER)
@@ -111,8 +111,8 @@ def signalled(request: SourceRequest, data: bytes) -> Loaded:
 @pytest.mark.parametrize(
     ("number", "said", "reason"),
     [
-        (signal.SIGKILL, r"killed from outside \(SIGKILL\).*free some memory", "killed"),
-        (signal.SIGTERM, r"ended from outside \(SIGTERM\).*try again", "killed"),
+        (signal.SIGKILL, r"killed by another process \(SIGKILL\).*free some memory", "killed"),
+        (signal.SIGTERM, r"stopped by another process \(SIGTERM\).*try again", "killed"),
         (signal.SIGSEGV, r"crashed \(SIGSEGV\).*report", "crash"),
         (signal.SIGABRT, r"crashed \(SIGABRT\).*report", "crash"),
     ],
@@ -133,7 +133,7 @@ def leaving(request: SourceRequest, data: bytes) -> Loaded:
 
 @pytest.mark.parametrize("status", [0, 1])
 async def test_an_end_without_an_answer_is_a_fault_of_ours(importable: None, status: int) -> None:
-    with pytest.raises(SourceError, match=f"ended with status {status} and without an answer") as caught:
+    with pytest.raises(SourceError, match=f"ended with status {status} and without a result") as caught:
         await apart.build(leaving, SourceRequest(), str(status).encode(), large=0)
     assert caught.value.details["reason"] == "crash"
     assert "log" in (caught.value.hint or "")

@@ -14,7 +14,7 @@ from executor.model.source import Source
 from executor.model.tool import Tool
 from executor.schemas.digests import with_digests
 from executor.sources import Consent, Loaded, Previous, Probe, ReadContext, SourceRequest, Unchanged
-from tests.support.catalogs import opened
+from tests.support.catalogs import open_catalog
 
 LOCATION = "pigeon:home"
 KEY = Credential("main", "https://a", "d")
@@ -95,7 +95,7 @@ class OldPigeon(Pigeon):
 @pytest.mark.filterwarnings("ignore:.* of a SourceRequest is deprecated:DeprecationWarning")
 @pytest.mark.parametrize("kind", [Pigeon(), OldPigeon()], ids=["new", "old"])
 async def test_a_kind_of_another_package_is_added_called_and_read_again(kind: Pigeon, tmp_path: Path) -> None:
-    async with opened(tmp_path, {"pigeon": kind}) as home:
+    async with open_catalog(tmp_path, {"pigeon": kind}) as home:
         told: list[str] = []
         request = SourceRequest("pigeon", LOCATION, context=ReadContext(told.append))
         source = await home.catalog.add_source(home.workspace, request)

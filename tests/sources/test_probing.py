@@ -66,13 +66,13 @@ async def test_a_kind_that_breaks_does_not_keep_another_from_knowing_it() -> Non
 
 
 async def test_a_kind_that_never_answers_is_given_up() -> None:
-    with pytest.raises(SourceUnreachable, match="did not tell"):
+    with pytest.raises(SourceUnreachable, match="could not be identified"):
         await detection.probe(kinds(Fake("a", "never")), HERE, seconds=0.05)
 
 
 async def test_what_nobody_knows_is_refused_with_what_each_said() -> None:
     said = DocumentInvalid("it is a page about cats", hint="")
-    with pytest.raises(DocumentInvalid, match="nothing that can be connected") as caught:
+    with pytest.raises(DocumentInvalid, match="nothing to connect") as caught:
         await detection.probe(kinds(Fake("a", said), Fake("b", False)), HERE)
     assert caught.value.details["tried"] == {"a": "it is a page about cats", "b": "not of this kind"}
 

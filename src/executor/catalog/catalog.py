@@ -127,7 +127,7 @@ class Catalog:
 
     async def _check_chosen(self, kind: Kind, source: Source, tool: Tool, arguments: dict[str, Any]) -> None:
         """A call that holds others, as a GraphQL document does, may hold none of those that were left out."""
-        if not choice_of(source.known) or getattr(kind, "calls_stand_alone", False) or not isinstance(kind, Means):
+        if not choice_of(source.known_keys) or getattr(kind, "calls_stand_alone", False) or not isinstance(kind, Means):
             return
         meaning = await kind.meaning(source, tool, arguments)
         fields = (await self.operations(source)).fields if meaning.parts else {}
@@ -135,7 +135,7 @@ class Catalog:
             if part.operation not in fields:
                 raise ToolError(
                     "unknown_tool",
-                    f"the document calls {part.operation}, which is none of the tools of {source.namespace}",
+                    f"the document calls {part.operation}, which is not a tool of {source.namespace}",
                     hint="leave the field out: this source was connected without it",
                 )
 
@@ -345,7 +345,7 @@ class Catalog:
         found = await self._database.read(lambda c: past(c, workspace_id, schema_digest))
         if found is None or (visibility is not None and visibility.hides(found["path"], found["effect"])):
             raise NotFound(
-                f"there is no version {schema_digest[:80]!r} of a tool", hint="a call's schemaDigest names one"
+                f"no tool has the schema digest {schema_digest[:80]!r}", hint="use the schemaDigest of a call"
             )
         return found
 
@@ -374,7 +374,9 @@ class Catalog:
         source = await self._sources.of(tool.source_id)
         if source is None:
             raise ToolError(
-                "unknown_tool", f"{tool.path} is gone: its source was removed", hint="discover what there is now"
+                "unknown_tool",
+                f"{tool.path} is gone: its source was removed",
+                hint=("find the current tools with tools.discover"),
             )
         return self._kinds.ready(source.kind) or await self._kinds.get(source.kind), source
 
@@ -414,9 +416,9 @@ class Catalog:
 
 def label_source(source: Source, tool: Tool) -> dict[str, Any]:
     """What of a description is the word of people here, and not of the source."""
-    own = own_path(tool.path, tool.known)
+    own = own_path(tool.path, tool.known_keys)
     name = {"ownPath": own} if own != tool.path else {}
-    described = is_described(tool.path, tool.known, source.known)
+    described = is_described(tool.path, tool.known_keys, source.known_keys)
     return {**name, **({"describedBy": "people of this workspace"} if described else {})}
 
 

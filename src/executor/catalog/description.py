@@ -116,16 +116,14 @@ def describe_cut(cut: dict[str, Any]) -> dict[str, Any]:
         return {}
     ways = [f'types: ["{cut["types"][0]}"]'] if "types" in cut else []
     ways += [f'part: "{part}"' for part in ("arguments", "result", "description") if part in cut]
-    return {"cut": cut, "hint": f"for what was cut ask with {', '.join([*ways, 'or a larger budget'])}"}
+    return {"cut": cut, "hint": f"to see the rest, ask with {', '.join([*ways, 'or a larger budget'])}"}
 
 
 def asked_types(tool: Tool, definitions: Mapping[str, Schema], wish: Wish) -> dict[str, Any]:
     found = named_types(tool, definitions, wish.types, language=wish.language)
     if not found:
         names = ", ".join(one_line(name)[:60] for name in wish.types[:5])
-        raise NotFound(
-            f"{tool.path} has no type {names}", hint="ask for names that its signature uses, or lists under `cut`"
-        )
+        raise NotFound(f"{tool.path} has no type {names}", hint="use type names from its signature or from `cut`")
     room = max(LEAST, min(wish.budget, MOST)) - ENVELOPE
     told: list[str] = []
     missing = [name for name in wish.types if name not in found]

@@ -101,7 +101,7 @@ class Connections:
     async def opened(self, source: Source) -> tuple[Source, tuple[str, ...]]:
         """The source with the values of its own config, and what of these must never be seen again."""
         opened = await self.statics.opened(source)
-        values = values_of(opened.known) if opened is not source else ()
+        values = values_of(opened.known_keys) if opened is not source else ()
         in_use.remember(values)
         return opened, values
 
@@ -175,7 +175,7 @@ class Connections:
 
     async def _token(self, connection: Connection, rejected: str) -> str:
         if self.grants is None:
-            raise CredentialRequired("there is no OAuth client here", hint="connect it with a token instead")
+            raise CredentialRequired("this connection has no OAuth client", hint="connect with a token instead")
         return await self.grants.access_token(connection, rejected=rejected)
 
     def _mark(self, c: Database_, connection: Connection, status: ConnectionStatus, error: str) -> None:

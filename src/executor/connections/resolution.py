@@ -67,12 +67,12 @@ def resolve(source: Source, tool: Tool, actor_id: str, connections: Sequence[Con
         lacking = find_unconsented(fitting[0], required)
         if not lacking:
             return Use(fitting[0])
-        reason = f"the connection {fitting[0].name!r} has no consent for {', '.join(lacking)}"
+        reason = f"the connection {fitting[0].name!r} lacks consent for {', '.join(lacking)}"
         return Use(missing=Missing(source, origin, offer_ways(source, required), reason, fitting[0].name))
     if fitting:
         reason = f"the connection {fitting[0].name!r} can't be used: {fitting[0].error or fitting[0].status}"
         return Use(missing=Missing(source, origin, offer_ways(source, required), reason, fitting[0].name))
-    if required and not source.known.get("static"):
+    if required and not source.known_keys.get("static"):
         return Use(missing=Missing(source, origin, tuple(required), "the call needs a credential"))
     return Use()
 
@@ -106,9 +106,9 @@ def find_unconsented(connection: Connection, required: Sequence[Needed]) -> list
 
 def ways_of(source: Source, tool: Tool | None) -> list[Needed]:
     """What the document says; of a source that only says it as a whole, any of its ways."""
-    auth = source.known.get("auth") or ()
-    if tool is not None and "security" in tool.known:
-        return ways(auth, tool.known["security"])
+    auth = source.known_keys.get("auth") or ()
+    if tool is not None and "security" in tool.known_keys:
+        return ways(auth, tool.known_keys["security"])
     return [found for one in auth if (found := way(one)) is not None]
 
 
@@ -124,7 +124,13 @@ def offer_ways(source: Source, required: Sequence[Needed], asks: Sequence[Auth] 
         return tuple(sorted(found, key=lambda one: one.placements[0]["template"].partition(" ")[0] not in headers))
     if asks:
         return tuple(asked)
-    if source.known.get("command") or source.kind == "python":
+    if source.known_keys.get("command") or source.kind == "python":
         return ()
-    fallback = way({"name": "bearer", "type": "http-bearer", "description": "the service did not say which it takes"})
+    fallback = way(
+        {
+            "name": "bearer",
+            "type": "http-bearer",
+            "description": ("the service did not say which credential it accepts"),
+        }
+    )
     return (fallback,) if fallback is not None else ()

@@ -36,7 +36,7 @@ class SourceHeaders:
 
     async def opened(self, source: Source) -> Source:
         """With its values; for use at once, and never to be stored."""
-        secret_id = source.known.get("static")
+        secret_id = source.known_keys.get("static")
         if not secret_id:
             return source
         held = self._known.get(secret_id)

@@ -25,9 +25,7 @@ def prepare(settings: Settings) -> None:
 
 def unusable(folder: Path, variable: str, error: OSError) -> ExecutorError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return StorageFull(
-            f"there is no space left for {folder}", hint=f"free some space, or point {variable} elsewhere"
-        )
+        return StorageFull(f"no space left for {folder}", hint=f"free some space, or point {variable} elsewhere")
     why = error.strerror or type(error).__name__
     return DataDirectoryUnusable(
         f"the directory {folder} can't be used: {why}", hint=f"make it writable for you, or point {variable} elsewhere"

@@ -51,7 +51,7 @@ class DemoHost:
                 return await self._add(workspace_id, by), True
             if hosted_as(known) != DEMO:
                 raise Conflict(
-                    f"the namespace {DEMO} belongs to {known.known.get('location') or known.name}",
+                    f"the namespace {DEMO} belongs to {known.known_keys.get('location') or known.name}",
                     hint=f"remove that source first: `executor sources remove {DEMO}`",
                 )
             if await self._serve(known):
@@ -83,7 +83,7 @@ class DemoHost:
         """True if it had to move: then its address is another already, but it has not been read there."""
         if source.id in self._servers:
             return False
-        before = urlsplit(str(source.known["location"]))
+        before = urlsplit(str(source.known_keys["location"]))
         server = await asyncio.to_thread(start_server, before.port or 0)
         self._servers[source.id] = server
         old, new = f"{before.scheme}://{before.netloc}", server.url

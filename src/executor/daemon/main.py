@@ -237,6 +237,6 @@ def _refuse_shared_state(settings: Settings) -> None:
     except (OSError, ValueError, KeyError, TypeError):
         return
     raise DataDirectoryUnusable(
-        f"the state directory {settings.state_dir} is in use by the daemon of {folder}",
+        f"the state directory {settings.state_dir} is used by the daemon of {folder}",
         hint="give each data directory its own EXECUTOR_STATE_DIR",
     )

@@ -56,9 +56,9 @@ def check_dropped(c: Connection, source: Source, gone: Sequence[str]) -> None:
     lost = of_tools(c, source, gone)
     if lost:
         raise Conflict(
-            f"rules or waiting calls depend on tools that would go: {'; '.join(lost[:SAID])}"
+            f"policies or pending calls depend on tools that would be removed: {'; '.join(lost[:SAID])}"
             + (f" and {len(lost) - SAID} more" if len(lost) > SAID else ""),
-            hint="keep those tools, or say that they may go (`--yes`, in the API `drop`)",
+            hint="keep those tools, or confirm their removal (`--yes`, in the API `drop`)",
             dependents=lost,
         )
 
@@ -71,12 +71,12 @@ def of_tools(c: Connection, source: Source, gone: Sequence[str]) -> list[str]:
     staying = [path for path, _, _ in tools.digests(c, source.id) if path not in lost]
     rules = [one for one in policies.in_force(c, source.workspace_id) if source_dependents.names(one, source)]
     found = [
-        f"the rule {one.pattern} → {one.action} ({one.id})"
+        f"the policy {one.pattern} → {one.action} ({one.id})"
         for one in rules
         if one.retired_at is None and is_about(one, lost) and not is_about(one, staying)
     ]
     waiting = source_dependents.waiting(c, source)
-    return found + [f"a call of {one.path} that waits ({one.interaction_id})" for one in waiting if one.path in lost]
+    return found + [f"a pending call of {one.path} ({one.interaction_id})" for one in waiting if one.path in lost]
 
 
 def is_about(rule: Policy, paths: Sequence[str] | set[str]) -> bool:

@@ -35,7 +35,7 @@ from executor.execution.journal.verification import replay_journal
 from executor.execution.outcome import Outcome, ReplayReport, log_line
 from executor.execution.policies.always import Always, check_permitted, check_scope
 from executor.execution.quotas import Quotas, narrow_limits
-from executor.execution.run import Run
+from executor.execution.runs.run import Run
 from executor.execution.submissions import Submission, Submitted
 from executor.execution.typecheck import Checks, Typecheck
 from executor.model.actor import Actor
@@ -146,7 +146,7 @@ class Engine:
     def _find_known(self, actor: Actor, submission: Submission, execution_id: str, digest: str) -> Submitted:
         if digest != submission.digest:
             raise KeyReused(
-                f"the idempotency key {submission.key!r} was sent before with other code or options",
+                f"the idempotency key {submission.key!r} was already used with other code or options",
                 hint="use a new key for every submission",
                 executionId=execution_id,
             )
@@ -216,7 +216,9 @@ class Engine:
             execution = look_up(c, actor, execution_id)
             lost = close_in(c, actor.workspace_id, execution_id, by=actor)
             if not executions.cancel(c, execution_id, failures.cancelled_failure(actor.name, lost)):
-                raise Conflict(f"execution {execution_id} is {execution.status} already", hint="nothing to cancel")
+                raise Conflict(
+                    f"execution {execution_id} is already {execution.status}", hint=("there is nothing to cancel")
+                )
             events.append(c, actor.workspace_id, "execution.cancelled", {"by": actor.id}, execution_id, by=actor)
             return executions.get(c, actor.workspace_id, execution_id) or execution
 
@@ -263,9 +265,11 @@ class Engine:
         `always` is the rule that the decision makes, exactly as it was shown.
         """
         if not actor.may_decide:
-            raise Forbidden("only a human may decide", hint="use the operator's token or an interactive terminal")
+            raise Forbidden("only a human can decide", hint="use the operator's token or an interactive terminal")
         if (scope == "always") != (always is not None) or (scope != "once" and decision != "approve"):
-            raise InvalidRequest(f"{decision} can't have the scope {scope}", hint="approve once, execution or always")
+            raise InvalidRequest(
+                f"{decision} can't have the scope {scope}", hint=("approve with the scope once, execution or always")
+            )
         if always is not None:
             check_permitted(actor, always.rule)
 
@@ -278,7 +282,7 @@ class Engine:
             if asked.kind in NEEDS and decision == "approve":
                 raise InvalidRequest("this interaction asks for a credential", hint="use `executor approvals give`")
             if result is not None and (asked.kind != "unknown_outcome" or decision != "approve"):
-                raise InvalidRequest("only an approved unknown outcome takes a result", hint="leave the result out")
+                raise InvalidRequest("only an approved unknown outcome takes a result", hint="leave out the result")
             verdict: InteractionStatus = "approved" if decision == "approve" else "denied"
             if scope != "once":
                 check_scope(asked)
@@ -338,14 +342,14 @@ class Engine:
 
     def _check_code(self, code: str) -> None:
         if not code.strip():
-            raise EmptyCode("there is no code to run", hint="send TypeScript such as `return 1 + 1`")
+            raise EmptyCode("the code is empty", hint="send TypeScript such as `return 1 + 1`")
         try:
             size = len(code.encode())
         except UnicodeEncodeError as error:
             raise InvalidRequest("the code is not valid Unicode text", hint="send it as UTF-8") from error
         if size > self._max_code_bytes:
             raise CodeTooLarge(
-                f"the code has {size} bytes, more than the {self._max_code_bytes} allowed",
+                f"the code has {size} bytes, more than the limit of {self._max_code_bytes}",
                 hint="pass data through tools instead of writing it into the code",
             )
 

@@ -1,4 +1,4 @@
-"""What executions did, as an actor may see it: its own, or with the right to read everything of the workspace."""
+"""What executions did. An actor sees its own, or with the permission `read` all of its workspace."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ async def find(database: Database, by: Actor, execution_id: str) -> Execution:
 
 
 async def _read(database: Database, by: Actor, execution_id: str, job: Callable[[Connection], T]) -> T:
-    """Something of an execution that the actor may see."""
+    """Read something of an execution, if the actor may see that."""
 
-    def checked(c: Connection) -> T:
+    def job_if_seen(c: Connection) -> T:
         look_up(c, by, execution_id)
         return job(c)
 
-    return await database.read(checked)
+    return await database.read(job_if_seen)
 
 
 # Lists.
@@ -64,7 +64,7 @@ class Summary:
 async def search(
     database: Database, by: Actor, wanted: ExecutionFilter, *, actor: str = "", limit: int = 50, before: str = ""
 ) -> Page[Summary]:
-    """Newest first; `actor` is a name or an id. Who may not read everything finds their own, and learns of nobody."""
+    """Newest first; `actor` is a name or an id. Without the permission `read`, an actor finds only its own."""
 
     def job(c: Connection) -> Page[Summary]:
         actor_id = _actor_id(c, by, actor)
@@ -89,7 +89,7 @@ def _actor_id(c: Connection, by: Actor, given: str) -> str | None:
 
 
 async def list_recent(database: Database, by: Actor, since: int, limit: int) -> list[Execution]:
-    """The actor's own: those that have not ended, then those that were started since a time and have."""
+    """The actor's own: first those that have not ended, then those that started after `since` and have."""
     unfinished = ExecutionFilter(actor_id=by.id, statuses=("queued", "running", "paused"))
     recent = ExecutionFilter(actor_id=by.id, since=since)
 
@@ -116,9 +116,9 @@ async def find_submitter(database: Database, execution: Execution) -> str:
 async def read_calls(
     database: Database, by: Actor, execution_id: str, *, whole: bool, seq: int | None = None
 ) -> list[tuple[Call, Artifact | None]]:
-    """All of its calls, or the one with the number `seq`; with each, the artifact that its result is kept as.
+    """All of its calls, or the one with the number `seq`, each with the artifact that holds a large result.
 
-    Not `whole`: such a result is left there.
+    Unless `whole`, such a result is left there.
     """
 
     def job(c: Connection) -> list[tuple[Call, Artifact | None]]:
@@ -152,7 +152,7 @@ async def has_ended(database: Database, by: Actor, execution_id: str) -> bool:
 async def read_events(
     database: Database, by: Actor, execution_id: str | None, *, types: Sequence[str] = (), after: int, limit: int
 ) -> list[Event]:
-    """Of one execution, or of the whole workspace for those who may read everything of it."""
+    """Of one execution. None is for everything in the workspace, and the caller checks the permission `read`."""
     job = partial(
         events.after, workspace_id=by.workspace_id, execution_id=execution_id, types=types, after=after, limit=limit
     )

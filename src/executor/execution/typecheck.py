@@ -102,4 +102,4 @@ class Checks:
 
 
 def not_checked(why: str) -> Diagnostic:
-    return Diagnostic("warning", 1, 1, 1, 1, f"the code was run without a type check: {why}", "unchecked")
+    return Diagnostic("warning", 1, 1, 1, 1, f"the code ran without a type check: {why}", "unchecked")

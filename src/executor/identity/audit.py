@@ -32,7 +32,7 @@ async def search(
     before: int | None = None,
     limit: int = 100,
 ) -> tuple[Page[Event], dict[str, str]]:
-    """Newest first, and the names of who brought them about, by id."""
+    """Newest first, with the names of the actors by id."""
 
     def job(c: Connection) -> tuple[Page[Event], dict[str, str]]:
         found = events.search(
@@ -44,12 +44,12 @@ async def search(
 
 
 async def verify(database: Database, by: Actor, noted: tuple[int, str] | None) -> Report:
-    """Check the chain of every event, and that it still has the head that was `noted` elsewhere."""
+    """Check the chain of all events. It must still contain the head that somebody `noted` elsewhere."""
     return await database.scan(lambda c: event_chain.verify(c, by.workspace_id, noted))
 
 
 async def export(database: Database, by: Actor, *, after: int, limit: int | None) -> AsyncIterator[list[Event]]:
-    """Pages of events, oldest first, up to the one that records this export, which is written before this returns."""
+    """Pages of events, oldest first. The last event records this export itself."""
     data = {"after": after} if limit is None else {"after": after, "limit": limit}
 
     def job(c: Connection) -> int:
@@ -62,7 +62,7 @@ async def export(database: Database, by: Actor, *, after: int, limit: int | None
 async def _pages(
     database: Database, workspace_id: str, after: int, end: int, limit: int | None
 ) -> AsyncIterator[list[Event]]:
-    """At the reader's own pace; what happens meanwhile is not in it."""
+    """Read at the reader's own pace. Later events are not included."""
     left = end if limit is None else limit
     while left > 0 and after < end:
         found = await database.scan(partial(_page, workspace_id, after, end, min(left, EXPORTED)))
@@ -79,5 +79,5 @@ def _page(workspace_id: str, after: int, end: int, limit: int, c: Connection) ->
 def record_refusal(
     database: Database, workspace_id: str, data: dict[str, Any], by: Actor | None
 ) -> asyncio.Future[None]:
-    """Queued at once: a request is refused whether or not this can be written."""
+    """Queue the event. The request is refused whether or not it can be written."""
     return database.write(lambda c: events.append(c, workspace_id, "request.refused", data, by=by))

@@ -27,7 +27,7 @@ TRIES = 60
 TRIES_PER_SECOND = 2.0
 REMEMBERED = 1024
 LOOKUPS = 4
-HINT = "send `Authorization: Bearer <token>`; `executor keys create` makes a key, `executor web` opens a browser"
+HINT = "send `Authorization: Bearer <token>`; `executor keys create` creates a key, `executor web` opens a browser"
 VIA: dict[access.KeyKind, Via] = {"personal": "api_key", "agent": "agent_token", "anonymous": "anonymous"}
 # A token of a configured authorization server: the actor it stands for, or None if it is none.
 Verify = Callable[[str, str], Awaitable[Actor | None]]
@@ -87,7 +87,7 @@ class Authenticator:
             with nullcontext() if is_known else self.attempts.counted(shown.address):
                 actor = await self._look_up(shown, nullcontext() if is_known else self._lookups)
                 if actor is None:
-                    raise Unauthorized("this credential is not known here, has expired or was revoked", hint=HINT)
+                    raise Unauthorized("this credential is unknown, has expired or was revoked", hint=HINT)
         except Unauthorized:
             self._known.pop(seen, None)
             raise

@@ -32,7 +32,7 @@ async def create(database: Database, by: Actor, name: str) -> Workspace:
         _, organization = workspaces.get(c, by.workspace_id)
         _refuse_taken(c, organization, name)
         if len(workspaces.ids(c, organization.id)) >= MOST:
-            raise Conflict(f"this organization has {MOST} workspaces already", hint="use one of those")
+            raise Conflict(f"this organization already has {MOST} workspaces", hint="use an existing one")
         made = workspaces.create(c, organization.id, name)
         tenancy.human(c, made.id, by.account_id)
         told = {"workspaceId": made.id, "name": name}
@@ -64,7 +64,7 @@ async def create_organization(database: Database, by: Actor, name: str) -> Place
     def write(c: Connection) -> Place:
         mine = {place.organization.id for place in workspaces.of_account(c, by.account_id)}
         if len(mine) >= MOST:
-            raise Conflict(f"you belong to {MOST} organizations already", hint="use one of those")
+            raise Conflict(f"you already belong to {MOST} organizations", hint="use an existing one")
         organization = workspaces.create_organization(c, name)
         members.add(c, organization.id, by.account_id, "owner")
         made = workspaces.create(c, organization.id, "default")
@@ -113,4 +113,4 @@ def _separation(c: Connection, by: Actor) -> tuple[SeparationChoice, Separation]
 
 def _refuse_taken(c: Connection, organization: Organization, name: str) -> None:
     if workspaces.is_named(c, organization.id, name):
-        raise Conflict(f"there is a workspace {name!r} already", hint="choose another name")
+        raise Conflict(f"a workspace {name!r} already exists", hint="choose another name")

@@ -1,8 +1,8 @@
 """The JSON that is stored with sources and tools, as far as more than one package reads it.
 
-`Source.config` and `Tool.binding` belong to the kind of the source, which may store any JSON there; the built-in kinds
-have types for theirs in `sources/<kind>/storage_format.py`. These types cost nothing at run time: the value is the dict
-that was stored.
+`Source.config` and `Tool.binding` belong to the kind of the source, which may store any JSON there. OpenAPI, GraphQL
+and MCP have types for theirs in `sources/<kind>/storage_format.py`. These types cost nothing at run time: the value is
+the dict that was stored.
 """
 
 from __future__ import annotations
@@ -77,9 +77,11 @@ class BodyBinding(TypedDict):
 
 
 class KnownBinding(TypedDict, total=False):
-    """`operation` is what the tool stands for in its source; `type` is GraphQL's, `method` and `path` are OpenAPI's."""
+    """`operation` is what the tool stands for in its source. `type` and `field` are GraphQL's, `method` and `path`
+    OpenAPI's, `annotations` MCP's; `function` is all that the Python kind has."""
 
     operation: str
+    function: str
     type: str
     field: str
     method: str

@@ -51,8 +51,8 @@ HOLDERS: dict[Permission, str] = {
     "own": "an owner",
     "operate": "the operator of this installation",
 }
-HINTS: dict[Act, str] = {"sharing a connection with the workspace": "make one of your own: scope `actor`"}
-OPERATOR_HINT = "it is done where Executor is installed, in a terminal or in a browser that `executor web` opens"
+HINTS: dict[Act, str] = {"sharing a connection with the workspace": "create one of your own: scope `actor`"}
+OPERATOR_HINT = "do this where Executor is installed, in a terminal or in a browser opened by `executor web`"
 
 
 def require(actor: Actor, act: Act) -> None:
@@ -68,6 +68,8 @@ def refusal_of(act: Act) -> Forbidden:
 
 def lacking(permission: Permission, act: str) -> Forbidden:
     """`act` begins the sentence."""
-    who = HOLDERS.get(permission, f"somebody with the permission `{permission}`")
-    hint = OPERATOR_HINT if permission == "operate" else "`executor members list` names the administrators and owners"
-    return Forbidden(f"{act} is up to {who}: it needs the permission `{permission}`", hint=hint, needs=permission)
+    who = HOLDERS.get(permission, f"someone with the permission `{permission}`")
+    hint = OPERATOR_HINT if permission == "operate" else ("`executor members list` shows the administrators and owners")
+    return Forbidden(
+        f"permission denied: {act} requires the permission `{permission}`, which {who} has", hint=hint, needs=permission
+    )

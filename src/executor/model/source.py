@@ -92,7 +92,7 @@ SourceStatus = Literal["connected", "failing"]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """`config` is the kind's own JSON, and `known` the part of it that others read; `document_digest` names what was
+    """`config` is the kind's own JSON, `known_keys` the part of it that others read; `document_digest` names what was
     read last."""
 
     id: str
@@ -110,7 +110,7 @@ class Source:
     refreshed_at: int = 0
 
     @property
-    def known(self) -> KnownConfig:
+    def known_keys(self) -> KnownConfig:
         return cast("KnownConfig", self.config)
 
 
@@ -152,4 +152,4 @@ class SourceDocument:
 
 def hosted_as(source: Source) -> str:
     """Which of the daemon's own services it is; empty for a source that is somebody else's."""
-    return str((source.known.get("options") or {}).get(HOSTED) or "")
+    return str((source.known_keys.get("options") or {}).get(HOSTED) or "")

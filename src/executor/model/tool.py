@@ -19,7 +19,7 @@ class Tool:
     """Schemas keep their `$ref`s (`#/$defs/Name`); the definitions are stored once per source, see `Definitions`.
 
     `binding` is how the source's kind sends a call (for OpenAPI: method, path template, where each argument goes); it
-    is the kind's own JSON, and `known` is the part of it that others read.
+    is the kind's own JSON, and `known_keys` is the part of it that others read.
     `needs` is set for Executor's own tools: what somebody who settles a call of it must be allowed to do themselves.
     `idempotent` is true only when a repeated send with the same idempotency key can't act twice.
     """
@@ -42,13 +42,13 @@ class Tool:
         return self.path.partition(".")[0]
 
     @property
-    def known(self) -> KnownBinding:
+    def known_keys(self) -> KnownBinding:
         return cast("KnownBinding", self.binding)
 
     @property
     def body_argument(self) -> str:
         """The argument that is the whole request body, where there is one."""
-        body = self.known.get("body")
+        body = self.known_keys.get("body")
         return body.get("whole", "body") if body else "body"
 
 

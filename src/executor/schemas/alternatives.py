@@ -32,7 +32,7 @@ def loosen(tools: Iterable[Tool], definitions: dict[str, Schema]) -> list[Skippe
         if open_children(schema, counts):
             opened.append(note(f"#/components/schemas/{name}"))
     for tool in tools:
-        body = tool.known.get("body")
+        body = tool.known_keys.get("body")
         whole: Schema = {"items": tool.input_schema, "contains": body.get("schema", {}) if body else {}}
         if open_children(whole, counts):
             opened.append(note(tool.path))

@@ -125,7 +125,7 @@ def ring() -> Ring:
     backend = keyring.get_keyring()
     if isinstance(backend, fail.Keyring) or "plaintext" in type(backend).__name__.lower():
         raise SecretUnavailable(
-            "this machine has no keyring that keeps a secret",
+            "this machine has no keyring that can store a secret",
             hint="start one (gnome-keyring, KWallet), or keep the key in a file: EXECUTOR_SECRETS_KEY=file",
         )
     return backend
@@ -135,15 +135,15 @@ def decode_key(path: Path, text: bytes) -> bytes:
     try:
         key = base64.b64decode(text.strip(), validate=True)
     except binascii.Error as error:
-        raise unusable(path, "does not hold a key") from error
+        raise unusable(path, "does not contain a key") from error
     if len(key) != SIZE:
-        raise unusable(path, "does not hold a key")
+        raise unusable(path, "does not contain a key")
     return key
 
 
 def refuse_unsafe(path: Path, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise unusable(path, "is not a plain file")
+        raise unusable(path, "is not a regular file")
     if os.name == "posix" and status.st_uid != os.geteuid():
         raise unusable(path, f"belongs to user {status.st_uid}, not to you")
     if os.name == "posix" and stat.S_IMODE(status.st_mode) & 0o077:

@@ -67,7 +67,7 @@ async def probe(kinds: Kinds, request: SourceRequest, *, seconds: float = PROBE_
         await kinds.get(request.kind)  # one that was asked for by name has to be there
     names = [request.kind] if request.kind else in_order(await kinds.names(), request.location)
     request = await open_request(request, seconds)
-    request.context.progress("looking at what it is")
+    request.context.progress("detecting its kind")
     tasks = {name: asyncio.create_task(ask(kinds, name, request, seconds)) for name in names}
     refusals: dict[str, ExecutorError | None] = {}
     try:
@@ -97,15 +97,15 @@ async def ask(kinds: Kinds, name: str, request: SourceRequest, seconds: float) -
     except TimeoutError:
         where = display_url(request.location) or "the document"
         return SourceUnreachable(
-            f"{where} did not tell within {seconds:g} seconds what it is",
-            hint="check that it is up, or name the kind with --kind",
+            f"{where} could not be identified within {seconds:g} seconds",
+            hint="check that it is up, or pass its kind with --kind",
             reason="timeout",
         )
     except ExecutorError as error:
         return error
     except Exception:  # a kind may come from any package: what breaks in one must not break the others
         logger.exception("kind.probe_failed", extra={"kind": name})
-        return SourceError(f"the kind {name} failed while looking at it", hint="see the daemon's log")
+        return SourceError(f"the kind {name} failed while checking it", hint="see the daemon's log")
 
 
 def unrecognized_error(request: SourceRequest, refusals: Mapping[str, ExecutorError | None]) -> ExecutorError:
@@ -119,9 +119,9 @@ def unrecognized_error(request: SourceRequest, refusals: Mapping[str, ExecutorEr
     tried = {name: error.message if error else "not of this kind" for name, error in refusals.items()}
     status = next((error for error in errors if error.details.get("reason") == "status"), None)
     said = f": it answered {status.details['upstream_status']}" if status is not None else ""
-    hint = f"tried: {', '.join(refusals)}; give the address of the document or endpoint itself, or --kind"
+    hint = f"tried: {', '.join(refusals)}; use the address of the document or endpoint itself, or pass --kind"
     return DocumentInvalid(
-        f"nothing that can be connected was found at {where}{said}",
+        f"nothing to connect was found at {where}{said}",
         hint=f"{status.hint} ({hint})" if status is not None else hint,
         tried=tried,
     )
@@ -138,5 +138,5 @@ def check_shape(request: SourceRequest) -> None:
     if not (request.location or request.command or request.document is not None):
         raise InvalidRequest(
             "a source needs a location, a document or a command",
-            hint="give the address of an API, the text of its document, or the command of an MCP server",
+            hint="pass the address of an API, the text of its document, or the command of an MCP server",
         )

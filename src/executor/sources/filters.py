@@ -49,7 +49,9 @@ class Filter:
 def parse_filters(texts: Sequence[str], known: Sequence[FilterKind], source_kind: str) -> tuple[Filter, ...]:
     """`known` are the kinds of filters that apply to this kind of source."""
     if len(texts) > MAX_FILTERS:
-        raise InvalidRequest(f"there are {len(texts)} filters", hint=f"give at most {MAX_FILTERS}; use `*` in patterns")
+        raise InvalidRequest(
+            f"there are {len(texts)} filters", hint=(f"use at most {MAX_FILTERS}, with `*` in patterns")
+        )
     return tuple(parse_filter(text, known, source_kind) for text in texts)
 
 
@@ -58,15 +60,15 @@ def parse_filter(text: str, known: Sequence[FilterKind], source_kind: str) -> Fi
     kind = cast("FilterKind", found[1]) if found else "tool"
     pattern = found[2] if found else text
     if not pattern.strip() or len(pattern) > MAX_LENGTH:
-        hint = "write e.g. tag:issues, path:/repos/**, method:DELETE or admin.**"
+        hint = "for example: tag:issues, path:/repos/**, method:DELETE or admin.**"
         raise InvalidRequest(
-            f"the filter {text[:MAX_LENGTH]!r} has no pattern of 1 to {MAX_LENGTH} characters", hint=hint
+            f"the filter {text[:MAX_LENGTH]!r} needs a pattern of 1 to {MAX_LENGTH} characters", hint=hint
         )
     if kind not in known:
         kinds = " or ".join(f"by {one}" for one in known)
         raise InvalidRequest(
             f"the filter {text!r} does not apply: tools of {source_kind} sources have no {WORDS[kind]}",
-            hint=f"choose {kinds}, e.g. {EXAMPLES[known[-1]]}",
+            hint=f"use {kinds}, for example {EXAMPLES[known[-1]]}",
         )
     return Filter(text, kind, compile_pattern(kind, pattern, text))
 
@@ -86,7 +88,7 @@ def compile_pattern(kind: FilterKind, pattern: str, text: str) -> Callable[[str]
         plain += "*"
     parts = re.split(r"(\*+)", plain)
     if len(parts) // 2 > MAX_STARS:
-        raise InvalidRequest(f"the filter {text!r} has more than {MAX_STARS} `*`", hint="write several filters")
+        raise InvalidRequest(f"the filter {text!r} has more than {MAX_STARS} `*`", hint="use several filters")
     inside = {"tool": "[^.]*", "path": "[^/]*"}.get(kind, ".*")
     stars = {"*": inside if plain != "*" else ".*"}
     body = "".join(stars.get(part, ".*") if part.startswith("*") else re.escape(part) for part in parts)

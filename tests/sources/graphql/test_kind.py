@@ -121,9 +121,9 @@ async def test_a_service_that_knows_only_old_introspection_is_asked_again(kind: 
 @pytest.mark.parametrize(
     ("reply", "error", "says"),
     [
-        (Reply(200, b"<html>hi</html>", {"Content-Type": "text/html"}), DocumentInvalid, "no GraphQL endpoint"),
-        (as_json({"hello": 1}), DocumentInvalid, "holds no schema"),
-        (as_json({"data": None}), DocumentInvalid, "holds no schema"),
+        (Reply(200, b"<html>hi</html>", {"Content-Type": "text/html"}), DocumentInvalid, "not a GraphQL endpoint"),
+        (as_json({"hello": 1}), DocumentInvalid, "contains no schema"),
+        (as_json({"data": None}), DocumentInvalid, "contains no schema"),
         (as_json({"data": {"__schema": {"types": 1}}}), DocumentInvalid, "no list of types"),
         (as_json({"data": {"__schema": {"types": []}}}), DocumentInvalid, "no queries"),
         (Reply(401, b"no"), SourceUnreachable, "401"),

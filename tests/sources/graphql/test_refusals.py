@@ -200,7 +200,7 @@ async def test_a_mutation_is_sent_once_and_what_came_is_returned_with_a_warning(
     assert found["issue"] is None  # the field may not be null, so nothing of the issue came
     assert (await it.call("mutation.createUser", login="x"))["bio"] is None
     assert len(it.service.queries) == 2
-    assert "`issue.repository.url`" in it.warned[0] and "was done" in it.warned[0]
+    assert "`issue.repository.url`" in it.warned[0] and "took effect" in it.warned[0]
 
 
 async def test_a_mutation_of_which_nothing_could_be_read_was_done_all_the_same(connect: Connect) -> None:
@@ -208,7 +208,7 @@ async def test_a_mutation_of_which_nothing_could_be_read_was_done_all_the_same(c
     it.service.denied["User.email"] = "you need the permission to see it"
     assert await it.call("mutation.createUser", login="x") is None
     assert len(it.service.queries) == 1
-    assert "was done" in it.warned[0]
+    assert "took effect" in it.warned[0]
 
 
 async def test_a_mutation_that_was_refused_before_it_was_run_fails_and_works_the_next_time(connect: Connect) -> None:

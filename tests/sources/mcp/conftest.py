@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
@@ -87,7 +86,7 @@ class Connected:
 
 
 @dataclass
-class Connecting:
+class McpConnector:
     kind: Mcp
 
     async def to(self, request: SourceRequest) -> Connected:
@@ -120,17 +119,11 @@ async def kind(tmp_path: Path, egress: Egress) -> AsyncIterator[Mcp]:
 
 
 @pytest.fixture
-def connect(kind: Mcp) -> Connecting:
-    return Connecting(kind)
+def connect(kind: Mcp) -> McpConnector:
+    return McpConnector(kind)
 
 
 @pytest.fixture
-def connect_within(tmp_path: Path, egress: Egress) -> Callable[..., Connecting]:
+def connect_within(tmp_path: Path, egress: Egress) -> Callable[..., McpConnector]:
     """With limits of the test's own; closed by the test."""
-    return lambda **limits: Connecting(Mcp(egress, tmp_path, limits=Limits(**limits)))
-
-
-async def until(is_so: Callable[[], bool], seconds: float = 120.0) -> None:
-    async with asyncio.timeout(seconds):
-        while not is_so():  # noqa: ASYNC110 - what is waited for happens in other processes
-            await asyncio.sleep(0.01)
+    return lambda **limits: McpConnector(Mcp(egress, tmp_path, limits=Limits(**limits)))

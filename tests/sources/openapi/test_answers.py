@@ -104,7 +104,7 @@ async def test_lines_of_json_called_json_are_a_list(call: Call, upstream: Upstre
 @pytest.mark.parametrize("body", [b'{"id": 0}\n{"id":', b'{\n"id": 0', b"[1,\n2", b"1\n" * 100_001])
 async def test_what_is_neither_json_nor_lines_of_it_is_refused(call: Call, upstream: Upstream, body: bytes) -> None:
     upstream.routes["/thing"] = Reply(200, body, {"Content-Type": "application/json"})
-    with pytest.raises(ToolError, match="can't be read as JSON"):
+    with pytest.raises(ToolError, match="can't be parsed as JSON"):
         await call({"responses": {"200": {"description": ""}}})
 
 

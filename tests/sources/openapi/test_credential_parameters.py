@@ -99,7 +99,7 @@ def test_a_field_of_a_form_is_hidden_everywhere(media_type: str) -> None:
 def test_what_an_agent_makes_up_is_refused(given: dict[str, Any]) -> None:
     fields = {"token": {**TEXT, "description": SLACK}, "channel": TEXT}
     tool = tool_of({"requestBody": form(fields, additionalProperties=True)})
-    with pytest.raises(ToolError, match="fills it"):
+    with pytest.raises(ToolError, match="provides it"):
         arrange(tool, {"channel": "C1", **given} if "body" not in given else given)
     hidden = tool_of(
         {
@@ -108,7 +108,7 @@ def test_what_an_agent_makes_up_is_refused(given: dict[str, Any]) -> None:
         }
     )
     if "body" not in given:
-        with pytest.raises(ToolError, match="fills it"):
+        with pytest.raises(ToolError, match="provides it"):
             arrange(hidden, given)
 
 

@@ -267,10 +267,10 @@ async def test_a_refresh_that_lacks_a_file_it_had_keeps_everything_as_it_was(
         kept = upstream.routes[part]
         upstream.routes[part] = reply
         with pytest.raises(
-            SourceUnreachable, match=f"{part} was not read.* when the document was read before"
+            SourceUnreachable, match=f"{part} was not read.* when the document was last read"
         ) as refused:
             await kind.load(kind.reload_request(source))
-        assert "the tools stay as they were" in refused.value.hint
+        assert "the tools are unchanged" in refused.value.hint
         upstream.routes[part] = kept
     with pytest.raises(Unchanged):
         await kind.load(kind.reload_request(source))

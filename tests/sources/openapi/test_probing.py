@@ -217,7 +217,7 @@ OTHERS = {
     "a HAR file": '{"log": {"version": "1.2", "creator": {}, "entries": []}}',
     "an OpenRPC document": '{"openrpc": "1.2.6", "methods": []}',
     "an OData metadata document": '<edmx:Edmx Version="4.0"></edmx:Edmx>',
-    "a configuration of MCP clients": '{"mcpServers": {"a": {"command": "npx"}}}',
+    "an MCP client configuration": '{"mcpServers": {"a": {"command": "npx"}}}',
 }
 
 

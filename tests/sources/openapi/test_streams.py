@@ -103,7 +103,7 @@ async def test_a_stream_without_end_gives_what_came_says_that_it_was_cut_and_how
 ) -> None:
     found = await answer_of(hasty, upstream, endless(media_type, text))
     assert (found["items"], found["complete"]) == (items, False)
-    assert "bound" in found["more"] and advice in found["more"]
+    assert "limit" in found["more"] and advice in found["more"]
 
 
 async def test_a_stream_of_events_can_be_gone_on_with(kind: OpenApi, upstream: Upstream) -> None:

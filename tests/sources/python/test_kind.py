@@ -15,7 +15,7 @@ from executor.errors import ConsentRequired, DocumentInvalid, SourceUnreachable,
 from executor.model.tool import Tool
 from executor.sources.python.kind import PythonFunctions
 from executor.sources.source_request import Consent, SourceRequest
-from tests.support.catalogs import opened
+from tests.support.catalogs import open_catalog
 
 LOCATION = "python:office.letters"
 LETTERS = '''
@@ -71,7 +71,7 @@ async def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
     (package / "__init__.py").write_text("")
     (package / "letters.py").write_text(LETTERS)
     monkeypatch.syspath_prepend(tmp_path)
-    async with opened(tmp_path, {"python": PythonFunctions()}) as here:
+    async with open_catalog(tmp_path, {"python": PythonFunctions()}) as here:
         yield here.catalog, here.workspace
     import sys
 

@@ -14,8 +14,8 @@ from executor.schemas.shapes.shape import ANYTHING, Field, Fields, Shape, both
 
 def forms(tool: Tool, accepting: ArgumentShapes) -> list[Shape]:
     """The ways to give a tool's arguments, the usual one last."""
-    body = tool.known.get("body")
-    if not isinstance(body, dict) or not body.get("object") or "all" in tool.known:
+    body = tool.known_keys.get("body")
+    if not isinstance(body, dict) or not body.get("object") or "all" in tool.known_keys:
         return [accepting.read({"type": "object", **tool.input_schema})]
     return body_forms(tool, body, accepting)
 
@@ -40,7 +40,7 @@ def body_forms(tool: Tool, body: BodyBinding, accepting: ArgumentShapes) -> list
 def parameter_fields(tool: Tool, accepting: ArgumentShapes) -> list[Field]:
     properties = tool.input_schema.get("properties", {})
     required = required_of(tool.input_schema)
-    given = [one.get("argument", "") for one in tool.known.get("parameters", ())]
+    given = [one.get("argument", "") for one in tool.known_keys.get("parameters", ())]
     return [Field(name, accepting.read(properties.get(name, {})), name in required) for name in given]
 
 

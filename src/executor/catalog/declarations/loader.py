@@ -89,7 +89,7 @@ def links(c: Connection, workspace_id: str, tools: Sequence[Tool]) -> tuple[dict
     given: dict[str, str] = {}
     got: dict[str, str] = {}
     for tool in tools:
-        body = tool.known.get("body")
+        body = tool.known_keys.get("body")
         first = names_in(tool.input_schema, body.get("schema") if body else None)
         second = names_in(tool.output_schema)
         if first or second:

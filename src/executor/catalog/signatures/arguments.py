@@ -40,7 +40,7 @@ def shown_arguments(tool: Tool, definitions: Mapping[str, Schema]) -> tuple[dict
 
 def required_fields(tool: Tool, definitions: Mapping[str, Schema]) -> set[str]:
     """Fields that a body must have. One that may be left out as a whole is hardly ever meant to be."""
-    body = tool.known.get("body")
+    body = tool.known_keys.get("body")
     flat = set(body.get("flat", ())) if body else set()
     if not body or not flat or body.get("required"):
         return set()
@@ -60,8 +60,8 @@ def required_fields(tool: Tool, definitions: Mapping[str, Schema]) -> set[str]:
 
 def unshown(tool: Tool) -> set[str]:
     """Accepted, but rarely worth the words: a key that is filled in anyway, `body` where its fields stand beside."""
-    body, whole = tool.known.get("body"), tool.body_argument
-    names = {tool.known.get("idempotencyArgument", "")}
+    body, whole = tool.known_keys.get("body"), tool.body_argument
+    names = {tool.known_keys.get("idempotencyArgument", "")}
     return names | {whole} if body and body.get("flat") and whole not in body["flat"] else names
 
 

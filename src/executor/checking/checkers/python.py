@@ -165,7 +165,7 @@ def findings_of(said: str, code: str) -> list[Finding]:
     except ValueError:
         items = None
     if not isinstance(items, list):
-        raise Unavailable("the Python checker said something unreadable")
+        raise Unavailable("the Python checker sent something unreadable")
     lines = Lines(code)
     return [finding for item in items if (finding := finding_of(item, lines)) is not None][:MAX_FINDINGS]
 

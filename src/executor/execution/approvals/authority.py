@@ -92,8 +92,8 @@ def own_request(choice: SeparationChoice, others: Sequence[str]) -> SeparationOf
     named = ", ".join(others[:NAMED]) + (f" and {len(others) - NAMED} more" if len(others) > NAMED else "")
     what = "a call" if choice == "all" else "a destructive call"
     return SeparationOfDuties(
-        f"you can't approve {what} that you or your agent asked for: another person has to",
-        hint=f"ask {named}; an administrator changes this with `executor organizations separation`",
+        f"you can't approve {what} that you or your agent requested: another person must",
+        hint=f"ask {named}; an administrator can change this with `executor organizations separation`",
     )
 
 

@@ -32,7 +32,7 @@ async def provide(
 ) -> Interaction:
     """A connection for the actor whose call waits, or for the whole workspace. Nobody is told the values again."""
     if not actor.may("connect"):
-        raise Forbidden("only a human may give a credential", hint="use a terminal or a browser that has signed in")
+        raise Forbidden("only a human may provide a credential", hint="use a terminal, or a browser that is signed in")
     check_scope(offer.scope, actor)
 
     def job(c: Database) -> Settled:
@@ -79,14 +79,14 @@ def waiting(c: Database, workspace_id: str, interaction_id: str) -> Interaction:
         raise NotFound(f"there is no interaction {interaction_id}", hint="see `executor approvals list`")
     check_open(asked)
     if asked.kind not in NEEDS:
-        raise InvalidRequest(f"interaction {asked.id} asks for no credential", hint="approve or deny it")
+        raise InvalidRequest(f"interaction {asked.id} does not ask for a credential", hint="approve or deny it")
     return asked
 
 
 def source_of(c: Database, asked: Interaction) -> Source:
     source = sources.get(c, asked.workspace_id, asked.prompt["credential"]["sourceId"])
     if source is None:
-        raise NotFound("the source of this call is gone", hint="deny it; the code is told")
+        raise NotFound("the source of this call was removed", hint="deny it; the code then gets an error")
     return source
 
 

@@ -32,7 +32,9 @@ def check_open(asked: Interaction) -> None:
     if asked.status == "expired" or (asked.status == "pending" and is_past(asked)):
         raise InteractionExpired(f"interaction {asked.id} has expired", hint="run the code again")
     if asked.status != "pending":
-        raise AlreadySettled(f"interaction {asked.id} was {asked.status} already", hint="it is decided only once")
+        raise AlreadySettled(
+            f"interaction {asked.id} was already {asked.status}", hint=("each interaction is decided once")
+        )
 
 
 async def expire(database: Database, settle_by: SettleBy, now: int) -> int:

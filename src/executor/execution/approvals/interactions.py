@@ -60,7 +60,7 @@ async def search(
 
 
 async def find(database: Database, by: Actor, interaction_id: str) -> Interaction:
-    """With all of its arguments, however long: a decision is made by these."""
+    """With all of its arguments, however long: people decide by these."""
     asked, call = await database.read(lambda c: _look_up(c, by, interaction_id))
     return uncut(asked, call)
 
@@ -82,11 +82,13 @@ def _look_up(c: Connection, by: Actor, interaction_id: str) -> tuple[Interaction
 
 
 def missing(interaction_id: str) -> NotFound:
-    return NotFound(f"no interaction {interaction_id!r} here", hint="`executor approvals list` shows what is asked")
+    return NotFound(
+        f"there is no interaction {interaction_id!r}", hint=("`executor approvals list` shows what is pending")
+    )
 
 
 async def read_background(database: Database, by: Actor, asked: Sequence[Interaction]) -> Background:
-    """Names as they are now; an interaction has the ids that its decision is bound to."""
+    """Names are as they are now. The ids that a decision is bound to are in the interaction itself."""
     actors = {actor_id for one in asked for actor_id in (one.binding.actor_id, one.settled_by) if actor_id}
 
     def job(c: Connection) -> Background:

@@ -48,25 +48,25 @@ class OpenApprovals:
         feed.listen(self._hear)
 
     async def admit(self, execution: Execution, open_here: int) -> ToolError | None:
-        """None when one more may be asked; then `arrived` must be called once it is written, or can't be."""
+        """None when one more may be asked; then `note_written` must be called once it is written, or can't be."""
         if open_here >= self._limits.execution:
-            return too_many(f"this execution already waits for {open_here} decisions")
-        await self._counted(execution)
+            return too_many(f"this execution already has {open_here}")
+        await self._begin_count(execution)
         present = self._open[execution.actor_id] + self._coming[execution.actor_id]
         if present >= self._limits.actor:
-            return too_many(f"this actor's executions already wait for {present} decisions")
+            return too_many(f"this actor's executions already have {present}")
         self._coming.add(execution.actor_id)
         return None
 
-    def arrived(self, actor_id: str, count: int) -> None:
+    def note_written(self, actor_id: str, count: int) -> None:
         self._coming.remove(actor_id, count)
 
     async def expect(self, execution: Execution) -> None:
         """Before a question of an execution is asked: from now on its events are counted."""
-        await self._counted(execution)
+        await self._begin_count(execution)
         self._actors[execution.id] = execution.actor_id
 
-    async def _counted(self, execution: Execution) -> None:
+    async def _begin_count(self, execution: Execution) -> None:
         """Once per actor, however many of its executions ask at the same time."""
         actor_id = execution.actor_id
         counting = self._counting.get(actor_id)
@@ -99,5 +99,5 @@ class OpenApprovals:
 
 
 def too_many(why: str) -> ToolError:
-    hint = "wait until some are decided; ask for fewer, larger things at a time"
+    hint = "wait until some are decided, or send fewer, larger calls"
     return ToolError("too_many_approvals", f"too many pending approvals: {why}", hint=hint, retryable=True)

@@ -1,4 +1,4 @@
-"""Artifacts for those who may see them: as executions are, one's own or with the right to read everything."""
+"""Artifacts, for the actors that may see their executions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PIECE = 8 * 1024 * 1024
 
 
 async def search(database: Database, by: Actor, *, execution_id: str, limit: int, before: str) -> Page[Artifact]:
-    """Newest first, of one execution or of all. Who may not read everything finds those of its own executions."""
+    """Newest first, of one execution or of all. Without the permission `read`, an actor finds only its own."""
     mine = "" if by.may("read") else by.id
     return await database.read(
         lambda c: artifacts.page(
@@ -43,14 +43,14 @@ def look_up(c: Connection, by: Actor, artifact_id: str) -> Artifact:
 
 
 async def read_content(database: Database, artifact: Artifact, start: int, end: int) -> AsyncIterator[bytes]:
-    """Memory holds one piece, however slowly it is read."""
+    """In pieces, so that a slow reader costs little memory."""
     for at in range(start, end, PIECE):
         until = min(at + PIECE, end)
         yield await database.read(partial(artifacts.content, artifact=artifact, start=at, end=until))
 
 
 async def delete(database: Database, by: Actor, artifact_id: str) -> Artifact:
-    """Its content, for good. That it was there stays known."""
+    """Delete its content for good. The record of it stays."""
     gone = await database.write(lambda c: _delete(c, by, artifact_id))
     if gone.form == "file":
         await remove(database, gone)
@@ -61,7 +61,7 @@ def _delete(c: Connection, by: Actor, artifact_id: str) -> Artifact:
     found = look_up(c, by, artifact_id)
     execution = executions.get(c, by.workspace_id, found.execution_id)
     if execution is not None and not execution.is_final:
-        hint = "its journal needs it: wait until it has ended, or cancel it"
+        hint = "the execution still needs it: wait until it ends, or cancel it"
         raise Conflict(f"execution {execution.id} is {execution.status}", hint=hint)
     if artifacts.delete(c, found):
         data = {"id": found.id, "name": found.name, "size": found.size, "digest": found.digest}
@@ -72,7 +72,7 @@ def _delete(c: Connection, by: Actor, artifact_id: str) -> Artifact:
 async def read_files(
     database: Database, result: Artifact, is_wanted: Callable[[Artifact], bool], *, most: int, most_of_all: int
 ) -> list[tuple[Artifact, bytes | None]]:
-    """The files in a result that are wanted; the bytes of those that have at most so many, alone and together."""
+    """The wanted files in a result. Their bytes are read up to `most` for one file and `most_of_all` together."""
 
     def job(c: Connection) -> list[tuple[Artifact, bytes | None]]:
         found, room = list[tuple[Artifact, bytes | None]](), most_of_all

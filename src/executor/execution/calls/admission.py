@@ -205,7 +205,7 @@ class Admissions:
 
 def own_name(tool: Tool) -> str:
     """The path that its source gives it, where people gave it another."""
-    return own_path("", tool.known)
+    return own_path("", tool.known_keys)
 
 
 def proposal_digest(proposal: Proposal) -> str:

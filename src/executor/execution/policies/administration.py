@@ -1,4 +1,4 @@
-"""Policies as people look after them: list, add, change, move, renew and remove, each level by those who may."""
+"""List, add, change, move, renew and remove policies. Each level has the permission that changing it needs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def find_own(database: Database, by: Actor, policy_id: str) -> Policy:
 
 
 async def find_owner(database: Database, by: Actor, level: Level) -> str:
-    """Whose a policy of this level is: the organization's or the workspace's."""
+    """The id of the organization or workspace that owns policies of this level."""
     if level != "organization":
         return by.workspace_id
     return await database.read(lambda c: policies.organization_of(c, by.workspace_id))
@@ -48,7 +48,7 @@ async def add(database: Database, by: Actor, draft: Policy, position: int | None
 
 
 async def change(database: Database, by: Actor, policy_id: str, draft: Policy) -> Policy:
-    """To the draft; its place and its level stay."""
+    """Make it what the draft says. It keeps its place and its level."""
 
     def job(c: Connection) -> Policy:
         before = look_up_own(c, by, policy_id)
@@ -76,7 +76,7 @@ async def renew(pipeline: CallPipeline, by: Actor, policy_id: str) -> Policy:
 
     def job(c: Connection) -> Policy:
         if look_up(c, by, policy_id) != present:
-            raise Conflict("the rule changed meanwhile", hint="look at it again")
+            raise Conflict("the policy has changed", hint="check it again")
         policies.change(c, by.workspace_id, renewed, by=by)
         return renewed
 
@@ -90,7 +90,7 @@ async def remove(database: Database, by: Actor, policy_id: str) -> None:
 def look_up(c: Connection, by: Actor, policy_id: str) -> Policy:
     found = policies.get(c, by.workspace_id, policy_id)
     if found is None:
-        raise NotFound(f"no policy {policy_id!r} here", hint="`executor policies list` shows what there is")
+        raise NotFound(f"there is no policy {policy_id!r}", hint="see `executor policies list`")
     return found
 
 
@@ -104,4 +104,4 @@ def look_up_own(c: Connection, by: Actor, policy_id: str) -> Policy:
 def check_level(by: Actor, level: Level) -> None:
     needed = NEEDED[level]
     if not by.may(needed):
-        raise Forbidden(f"rules of the {level} need the permission `{needed}`", hint="ask an administrator of it")
+        raise Forbidden(f"policies of the {level} need the permission `{needed}`", hint="ask an administrator")

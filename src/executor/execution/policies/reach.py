@@ -55,7 +55,7 @@ async def count_tools(database: Database, by: Actor, policies: Sequence[Policy])
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """Past calls that other policies decide otherwise, of how many that were looked at; `next` goes on with older."""
+    """`changed` are the past calls that the other policies decide differently. `next` continues with older ones."""
 
     changed: list[tuple[PastCall, Change]]
     judged: int
@@ -72,7 +72,7 @@ async def simulate(
     limit: int,
     before: tuple[str, int] | None,
 ) -> Simulation:
-    """What `then` would have made of the newest past calls, compared with `now`."""
+    """Decide the newest past calls again by `then`, and compare with `now`."""
     past = await database.search(
         lambda c: policy_scope.past_calls(c, by.workspace_id, limit=limit, before=before), SEARCH_SECONDS
     )

@@ -84,7 +84,7 @@ def choose_claims(claims: Mapping[str, str], paths: Sequence[str] | None) -> dic
     if wrong:
         raise InvalidRequest(
             f"the server does not say that {wrong[0]} only reads",
-            hint=f"choose from: {', '.join(list(claims)[:20])}" if claims else "it says so of none of its tools",
+            hint=f"choose from: {', '.join(list(claims)[:20])}" if claims else "it says so for none of its tools",
         )
     return {path: digest for path, digest in claims.items() if paths is None or path in paths}
 
@@ -92,6 +92,6 @@ def choose_claims(claims: Mapping[str, str], paths: Sequence[str] | None) -> dic
 def check_kind(source: Source) -> None:
     if source.kind != KIND:
         raise InvalidRequest(
-            f"{source.namespace} is of kind {source.kind}: only MCP servers give such hints",
+            f"{source.namespace} is of kind {source.kind}, and only MCP servers give such hints",
             hint="treat single tools as reads: `executor tools treat-as-read PATH`",
         )

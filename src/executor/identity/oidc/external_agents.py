@@ -63,7 +63,7 @@ class Bearers:
         if missing:
             raise InsufficientScope(
                 f"this token lacks the scope {' '.join(missing)}",
-                hint="ask the authorization server for it",
+                hint="request it from the authorization server",
                 scope=" ".join(terms.scopes),
             )
 
@@ -76,7 +76,7 @@ class Bearers:
             found = await self._database.write(lambda c: self._add(c, subject, claims))
         actor, is_revoked = found
         if is_revoked:
-            raise Unauthorized("an operator has revoked this agent", hint="ask whoever runs this daemon")
+            raise Unauthorized("an operator has revoked this agent", hint="ask the operator of this daemon")
         return actor
 
     def _add(self, c: Connection, subject: str, claims: Mapping[str, Any]) -> tuple[Actor, bool]:
@@ -87,11 +87,11 @@ class Bearers:
             return found
         if not external_subjects.has_workspace(c, terms.workspace_id):
             raise Forbidden(
-                f"there is no workspace {terms.workspace_id!r} for agents of the authorization server",
-                hint="an operator corrects the setting mcp_workspace",
+                f"the workspace {terms.workspace_id!r} for agents of the authorization server does not exist",
+                hint="an operator must correct the setting mcp_workspace",
             )
         if external_subjects.count_agents(c, terms.workspace_id) >= MOST:
-            raise Busy(f"{MOST} agents of the authorization server are known already", hint="use one of those")
+            raise Busy(f"the limit of {MOST} agents of the authorization server is reached", hint="use an existing one")
         made = external_subjects.add_agent(
             c, terms.workspace_id, terms.issuer, subject, display_name(claims, subject, terms.issuer)
         )

@@ -57,12 +57,12 @@ def read(token: str) -> Unverified:
     about = _header(token)
     algorithm, key_id = about.get("alg"), about.get("kid", "")
     if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
-        raise refusal("the token is not signed with an asymmetric algorithm that is known here")
+        raise refusal("the token is not signed with a supported asymmetric algorithm")
     if not isinstance(key_id, str) or len(key_id) > MAX_TEXT:
-        raise refusal("the token names no key by which it could be verified")
+        raise refusal("the token names no key to verify it with")
     kind = about.get("typ", "")
     if REFUSED_HEADERS & about.keys() or not isinstance(kind, str) or kind.lower() not in TYPES:
-        raise refusal("the token is of a kind that is not taken here")
+        raise refusal("tokens of this type are not accepted")
     return Unverified(token, algorithm, key_id)
 
 
@@ -110,7 +110,7 @@ def parse_object(data: bytes) -> dict[str, Any]:
     try:
         value = json.loads(data.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
     except (ValueError, RecursionError):
-        raise refusal("the token does not hold what can be read in one way only") from None
+        raise refusal("the token is ambiguous") from None
     if not isinstance(value, dict):
         raise refusal("the token is not a signed JWT")
     return value
@@ -132,4 +132,4 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")

@@ -66,7 +66,7 @@ class Provider:
         if status != 200 or not isinstance(token, str):
             said = jwt.plain(answer.get("error_description") or answer.get("error"), 200)
             said = said.replace(secret, "…") if secret else said  # a page is no place for it
-            raise refusal(f"the identity provider gave no ID token{': ' + said if said else ''}")
+            raise refusal(f"the identity provider returned no ID token{': ' + said if said else ''}")
         claims = await self._claims(token, nonce)
         return await self._person(claims, answer.get("access_token"))
 
@@ -77,7 +77,7 @@ class Provider:
             raise refusal("the ID token was issued to another client")
         given = claims.get("nonce")
         if not isinstance(given, str) or not hmac.compare_digest(given.encode(), nonce.encode()):
-            raise refusal("the ID token is not of this sign-in")
+            raise refusal("the ID token does not belong to this sign-in")
         return claims
 
     async def _person(self, claims: Mapping[str, Any], access_token: Any) -> Person:

@@ -40,6 +40,6 @@ class Verifier(PyJWT):
                 raise refusal(REASONS.get(type(error), "the token is not a signed JWT")) from None
             check_times(claims)
             if not 0 < len(claims["sub"]) <= MAX_TEXT:
-                raise refusal("the token does not say whom it stands for")
+                raise refusal("the token has no subject")
             return claims
         raise refusal("the token was not signed by a key of the authorization server")

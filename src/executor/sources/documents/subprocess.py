@@ -38,7 +38,7 @@ from executor.sources.documents.threads import Loading
 from executor.sources.source_request import SourceRequest, silent
 
 # Why the process that read a document gave no answer, as far as the way it ended tells, and what to do about it.
-SMALLER = "remove what isn't used from it, or split it"
+SMALLER = "remove unused parts, or split it"
 CRASHES = frozenset({signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE})
 RUN = "from executor.sources.documents.subprocess_main import run; run()"
 
@@ -48,20 +48,20 @@ def explain_end(status: int) -> SourceError:
     if status == OUT_OF_MEMORY:
         gigabytes = MEMORY_BYTES // 1024**3
         return DocumentInvalid(
-            f"reading the document takes more than the {gigabytes} GB of memory that it may take",
+            f"reading the document needs more than the limit of {gigabytes} GB of memory",
             hint=SMALLER,
             reason="memory",
         )
     if status == -signal.SIGXCPU:
         return DocumentInvalid(
-            f"reading the document takes more than the {CPU_SECONDS} seconds of CPU time that it may take",
+            f"reading the document needs more than the limit of {CPU_SECONDS} seconds of CPU time",
             hint=SMALLER,
             reason="cpu",
         )
     if status >= 0:
         return SourceError(
-            f"the process that read the document ended with status {status} and without an answer",
-            hint="that is a fault of Executor; the daemon's log has the details",
+            f"the process that read the document ended with status {status} and without a result",
+            hint="this is a defect in Executor; see the daemon's log",
             reason="crash",
         )
     return by_signal(-status)
@@ -72,24 +72,24 @@ def by_signal(number: int) -> SourceError:
     if number in CRASHES:
         return SourceError(
             f"the process that read the document crashed ({name})",
-            hint="that is a fault of Executor, or of a library, that this document brings out; please report it",
+            hint="this is a defect in Executor or one of its libraries; please report it",
             reason="crash",
         )
     if number == signal.SIGKILL:
         return SourceError(
-            f"the process that read the document was killed from outside ({name})",
-            hint="the system does that when it runs out of memory: look in its log, free some memory, try again",
+            f"the process that read the document was killed by another process ({name})",
+            hint="the system does this when memory runs out: check its log, free some memory, then try again",
             reason="killed",
         )
     return SourceError(
-        f"the process that read the document was ended from outside ({name})", hint="try again", reason="killed"
+        f"the process that read the document was stopped by another process ({name})", hint="try again", reason="killed"
     )
 
 
 def too_long(seconds: float) -> DocumentInvalid:
     return DocumentInvalid(
         f"the document could not be read within {seconds:g} seconds",
-        hint=f"if the machine is busy, try again later; else {SMALLER}",
+        hint=f"if the machine is busy, try again later; otherwise {SMALLER}",
         reason="timeout",
     )
 

@@ -88,7 +88,7 @@ def main() -> int:
 
             traceback.print_exc()
             message = f"reading the document failed inside Executor: {type(error).__name__}"
-            hint = "the daemon's log has the details"
+            hint = "see the daemon's log"
             send(
                 out, PROBLEM, orjson.dumps({"code": SourceError.code, "message": message, "hint": hint, "details": {}})
             )

@@ -185,8 +185,8 @@ class GraphQL:
         text = result_text(tool, answer)
         if left_out:
             warn(
-                f"{tool.path}: the service refuses {refusals.describe_ways(left_out)}, so the result comes without. "
-                f"{CHOOSE}"
+                f"{tool.path}: the service refuses {refusals.describe_ways(left_out)}, so the result does "
+                f"not include it. {CHOOSE}"
             )
         return answer, text
 
@@ -197,18 +197,18 @@ class GraphQL:
         if value is None and not refusal.was_run:
             return result_text(tool, answer)
         missing = refusals.describe_ways(refusal.ways | left_out)
-        state = "null or missing in the result" if value is not None else "so nothing of the result could be read"
-        warn(f"{tool.path} was done, but the service refuses {missing}: {state}. {CHOOSE}")
+        state = "null or missing in the result" if value is not None else "so the result could not be read"
+        warn(f"{tool.path} took effect, but the service refuses {missing}: {state}. {CHOOSE}")
         return orjson.dumps(value).decode()
 
     async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
         binding = binding_of(tool)
         if binding["type"] == "describe":
-            return "nothing is sent: Executor keeps the schema"
+            return "nothing is sent: Executor has the schema"
         where = f"POST {display_url(config_of(source)['base_url'])}"
         if binding["type"] == "raw":
             return f"{where} the document in `query`"
-        pages = ", and the pages after it" if "all" in binding else ""
+        pages = ", and the following pages" if "all" in binding else ""
         return f"{where} {binding['type']} {binding['field']}{pages}"
 
     async def close(self) -> None:

@@ -37,9 +37,9 @@ MAX_BYTES = 64_000_000
 MAX_SKIPPED = 500
 FORMAT = "2"  # raise it when more or other is kept of the same schema than before: then every source is read anew
 GIVE_SCHEMA = "add its schema instead: `executor sources add schema.graphql --base-url ENDPOINT`"
-GIVE_HEADER = "it needs a login: give --header Authorization, or " + GIVE_SCHEMA
-STATUS_HINTS = {401: GIVE_HEADER, 403: GIVE_HEADER, 404: "check the address; many services have it at /graphql"}
-GIVE_ENDPOINT = "say where the service is: --base-url https://api.example.com/graphql"
+GIVE_HEADER = "it requires a login: pass --header Authorization, or " + GIVE_SCHEMA
+STATUS_HINTS = {401: GIVE_HEADER, 403: GIVE_HEADER, 404: "check the address; it is often /graphql"}
+GIVE_ENDPOINT = "pass the address of the service: --base-url https://api.example.com/graphql"
 
 
 async def load(egress: Egress, request: SourceRequest, bounds: Bounds, loading: Loading) -> Loaded:
@@ -117,17 +117,17 @@ def no_introspection(endpoint: str, answer: Answer, value: Any) -> SourceUnreach
     if answer.status >= 300 and not (errors and answer.status == 400):
         return wrong_status(endpoint, answer, STATUS_HINTS, method="POST")
     if not errors:
-        what = "holds no schema" if isinstance(value, dict) else "is not JSON"
+        what = "contains no schema" if isinstance(value, dict) else "is not JSON"
         return DocumentInvalid(
-            f"{display_url(endpoint)} is no GraphQL endpoint: its answer to an introspection {what}",
-            hint="check the address; many services have it at /graphql",
+            f"{display_url(endpoint)} is not a GraphQL endpoint: its answer to an introspection {what}",
+            hint="check the address; it is often /graphql",
         )
     first = errors[0] if isinstance(errors, list) else errors
     said = str(first.get("message") if isinstance(first, dict) else first)
     said = one_line(said, 200)
     is_login = any(word in said.lower() for word in ("authenticat", "authoriz", "log in", "access denied", "token"))
     return DocumentInvalid(
-        f"{display_url(endpoint)} does not tell its schema (introspection): {said}",
+        f"{display_url(endpoint)} does not allow introspection: {said}",
         hint=GIVE_HEADER if is_login else GIVE_SCHEMA,
     )
 
@@ -204,7 +204,7 @@ def outline_of(data: bytes, where: str, notes: list[tuple[str, str]]) -> tuple[O
         schema = read_introspection(text, where)
         return introspection.read(schema, where, notes), digest_text(FORMAT.encode() + canonical(order_schema(schema)))
     if text[:1] == b"<":
-        raise DocumentInvalid(f"{where} is an HTML page, not a schema", hint="give the address of the schema itself")
+        raise DocumentInvalid(f"{where} is an HTML page, not a schema", hint="use the address of the schema itself")
     return sdl.read(text.decode("utf-8", "replace"), where), digest_text(FORMAT.encode() + text)
 
 
@@ -218,7 +218,7 @@ def read_introspection(text: bytes, where: str) -> Any:
     schema = value.get("__schema") if isinstance(value, dict) else None
     if not isinstance(schema, dict):
         raise DocumentInvalid(
-            f"{where} is JSON, but no introspection of a GraphQL schema", hint="it must have `__schema` in it"
+            f"{where} is JSON, but not an introspection of a GraphQL schema", hint="it must contain `__schema`"
         )
     return schema
 

@@ -28,7 +28,7 @@ RAW = "graphql"
 DESTRUCTIVE = frozenset(
     {"delete", "remove", "destroy", "purge", "erase", "wipe", "drop", "truncate", "revoke", "terminate", "uninstall"}
 )
-NO_SUBSCRIPTIONS = "a call has one answer; look for a query that gives the same"
+NO_SUBSCRIPTIONS = "a call has one answer; look for a query that returns the same data"
 
 
 class Reader:
@@ -140,15 +140,15 @@ class Reader:
         if paging["by"] != "cursor":
             return self.select_note(field)
         name = inner_name(node_of(named, self.outline))
-        return f"`{self.example(name)}`: fields of each {name}; without it, those of the result type"
+        return f"`{self.example(name)}`: fields of each {name}; default: those of the result type"
 
     def description(self, operation: str, field: Field) -> str:
         text = field.description or self.outline.types[inner_name(field.type)].description
-        return summary(text, MAX_DESCRIPTION) or f"The {operation} {field.name}, which gives {field.type}."
+        return summary(text, MAX_DESCRIPTION) or f"The {operation} {field.name}, which returns {field.type}."
 
     def select_note(self, field: Field) -> str:
         name = inner_name(field.type)
-        return f"`{self.example(name)}`: fields of {name} to return; without it, those of the result type"
+        return f"`{self.example(name)}`: fields of {name} to return; default: those of the result type"
 
     def example(self, name: str, depth: int = 2) -> str:
         named = self.outline.types[name]
@@ -164,9 +164,9 @@ class Reader:
         return f"{{ {' '.join(leaves or ['__typename'])} }}"
 
     def raw_tools(self) -> list[Tool]:
-        found = [self.raw("query", "read", "Send a GraphQL document that holds queries only.")]
+        found = [self.raw("query", "read", "Send a GraphQL document with queries only.")]
         if self.fields_of("mutation"):
-            found.append(self.raw("mutate", "destructive", "Send a GraphQL document that holds mutations."))
+            found.append(self.raw("mutate", "destructive", "Send a GraphQL document with mutations."))
         return [*found, self.describing()]
 
     def describing(self) -> Tool:

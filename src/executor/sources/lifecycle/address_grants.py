@@ -53,7 +53,7 @@ def is_url(location: str) -> bool:
 
 def unshown(request: SourceRequest, server: Target) -> EgressRefused:
     by_code = request.consented.by_code
-    hint = "pass baseUrl, so that it is shown" if by_code else f"if that is right, add --base-url {server.url}"
+    hint = "pass baseUrl, so that it is shown" if by_code else f"if this is expected, add --base-url {server.url}"
     return EgressRefused(
         f"the document names the server {server.origin}, which is on a private network and not part of the request",
         hint=hint,

@@ -51,12 +51,12 @@ def check_consent(kind: Kind, request: SourceRequest) -> None:
         return
     if request.command:
         raise ConsentRequired(
-            "connecting this runs a command on this machine, which nobody has agreed to",
-            hint="look at the command, then repeat with --yes (API: `consent: true`)",
+            "connecting this runs a command on this machine, which needs your consent",
+            hint="check the command, then repeat with --yes (API: `consent: true`)",
             command=list(request.command),
         )
     raise ConsentRequired(
         f"connecting {request.location[:200]!r} imports and runs its code inside the daemon",
-        hint="look at that code, then repeat with --yes (API: `consent: true`)",
+        hint="check that code, then repeat with --yes (API: `consent: true`)",
         location=request.location,
     )

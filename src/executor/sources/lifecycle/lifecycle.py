@@ -221,18 +221,18 @@ class Lifecycle:
 
 
 def runs_code(source: Source) -> bool:
-    return bool(source.known.get("command")) or source.kind == "python"
+    return bool(source.known_keys.get("command")) or source.kind == "python"
 
 
 def is_readable(source: Source) -> bool:
     """What was uploaded is nowhere to be read again."""
-    return bool(source.known.get("location") or source.known.get("command"))
+    return bool(source.known_keys.get("location") or source.known_keys.get("command"))
 
 
 def check_readable(source: Source) -> None:
     """That it can't be read again is no failure of the source, so none is kept."""
     if not is_readable(source):
         raise Conflict(
-            f"{source.namespace} was connected with a document, not with an address: there is nothing to read again",
-            hint=f"remove it and add the new document: `executor sources remove {source.namespace}`",
+            f"{source.namespace} was connected from a document, not from an address, so it can't be refreshed",
+            hint=f"remove it with `executor sources remove {source.namespace}`, then add the new document",
         )

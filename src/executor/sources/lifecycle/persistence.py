@@ -133,7 +133,7 @@ async def refresh(
     new: NewChoice | None = None,
 ) -> Refreshed:
     """Another choice is made from what the source offers now, so that is read whether it has changed or not."""
-    choice = new.choice if new is not None else choice_of(source.known)
+    choice = new.choice if new is not None else choice_of(source.known_keys)
     filters = tool_selection.read_filters(kind, choice)
     request = await reader.again(kind, source, connections)
     if new is not None:
@@ -203,7 +203,7 @@ def heads_of(packed: Packed, chosen: Selection, labels: Labels) -> list[ToolRow]
 
 
 def labels_for(source: Source, packed: Packed, chosen: Selection) -> Labels:
-    overlay = overlay_of(source.known)
+    overlay = overlay_of(source.known_keys)
     kept = (row.path for row in tool_selection.all_rows(packed) if chosen.keeps(row.path)) if overlay.names else ()
     return put_labels(source.namespace, overlay, kept)
 
@@ -317,17 +317,17 @@ async def read_document(database: Database, source: Source) -> SourceDocument | 
 
 async def kept_text(database: Database, source: Source) -> bytes | None:
     """Of a source that can't be read again: the document that it was connected with."""
-    if source.known.get("location") or source.known.get("command"):
+    if source.known_keys.get("location") or source.known_keys.get("command"):
         return None
     kept = await read_document(database, source)
     if kept is None:
-        hint = f"remove it and add it again: `executor sources remove {source.namespace}`"
-        raise Conflict(f"the document that {source.namespace} was connected with is not kept", hint=hint)
+        hint = f"remove it with `executor sources remove {source.namespace}`, then add it again"
+        raise Conflict(f"the document of {source.namespace} is no longer stored", hint=hint)
     return await asyncio.to_thread(kept.content)
 
 
 def fill_source(source: Source, loaded: Loaded, choice: Choice, chosen: Selection, labels: Labels) -> Source:
-    idle = tuple(Skipped(one.text, "this filter matches none of the tools any more") for one in chosen.idle)
+    idle = tuple(Skipped(one.text, "this filter no longer matches any tool") for one in chosen.idle)
     return replace(
         source,
         name=loaded.name,
@@ -347,6 +347,4 @@ def refuse_taken(c: Connection, workspace_id: str, namespace: str) -> None:
 
 
 def no_source(id_or_namespace: str) -> NotFound:
-    return NotFound(
-        f"there is no source {id_or_namespace[:80]!r}", hint="`executor sources list` shows what is connected"
-    )
+    return NotFound(f"there is no source {id_or_namespace[:80]!r}", hint="see `executor sources list`")

@@ -95,16 +95,14 @@ def check_selection(packed: Packed, namespace: str, selection: Selection) -> Non
     if selection.idle:
         raise no_match(packed, namespace, selection.idle[0])
     if selection.is_part and not selection.paths:
-        raise InvalidRequest(
-            f"the filters leave none of the {selection.offered} tools", hint="include more, or exclude less"
-        )
+        raise InvalidRequest(f"the filters exclude all {selection.offered} tools", hint="include more, or exclude less")
 
 
 def no_match(packed: Packed, namespace: str, idle: Filter) -> InvalidRequest:
     traits = (traits_of(row, namespace, {idle.kind}) for row in all_rows(packed))
     values = dict.fromkeys(value for one in traits for value in values_of(idle.kind, one)[:8])
     close = near(idle.text.partition(":")[2] or idle.text, values)
-    hint = f"near: {', '.join(close)}" if close else f"the source has no {WORDS[idle.kind]}"
+    hint = f"similar: {', '.join(close)}" if close else f"the source has no {WORDS[idle.kind]}"
     return InvalidRequest(
         f"the filter {idle.text!r} matches none of the tools", hint=hint, filter=idle.text, near=close
     )

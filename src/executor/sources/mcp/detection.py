@@ -74,7 +74,7 @@ async def find(request: SourceRequest, reach_of: ReachOf) -> Endpoint:
     """The endpoint to connect to. Raises SourceUnreachable if there is none, or if it wants a credential first."""
     transport = request.options.get("transport")
     if transport is not None and transport not in TRANSPORTS[:2]:
-        raise InvalidRequest(f"{str(transport)[:40]!r} is no transport for an address", hint="use http or sse")
+        raise InvalidRequest(f"{str(transport)[:40]!r} is not a transport for an address", hint="use http or sse")
     if transport is not None:
         endpoint = endpoint_at(request, request.location, transport)
         reach_of(endpoint.url, endpoint.origins)
@@ -83,7 +83,7 @@ async def find(request: SourceRequest, reach_of: ReachOf) -> Endpoint:
     if found is None:
         raise SourceUnreachable(
             f"no MCP server answers at {display_url(request.location)}",
-            hint="check the address; servers are often found at /mcp or /sse",
+            hint="check the address; it is often /mcp or /sse",
             reason="protocol",
         )
     if found.refusal is not None:

@@ -248,8 +248,8 @@ class Mcp:
             return endpoints.of_command(request.command, request.options)
         if not request.location:
             raise SourceUnreachable(
-                "there is neither an address nor a command to connect to",
-                hint="give a URL or a command",
+                "an address or a command is required",
+                hint="pass a URL or a command",
                 reason="location",
             )
         parse(request.location)
@@ -335,7 +335,7 @@ def with_last_words(error: SourceError) -> SourceError:
     """An operator who adds a command wants to know what it complained about; code that calls a tool need not."""
     details = dict(error.details)
     last_words = details.pop("last_words", "")
-    hint = f"{error.hint}; its last words: {last_words}" if last_words else error.hint
+    hint = f"{error.hint}; its last output: {last_words}" if last_words else error.hint
     return type(error)(error.message, hint=hint, **details)
 
 

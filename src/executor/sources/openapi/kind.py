@@ -172,7 +172,7 @@ class OpenApi:
             outgoing = request_of(source, tool, await with_files(tool, arguments), idempotency_key)
             return f"{outgoing.method} {outgoing.url}{files_shown(outgoing)}"
         outgoing = request_of(source, tool, all_pages.first_page(arguments), "")
-        return f"{outgoing.method} {outgoing.url}, and the pages after it"
+        return f"{outgoing.method} {outgoing.url}, and the following pages"
 
     async def dispatch(
         self,

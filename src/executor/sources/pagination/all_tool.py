@@ -14,7 +14,7 @@ LIMITS: dict[str, Schema] = {
         "type": "integer",
         "minimum": 1,
         "maximum": MAX_PAGES,
-        "description": f"Ask for at most this many pages ({DEFAULT_PAGES})",
+        "description": f"Request at most this many pages ({DEFAULT_PAGES})",
     },
     "maxItems": {
         "type": "integer",

@@ -124,7 +124,7 @@ class Walk:
         if self._has_shrunk:
             return self.stop("the list changed while it was read, so items may be missing: call it again")
         if self._total is not None and len(self.items) < self._total:
-            return self.stop(f"the service counts {self._total} items and gave {len(self.items)} of them")
+            return self.stop(f"the service reports {self._total} items but returned {len(self.items)}")
         self.complete = True
         return None
 
@@ -168,14 +168,14 @@ class Walk:
             return self.end()
         argument = self.paging.get("argument")
         ignored = f"; it seems to ignore `{argument}`" if self.pages == 2 and argument and self.is_counted else ""
-        return self.stop(f"the service gave the same items again on page {self.pages}{ignored}, so more may follow")
+        return self.stop(f"the service returned the same items again on page {self.pages}{ignored}, so more may follow")
 
     def _refuse_circle(self, following: Following) -> Following:
         self._sent = next(iter(following.values()), None) if isinstance(following, dict) else following
         if following is not None and not self._repeats_cursor():
             mark = repr(following)
             if mark in self._seen:
-                return self.stop(f"page {self.pages} leads back to a page that was read already, so more may follow")
+                return self.stop(f"page {self.pages} points back to an earlier page, so more may follow")
             self._seen.add(mark)
         return following
 
@@ -247,12 +247,12 @@ class Walk:
             return self.end()
         if more and last is not None:
             return {self.paging["argument"]: last}
-        return self.stop(f"the service does not say where the next page begins: {ONE_BY_ONE}")
+        return self.stop(f"the service does not say where the next page starts: {ONE_BY_ONE}")
 
     def _by_cursor(self, answer: Answer, value: Any, found: list[Any], more: bool | None) -> Following:
         stated = self._stated_next(answer, value)
         if isinstance(stated, dict | list):
-            return self.stop(f"the service says where to go on in a form that can't be followed: {ONE_BY_ONE}")
+            return self.stop(f"the service describes the next page in an unsupported form: {ONE_BY_ONE}")
         name = plain("".join(self.paging.get("from", ())[-1:]))
         is_echo = name in OTHER_CURSORS or bool(self.paging.get("more"))
         if stated is None and found and more is not False and self._counts_instead(value):
@@ -267,9 +267,9 @@ class Walk:
         if stated == self._sent and not self._repeats_cursor():
             if more is False or name in ("nextcursormark", "bookmark", "nextbookmark"):
                 return self.end()
-            return self.stop("the service gave the same cursor again, so nobody knows if more follows")
+            return self.stop("the service returned the same cursor again, so it is unknown whether more follows")
         if self._empty >= EMPTY_PAGES:
-            return self.stop(f"{self._empty} empty pages came one after the other: {ONE_BY_ONE}")
+            return self.stop(f"{self._empty} empty pages came in a row: {ONE_BY_ONE}")
         return self._with_cursor(answer, stated)
 
     def _counts_instead(self, value: Any) -> bool:
@@ -290,7 +290,7 @@ class Walk:
     def _with_cursor(self, answer: Answer, stated: Any) -> Following:
         text = stated if isinstance(stated, str) else ""
         if text.startswith(("http://", "https://")) and not self._may_follow:
-            return self.stop(f"the next page has an address of its own, which takes no body: {ONE_BY_ONE}")
+            return self.stop(f"the next page has its own address, which takes no body: {ONE_BY_ONE}")
         if text.startswith(("http://", "https://")) or (self.paging["by"] == "next" and is_address(text)):
             return urljoin(answer.url, text)
         if self.paging["by"] == "next":

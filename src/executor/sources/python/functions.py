@@ -17,7 +17,6 @@ from executor.model.tool import Schema, Skipped, Tool
 from executor.schemas.digests import with_digests
 from executor.schemas.references import rename_references
 from executor.sources.python.decorator import marks_of
-from executor.sources.python.storage_format import PythonBinding, PythonConfig
 from executor.sources.source_request import SourceRequest
 from executor.sources.tool_names import identifier
 
@@ -55,7 +54,6 @@ def build(request: SourceRequest, module: ModuleType) -> Loaded:
             hint=f"define functions with type hints in it{reasons}",
         )
     with_digest = with_digests(tools, definitions)
-    config: PythonConfig = {"location": request.location, "transport": "in-process"}
     return Loaded(
         name=request.name or module.__name__,
         namespace=namespace,
@@ -63,7 +61,7 @@ def build(request: SourceRequest, module: ModuleType) -> Loaded:
         definitions=definitions,
         skipped=tuple(skipped),
         document_digest=digest(sorted(tool.schema_digest for tool in with_digest)),
-        config={**config},
+        config={"location": request.location, "transport": "in-process"},
     )
 
 
@@ -71,7 +69,6 @@ def tool_of(namespace: str, name: str, function: Any, names: dict[str, str], def
     marks = marks_of(function)
     taken = arguments_model(name, function).model_json_schema()
     given = output_schema(function)
-    binding: PythonBinding = {"operation": name, "function": name}
     return Tool(
         path=f"{namespace}.{names.get(name) or identifier(marks['name'] or name, 'function')}",
         source_id="",
@@ -79,7 +76,7 @@ def tool_of(namespace: str, name: str, function: Any, names: dict[str, str], def
         effect=marks["effect"],
         input_schema={**lift_definitions(taken, f"{name}_", definitions), "additionalProperties": False},
         output_schema=lift_definitions(given, f"{name}_result_", definitions) if given else None,
-        binding={**binding},
+        binding={"operation": name, "function": name},
         idempotent=bool(marks["idempotent"]),
     )
 
@@ -94,14 +91,14 @@ def arguments_model(name: str, function: Any) -> type[BaseModel]:
     fields: dict[str, Any] = {}
     for parameter in parameters:
         if parameter.kind in VARIADIC or parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
-            raise NotATool(f"its parameter {parameter.name!r} can't be given by name")
+            raise NotATool(f"its parameter {parameter.name!r} can't be passed by name")
         default = ... if parameter.default is inspect.Parameter.empty else parameter.default
         fields[parameter.name] = (hints.get(parameter.name, Any), default)
     try:
         model: type[BaseModel] = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
         model.model_json_schema()
     except (PydanticUserError, NameError, TypeError, ValueError) as error:
-        raise NotATool(f"a parameter has no JSON form: {str(error).splitlines()[0][:200]}") from error
+        raise NotATool(f"a parameter can't be expressed as JSON: {str(error).splitlines()[0][:200]}") from error
     return model
 
 
@@ -110,7 +107,7 @@ def result_adapter(function: Any) -> TypeAdapter[Any]:
         hint = get_type_hints(function, include_extras=True).get("return", Any)
         return TypeAdapter(hint)
     except (PydanticUserError, NameError, TypeError) as error:
-        raise NotATool(f"its result has no JSON form: {str(error).splitlines()[0][:200]}") from error
+        raise NotATool(f"its result can't be expressed as JSON: {str(error).splitlines()[0][:200]}") from error
 
 
 def output_schema(function: Any) -> dict[str, Any] | None:
@@ -118,7 +115,7 @@ def output_schema(function: Any) -> dict[str, Any] | None:
     try:
         return adapter.json_schema(mode="serialization") or None
     except PydanticUserError as error:
-        raise NotATool(f"its result has no JSON form: {str(error).splitlines()[0][:200]}") from error
+        raise NotATool(f"its result can't be expressed as JSON: {str(error).splitlines()[0][:200]}") from error
 
 
 def lift_definitions(schema: Schema, prefix: str, definitions: dict[str, Schema]) -> Schema:

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from fastapi._compat import ModelField
 from fastapi.routing import APIRoute
+from fastapi.utils import create_model_field
 from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
@@ -46,7 +47,7 @@ def refuse_unknown(request: Request, known: Iterable[str]) -> None:
 
 def hint(name: str, names: list[str]) -> str:
     if not names:
-        return "leave it out: this address takes none"
+        return "remove it: this route takes no parameters"
     near = get_close_matches(name, names, n=1)
     return f"did you mean `{near[0]}`?" if near else f"it takes {', '.join(f'`{one}`' for one in names)}"
 
@@ -111,7 +112,7 @@ def meets(actor: Actor, need: Need) -> bool:
 
 
 def answered_type(endpoint: Callable[..., Any]) -> Any:
-    """T of a handler that returns `Answer[T]`, perhaps among other responses; None where the document says nothing."""
+    """The T of a handler that returns `Answer[T]` or one of several responses; None for a handler without one."""
     returned = get_type_hints(endpoint).get("return")
     for one in (returned, *get_args(returned)):
         if get_origin(one) is Answer:
@@ -121,7 +122,13 @@ def answered_type(endpoint: Callable[..., Any]) -> Any:
 
 class EdgeRoute(APIRoute):
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        super().__init__(path, endpoint, **{**options, "response_model": answered_type(endpoint)})
+        """No response model: nothing is validated, and few ask for the document that needs it."""
+        super().__init__(path, endpoint, **{**options, "response_model": None})
+
+    def describe_answer(self) -> None:
+        if (type_ := answered_type(self.endpoint)) is not None:
+            name = f"Response_{self.unique_id}"
+            self.response_field = create_model_field(name=name, type_=type_, mode="serialization")
 
     @property
     def needs(self) -> tuple[Need, ...] | None:
@@ -132,7 +139,7 @@ class EdgeRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
         if not hasattr(self.endpoint, "needs"):
-            raise TypeError(f"{self.path} does not say what it needs")
+            raise TypeError(f"{self.path} does not declare its permission")
         any_of = self.needs
         known = frozenset(names_of(self.dependant.query_params))
         # What is not in the document is called by other services, which may add what they like.

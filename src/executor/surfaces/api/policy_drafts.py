@@ -39,8 +39,8 @@ async def existing(here: Context, path: str) -> Tool:
     tool = await here.executor.pipeline.admissions.find(here.workspace_id, path)
     if tool is None:
         near = await here.executor.catalog.nearest(here.workspace_id, path)
-        hint = f"did you mean {', '.join(near)}?" if near else "`executor tools list` shows what there is"
-        raise NotFound(f"no tool {path!r} here", hint=hint, nearest=near)
+        hint = f"did you mean {', '.join(near)}?" if near else "see `executor tools list`"
+        raise NotFound(f"there is no tool {path!r}", hint=hint, nearest=near)
     return tool
 
 

@@ -15,7 +15,7 @@ def hand_out(settings: Settings, link: dict[str, Any], *, as_json: bool, may_ope
     if as_json:
         emit_json(link)
         return
-    say("open this within ten minutes; it works once:")
+    say("open this link within ten minutes; it works once:")
     emit(clean(link["url"]))
     if may_open and interactive():
         open_page(settings, "sign-in.html", link["url"])
@@ -30,4 +30,4 @@ def open_page(settings: Settings, name: str, url: str) -> None:
     page = settings.state_dir / name
     write_private(page, _PAGE.format(url=escape(url, quote=True)))
     if not webbrowser.open(page.as_uri()):
-        say("no browser could be opened here")
+        say("could not open a browser")

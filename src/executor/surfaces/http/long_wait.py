@@ -83,7 +83,7 @@ class LongWaits:
 
 
 def stopping() -> DaemonStopping:
-    hint = "executions go on when it starts again; `executor executions list` shows them"
+    hint = "executions continue when it starts again; `executor executions list` shows them"
     return DaemonStopping("the daemon is stopping", hint=hint)
 
 

@@ -170,7 +170,7 @@ def prompt_text(interaction: Interaction, limit: int | None = PROMPT_ARGUMENTS) 
         ("Rules", rules_text(prompt.get("rules"))),
         ("Changed", changed_text(prompt.get("changed"))),
         ("Suggestion", prompt.get("suggestion")),
-        ("Why asked", prompt.get("reason")),
+        ("Reason", prompt.get("reason")),
         ("Execution", interaction.execution_id),
     ]
     lines = [escape(str(prompt.get("question", "")))]
@@ -188,7 +188,7 @@ def needs_text(credential: dict[str, Any] | None) -> str:
 
 def rules_text(rules: list[str] | None) -> str:
     """Of a source to be added: rules that allow calls in its namespace, and don't hold for it."""
-    return f"{'; '.join(rules)} (would cover it; none of them will hold for it)" if rules else ""
+    return f"{'; '.join(rules)} (would match it; none of them applies to it)" if rules else ""
 
 
 def changed_text(changed: dict[str, Any] | None) -> str:
@@ -196,9 +196,9 @@ def changed_text(changed: dict[str, Any] | None) -> str:
     if not changed:
         return ""
     parts = [f"{one['at']} {one['what']}: {one['was'] or '-'} → {one['now'] or '-'}" for one in changed["differences"]]
-    what = "; ".join(parts) or ("it is new" if changed["isNew"] else "how it is sent")
+    what = "; ".join(parts) or ("the tool is new" if changed["isNew"] else "how it is sent")
     more = " (and more)" if changed["cut"] else ""
-    return f"since the rule {changed['rule']} was made: {what}{more}"
+    return f"since the policy {changed['rule']} was created: {what}{more}"
 
 
 def _arguments_text(prompt: dict[str, Any], limit: int | None) -> str:

@@ -175,7 +175,7 @@ class SourceView(TypedDict):
 
 def source_view(source: Source, *, secrets: bool = False) -> SourceView:
     """Arguments of a command may be secrets: without `secrets` only its first word is told."""
-    config = source.known
+    config = source.known_keys
     return {
         "id": source.id,
         "kind": source.kind,

@@ -29,7 +29,7 @@ export function Arguments({ asked, folded, onUnfold, compared = false }: Props) 
             search={{ call: String(asked.callSeq) }}
             className="underline"
           >
-            The call has all of them
+            The call contains all of them
           </Link>
         </p>
       )}

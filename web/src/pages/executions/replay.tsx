@@ -58,8 +58,8 @@ function Difference({ difference }: { difference: NonNullable<Replay["difference
           <Tree value={recorded ?? null} label="recorded value" />
         </div>
         <div className="min-w-0">
-          <h3 className="mb-1 text-xs">This time</h3>
-          <Tree value={replayed ?? null} label="value of this time" />
+          <h3 className="mb-1 text-xs">Replay</h3>
+          <Tree value={replayed ?? null} label="replayed value" />
         </div>
       </div>
     </div>

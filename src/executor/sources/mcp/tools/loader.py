@@ -63,7 +63,7 @@ def own_seconds(options: Mapping[str, Any]) -> dict[str, float]:
     for name, value in found.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not 1 <= value <= MAX_SECONDS:
             message = f"`{name}` is {str(value)[:40]!r}, not a number of seconds"
-            raise InvalidRequest(message, hint=f"give a number from 1 to {MAX_SECONDS:,}")
+            raise InvalidRequest(message, hint=f"use a number from 1 to {MAX_SECONDS:,}")
     return found
 
 

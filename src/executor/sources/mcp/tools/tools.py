@@ -48,7 +48,7 @@ def sift(listed: Sequence[Any]) -> tuple[dict[str, dict[str, Any]], list[Skipped
     skipped = []
     for position, raw in enumerate(listed):
         name = raw.get("name") if isinstance(raw, dict) else None
-        reason = unusable(raw, name) or ("the server lists it twice; the first one counts" if name in usable else "")
+        reason = unusable(raw, name) or ("the server lists it twice; the first one is used" if name in usable else "")
         if reason:
             skipped.append(Skipped(where(name) if isinstance(name, str) and name else f"tool {position + 1}", reason))
         else:
@@ -58,11 +58,11 @@ def sift(listed: Sequence[Any]) -> tuple[dict[str, dict[str, Any]], list[Skipped
 
 def unusable(raw: Any, name: Any) -> str:
     if not isinstance(raw, dict):
-        return "it is no object"
+        return "it is not an object"
     if not isinstance(name, str) or not name:
         return "it has no name"
     if len(name) > MAX_NAME or not is_text(name):
-        return "its name is too long, or no text that can be sent back"
+        return "its name is too long or can't be sent back"
     if not isinstance(raw.get("inputSchema"), dict):
         return "it has no input schema"
     execution = raw.get("execution")

@@ -88,10 +88,10 @@ def meaning(tool: Tool, arguments: dict[str, Any]) -> Meaning:
 def merge_fields(whole: Any, fields: dict[str, Any], name: str) -> dict[str, Any]:
     names = ", ".join(sorted(fields))
     if not isinstance(whole, dict):
-        raise contradiction(f"`{name}` must be an object when fields ({names}) stand beside it", f"/{name}", name)
+        raise contradiction(f"`{name}` must be an object when there are fields ({names}) beside it", f"/{name}", name)
     twice = sorted(set(whole) & set(fields))
     if twice:
-        raise contradiction(f"given both inside `{name}` and beside it: {', '.join(twice)}", f"/{twice[0]}", name)
+        raise contradiction(f"passed both inside `{name}` and beside it: {', '.join(twice)}", f"/{twice[0]}", name)
     return {**whole, **fields}
 
 
@@ -100,5 +100,5 @@ def contradiction(message: str, at: str, name: str) -> ToolError:
         "invalid_arguments",
         message,
         details={"problems": [{"at": at, "message": message}]},
-        hint=f"give each field once: either beside the parameters or inside `{name}`",
+        hint=f"pass each field once: either beside the parameters or inside `{name}`",
     )

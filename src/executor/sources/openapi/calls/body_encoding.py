@@ -191,5 +191,5 @@ def quote_name(name: str) -> str:
 
 def safe_type(content_type: str, name: str) -> str:
     if not content_type.isascii() or not content_type.isprintable():
-        raise refusal_of("`contentType` can only hold plain characters", f"/{name}/contentType")
+        raise refusal_of("`contentType` can only contain plain characters", f"/{name}/contentType")
     return content_type

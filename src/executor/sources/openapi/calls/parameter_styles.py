@@ -40,7 +40,7 @@ def encode(value: str, reserved: bool = False) -> str:
         pieces = _TRIPLET.split(value)
         return "".join(one if index % 2 else quote(one, safe=_RESERVED) for index, one in enumerate(pieces))
     except UnicodeEncodeError as error:
-        raise refusal_of("an argument holds half a surrogate pair, which is no text", "") from error
+        raise refusal_of("an argument contains half a surrogate pair, which is not text", "") from error
 
 
 def refusal_of(message: str, at: str) -> ToolError:
@@ -124,7 +124,7 @@ def path_value(parameter: ParameterBinding, value: Any) -> str:
     """Percent-encoded throughout, so that `/`, `%`, `;`, `@` and `?` stay inside their segment."""
     name, at = parameter["name"], f"/{parameter['argument']}"
     if climbs(value):
-        raise refusal_of(f"the path parameter {name!r} can't have a `..` part", at)
+        raise refusal_of(f"the path parameter {name!r} can't contain `..`", at)
     found = "" if value in ("", [], {}) else apply_style(parameter, value)
     if not found:
         raise refusal_of(f"the path parameter {name!r} is empty", at)
@@ -202,5 +202,5 @@ def cookies(parameter: ParameterBinding, value: Any) -> list[str]:
         found = [(name, text(part)) for part in (value if isinstance(value, list) else [value])]
     for key, part in found:
         if not _COOKIE_VALUE.match(part) or not _COOKIE_VALUE.match(key) or "=" in key:
-            raise refusal_of(f"the cookie {name!r} can't hold this value", f"/{parameter['argument']}")
+            raise refusal_of(f"the cookie {name!r} can't contain this value", f"/{parameter['argument']}")
     return [f"{key}={part}" for key, part in found]

@@ -97,7 +97,7 @@ def fill_path(template: str, values: dict[str, str], query: list[str], named: Co
     parts, fixed_query = split_template(template)
     path = "".join(part if index % 2 == 0 else place_values(part, values) for index, part in enumerate(parts))
     if goes_up(path) or ("." in path and "." in path.split("/")):
-        raise refusal_of("the arguments would make a `.` or `..` segment in the path", "")
+        raise refusal_of("the arguments would create a `.` or `..` segment in the path", "")
     if "{" in fixed_query:
         fixed_query = TEMPLATE.sub(lambda match: place_values(match[1], values), fixed_query)
         fixed_query = fixed_query.replace("{", "%7B").replace("}", "%7D")

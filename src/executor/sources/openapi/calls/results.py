@@ -34,7 +34,7 @@ def result_text(tool: Tool, answer: Answer) -> str:
     if wants_json:
         what = answer.media_type or "no content type"
         raise unexpected_answer(
-            tool, answer, f"the document promises JSON, the answer is {what}", {"body": snippet(answer)}
+            tool, answer, f"the document declares JSON, but the answer is {what}", {"body": snippet(answer)}
         )
     return other_result(answer, promise["form"] if promise is not None else "any")
 
@@ -45,7 +45,7 @@ def empty_result(tool: Tool, answer: Answer) -> str:
         types = promise.get("types")
         if types and "null" not in types:
             raise unexpected_answer(
-                tool, answer, f"the document promises {' or '.join(types)}, the answer is empty", {}
+                tool, answer, f"the document declares {' or '.join(types)}, but the answer is empty", {}
             )
     return "null"
 
@@ -57,7 +57,7 @@ def json_result(tool: Tool, answer: Answer, promise: Promise | None) -> str:
         values = json_lines(answer.body)
         if values is not None:
             return orjson.dumps(values).decode()
-        message = "the answer says it is JSON, but can't be read as JSON"
+        message = "the answer says it is JSON, but can't be parsed as JSON"
         raise unexpected_answer(tool, answer, message, {"body": snippet(answer)}) from error
     problem = broken_promise(promise, value) if promise is not None else ""
     if problem:

@@ -22,8 +22,8 @@ ACCEPT_DOCUMENT = "application/json, application/yaml;q=0.9, text/yaml;q=0.9, */
 ALLOW_REFS = "remoteRefs"
 PARTS = "parts"  # of the validators: which other documents were read
 STATUS_HINTS = {
-    401: "the document needs a login: give it with --header, or download it and add the file instead",
-    403: "the document needs a login: give it with --header, or download it and add the file instead",
+    401: "the document requires a login: pass it with --header, or download the document and add the file",
+    403: "the document requires a login: pass it with --header, or download the document and add the file",
     404: parser.GIVE_DOCUMENT,
 }
 
@@ -70,8 +70,8 @@ class Fetcher:
             return Read(request.document, address, {})
         if not address:
             raise SourceUnreachable(
-                "there is neither an address nor a document to read",
-                hint="give a URL or a file; a source added as text can only be added again",
+                "an address or a document is required",
+                hint="pass a URL or a file; a source added as text can only be added again",
                 reason="location",
             )
         if "://" in address:
@@ -112,14 +112,14 @@ class Fetcher:
         async def fetch(uri: str) -> bytes:
             if uri.startswith("file:") or "://" not in uri:
                 if folder is None:
-                    raise EgressRefused("files are read only for a document that an operator added as a file")
+                    raise EgressRefused("files are only read for a document that an operator added as a file")
                 return await asyncio.to_thread(
                     lambda: read_file(str(external_documents.file_path(uri, folder)), parser.MAX_BYTES)
                 )
             if not external_documents.is_allowed(
                 uri, location if is_url else uri_of(request), request.options.get(ALLOW_REFS)
             ):
-                raise EgressRefused(f"it is on another origin, and the option `{ALLOW_REFS}` does not name that")
+                raise EgressRefused(f"it is on another origin, and the option `{ALLOW_REFS}` does not allow it")
             answer = await self.get(request, uri, bounds=bounds)
             if answer.status != 200:
                 raise wrong_status(uri, answer, STATUS_HINTS)
@@ -139,10 +139,10 @@ def check_complete(request: SourceRequest, found: external_documents.Linked) -> 
     if not lost:
         return
     first = f"{display_url(lost[0])} {found.refused[lost[0]]}"
-    more = f", and {len(lost) - 1:,} more like it" if len(lost) > 1 else ""
+    more = f", and {len(lost) - 1:,} more" if len(lost) > 1 else ""
     raise SourceUnreachable(
-        f"{first}{more}; it was there when the document was read before",
-        hint="the tools stay as they were; refresh the source when its files are complete again",
+        f"{first}{more}; it was available when the document was last read",
+        hint="the tools are unchanged; refresh the source when its files are complete again",
         reason="incomplete",
     )
 

@@ -57,7 +57,7 @@ def take(walk: Walk, tool: Tool, answer: Answer, asked: Following) -> Following:
     if walk.is_trying and answer.status in REFUSED:
         return walk.stop("the service does not say where the next page begins, so more may follow")
     if walk.pages and answer.status == 200 and not answer.body:
-        return walk.stop(f"page {walk.pages + 1} came without an answer, so more may follow")
+        return walk.stop(f"page {walk.pages + 1} returned no answer, so more may follow")
     return walk.add(answer, orjson.loads(result_text(tool, answer)))
 
 
@@ -73,7 +73,7 @@ async def ask(
     if origin_of(following) != origin_of(server_of(source, tool)):
         raise ToolError(
             "unexpected_response",
-            f"{tool.path}: the next page is on another origin, which was not asked",
+            f"{tool.path}: the next page is on another origin, so it was not requested",
             hint="call the tool itself, page by page",
         )
     headers = {"Accept": binding_of(tool).get("accept", ACCEPT)}

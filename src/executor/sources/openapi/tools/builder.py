@@ -33,7 +33,7 @@ from executor.sources.tool_names import namespace_from
 READER = "8"
 NOTHING: Mapping[str, bytes] = {}
 NO_REASONS: Mapping[str, str] = {}
-BUNDLE = "make one file of them with `npx @redocly/cli bundle FILE -o bundled.yaml`, and add that"
+BUNDLE = "bundle them into one file with `npx @redocly/cli bundle FILE -o bundled.yaml`, then add it"
 _building = threading.Lock()
 _builds = 0
 _was_enabled = True

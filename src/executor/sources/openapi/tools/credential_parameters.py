@@ -135,9 +135,9 @@ def check_not_given(tool: Tool, arguments: Mapping[str, Any]) -> None:
         if inside or (one["name"] in arguments and one["name"] not in known):
             raise ToolError(
                 "invalid_arguments",
-                f"{one['name']!r} is not an argument here: the connection of this source fills it",
-                details={"problems": [{"at": f"/{one['name']}", "message": "a connection fills it"}]},
-                hint=f"leave {one['name']!r} out; credentials are kept in connections, not in code",
+                f"{one['name']!r} is not an argument: the connection of this source provides it",
+                details={"problems": [{"at": f"/{one['name']}", "message": "a connection provides it"}]},
+                hint=f"leave out {one['name']!r}; credentials belong in connections, not in code",
             )
 
 

@@ -71,7 +71,7 @@ def deep_names(prefix: str, value: Any, at: str) -> Iterator[str]:
     if isinstance(value, dict):
         for key in keys_of(value, at):
             if "[" in key or "]" in key:
-                raise refusal_of(f"the name {key[:80]!r} can't have brackets in it", at)
+                raise refusal_of(f"the name {key[:80]!r} can't contain brackets", at)
             yield from deep_names(f"{prefix}[{key}]", value[key], f"{at}/{key}")
     elif isinstance(value, list):
         for part in value:
@@ -85,11 +85,13 @@ def keys_of(value: dict[str, Any], at: str) -> Iterator[str]:
     present = [key for key, part in value.items() if part is not None]
     for key in present:
         if _SPLITTING.search(key) or not key.strip():
-            raise refusal_of(f"the name {key[:80]!r} can't be sent: it has characters that could end or split it", at)
+            raise refusal_of(
+                f"the name {key[:80]!r} can't be sent: it contains characters that could end or split it", at
+            )
     seen = Taken([])
     for key in present:
         if seen.has(key):
-            raise refusal_of(f"the name {key[:80]!r} is given twice, in two spellings", f"{at}/{key}")
+            raise refusal_of(f"the name {key[:80]!r} is passed twice, in two spellings", f"{at}/{key}")
         seen.add(key)
     yield from present
 

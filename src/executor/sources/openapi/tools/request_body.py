@@ -32,7 +32,7 @@ FILE: Schema = {
         },
         {"type": "string"},
     ],
-    "description": "A file: {base64, filename?, contentType?}, {artifact, filename?} of one that is kept, or its text",
+    "description": "A file: {base64, filename?, contentType?}, {artifact, filename?} of a stored one, or its text",
 }
 
 

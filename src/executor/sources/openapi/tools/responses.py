@@ -191,13 +191,14 @@ def broken_promise(promise: Promise, value: Any) -> str:
     if not types:
         return ""
     if not fits(value, types):
-        return f"the document promises {' or '.join(types)}, the answer is {type_of(value)}"
+        return f"the document declares {' or '.join(types)}, but the answer is {type_of(value)}"
     fields = promise.get("fields")
     if not fields or not isinstance(value, dict) or (not value and promise["mayBeEmpty"]):
         return ""
     if not any(shows(value, name, types) for name, types in fields.items()):
         return (
-            f"the document promises {', '.join(map(repr, list(fields)[:8]))}; the answer has none of them as promised"
+            f"the document declares {', '.join(map(repr, list(fields)[:8]))}, but the answer has none "
+            "of them as declared"
         )
     return ""
 

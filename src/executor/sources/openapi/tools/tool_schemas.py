@@ -12,7 +12,7 @@ from executor.sources.openapi.tools.parameters import Parameter, add_description
 from executor.sources.openapi.tools.request_body import FILE, Body, Fields, array_items
 from executor.sources.openapi.tools.schemas import Schemas
 
-WHOLE_BODY = "The whole request body; fields may stand beside it instead"
+WHOLE_BODY = "The whole request body; you can also pass its fields beside it"
 BODIES = {
     "text": {"type": "string", "description": "The request body as text"},
     "xml": {"type": "string", "description": "The request body as XML text"},
@@ -27,8 +27,8 @@ BINARY: Schema = {
     "type": "object",
     "properties": {
         "contentType": {"type": "string"},
-        "base64": {"type": "string", "description": "Of a file up to 4 MB"},
-        "artifact": {"type": "string", "description": "Of a larger one: what it is kept as"},
+        "base64": {"type": "string", "description": "For files up to 4 MB"},
+        "artifact": {"type": "string", "description": "For larger files: the ID they are stored under"},
         "name": {"type": "string"},
         "size": {"type": "integer"},
     },

@@ -101,5 +101,5 @@ def line(event: Event) -> dict[str, Any]:
 def read_head(text: str) -> tuple[int, str]:
     found = _HEAD.fullmatch(text)
     if found is None:
-        raise InvalidRequest(f"{text!r} is not a head", hint="copy it from `executor audit verify`")
+        raise InvalidRequest(f"{text!r} is not a log head", hint="copy it from `executor audit verify`")
     return int(found[1]), found[2]

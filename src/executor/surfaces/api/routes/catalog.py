@@ -45,7 +45,7 @@ def _offset(body: CompletedCode) -> int:
         return body.offset
     if body.offset is None and body.line is not None and body.column is not None:
         return Lines(body.code).offset(body.line, body.column)
-    raise InvalidRequest("the place in the code is not clear", hint="give either line and column, or offset")
+    raise InvalidRequest("the position in the code is ambiguous", hint="pass either line and column, or offset")
 
 
 def _refuse_unusable(here: Context, body: CheckedCode) -> None:
@@ -53,4 +53,6 @@ def _refuse_unusable(here: Context, body: CheckedCode) -> None:
         raise InvalidRequest(f"there is no checker for {body.language[:80]!r}", hint=f"use {' or '.join(LANGUAGES)}")
     limit = here.executor.settings.max_code_bytes
     if len(body.code.encode(errors="replace")) > limit:
-        raise CodeTooLarge(f"the code has more than {limit} bytes", hint="the limit is EXECUTOR_MAX_CODE_BYTES")
+        raise CodeTooLarge(
+            f"the code has more than {limit} bytes", hint=("the setting EXECUTOR_MAX_CODE_BYTES is the limit")
+        )

@@ -21,7 +21,7 @@ async def follow(
     here: Context,
     after: After = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 500,
-    live: Annotated[bool, Query(description="only what happens from now on")] = False,
+    live: Annotated[bool, Query(description="only new events, without history")] = False,
     last_event_id: LastEventId = None,
 ) -> Answer[EventPage] | EventStream:
     """JSON, or with `Accept: text/event-stream` a live stream."""

@@ -69,7 +69,7 @@ async def execute(here: Context, body: NewExecution) -> Answer[views.ExecutionVi
     limits = None if body.timeout_ms is None else replace(here.executor.limits, wall_ms=body.timeout_ms)
     keys = here.headers.getlist("idempotency-key")
     if len(keys) > 1:
-        raise InvalidRequest("there are several Idempotency-Key headers", hint="send one")
+        raise InvalidRequest("the request has several Idempotency-Key headers", hint="send one")
     key = checked_key(keys[0]) if keys else ""
     submission = Submission(body.code, body.language, body.runtime, limits, body.typecheck, key)
     outcome, is_known = await long_wait.run(here.executor, here.held, here.actor, submission, body.wait)
@@ -113,7 +113,7 @@ async def show(
     whole = result == "whole"
     parts = set(filter(None, include.split(",")))
     if not parts <= PARTS:
-        raise InvalidRequest(f"include={include!r} names something unknown", hint="use calls, heads and code")
+        raise InvalidRequest(f"include={include!r} contains an unknown name", hint="use calls, heads and code")
     outcome = await long_wait.wait(here.executor, here.held, here.actor, execution_id, wait, whole=whole)
     view = views.execution_view(outcome, here.executor.settings.address, whole=whole)
     if "code" in parts:
@@ -144,8 +144,8 @@ async def cancel(here: Context, execution_id: str) -> Answer[views.ExecutionView
     execution = await history.find(here.executor.database, here.actor, execution_id)
     if not here.actor.may_decide and execution.actor_id != here.actor.id:
         raise Forbidden(
-            f"execution {execution_id} was submitted by somebody else",
-            hint="an operator may cancel it: `executor executions cancel`",
+            f"execution {execution_id} was submitted by someone else",
+            hint="an operator can cancel it: `executor executions cancel`",
         )
     await here.executor.engine.cancel(here.actor, execution_id)
     return _respond(here, await here.executor.engine.wait(here.actor, execution_id, 0))

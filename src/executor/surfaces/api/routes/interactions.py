@@ -99,7 +99,7 @@ async def approve(here: Context, interaction_id: str, body: Approve | None = Non
     body = body or Approve()
     result = orjson.dumps(body.result).decode() if "result" in body.model_fields_set else None
     if body.treat_as_read and (body.rule is not None or body.scope not in ("once", "always")):
-        raise InvalidRequest("`treatAsRead` makes its own rule", hint="leave `scope` and `rule` out")
+        raise InvalidRequest("`treatAsRead` creates its own policy", hint="leave out `scope` and `rule`")
     scope = "always" if body.treat_as_read else body.scope
     always = await _always(here, interaction_id, body) if scope == "always" else None
     settled = await here.executor.engine.settle(
@@ -134,8 +134,8 @@ async def _views(here: Context, asked: Sequence[Interaction], *, whole: bool = F
 async def _always(here: Context, interaction_id: str, body: Approve) -> Always:
     """Whoever may not make rules is refused before anything of the call is looked at."""
     if not here.actor.may("administer"):
-        hint = "approve it once or for this execution; an administrator makes rules"
-        raise Forbidden("`always` makes a rule, which needs the permission `administer`", hint=hint)
+        hint = "approve it once or for this execution; an administrator can create policies"
+        raise Forbidden("`always` creates a policy, which needs the permission `administer`", hint=hint)
     asked, call = await interactions.find_open(here.executor.database, here.actor, interaction_id)
     if body.treat_as_read:
         return await _read_rule(here, asked)

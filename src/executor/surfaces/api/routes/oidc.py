@@ -82,7 +82,9 @@ async def callback(here: Context) -> Response:
 
 def sign_ins_of(executor: Executor) -> SignIns:
     if executor.issuers.sign_ins is None:
-        raise NotFound("no identity provider is configured", hint="an operator sets oidc_issuer and oidc_client_id")
+        raise NotFound(
+            "no identity provider is configured", hint=("an operator must set oidc_issuer and oidc_client_id")
+        )
     return executor.issuers.sign_ins
 
 
@@ -91,11 +93,11 @@ def single(request: Request) -> dict[str, str]:
     pairs = request.query_params.multi_items()
     query = dict(pairs)
     if len(query) != len(pairs) or any(len(value) > MAX_VALUE for value in query.values()):
-        raise Unauthorized("this is not the answer of an identity provider", hint="start the sign-in again")
+        raise Unauthorized("this request does not come from an identity provider", hint="start the sign-in again")
     return query
 
 
 def failure_page(error: ExecutorError) -> Response:
     hint = f"<p>{escape(error.hint)}</p>" if error.hint else ""
-    back = '<p><a href="/sign-in">Back to the ways to sign in</a></p>'
+    back = '<p><a href="/sign-in">Back to sign-in</a></p>'
     return page("Not signed in", f"<pre>{escape(error.message)}</pre>{hint}{back}", error.status)

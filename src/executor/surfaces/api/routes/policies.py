@@ -127,7 +127,7 @@ async def change(here: Context, policy_id: str, body: RuleChange) -> Answer[view
     """What is given; its place and its level stay."""
     present = await administration.find_own(here.executor.database, here.actor, policy_id)
     if "level" in body.model_fields_set and body.level != present.level:
-        raise InvalidRequest(f"the rule belongs to the {present.level}", hint="remove it and add another")
+        raise InvalidRequest(f"the policy belongs to the {present.level}", hint="remove it and create another")
     rule = await read_rule(here, changed_rule(present, body))
     changed = await administration.change(here.executor.database, here.actor, policy_id, rule)
     return answer(views.policy_view(changed, await names(here)))
@@ -183,5 +183,5 @@ def cursor(text: str | None) -> tuple[str, int] | None:
         return None
     execution_id, _, seq = text.rpartition(":")
     if not execution_id or not seq.isdecimal() or len(seq) > 9:
-        raise InvalidRequest(f"{text!r} is not a `next` of this route", hint="copy it from the answer before")
+        raise InvalidRequest(f"{text!r} is not a `next` value of this route", hint="copy it from the previous response")
     return execution_id, int(seq)

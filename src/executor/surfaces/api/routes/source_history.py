@@ -39,7 +39,8 @@ async def document(
     kept = await read_document(here.executor.database, found)
     if kept is None:
         raise NotFound(
-            f"no document is kept of {found.namespace}", hint="`executor sources refresh` reads it again, if it has one"
+            f"no document of {found.namespace} is stored",
+            hint=("`executor sources refresh` fetches it, if there is one"),
         )
     content = await asyncio.to_thread(part, kept, offset, limit)
     return Response(content, media_type=safe_type(kept), headers=facts(found, kept, download=download))
@@ -53,8 +54,8 @@ async def check_unveiled(here: Context, source: Source) -> None:
     heads = await here.executor.catalog.page(here.workspace_id, source=source.id, limit=ALL_TOOLS)
     if any(visibility.hides(head.path, head.effect) for head in heads):
         raise Forbidden(
-            f"the document of {source.namespace} describes tools that the policies deny to you",
-            hint="look at the tools one by one, or ask an administrator",
+            f"the document of {source.namespace} describes tools that policies deny to you",
+            hint="see the tools one by one, or ask an administrator",
         )
 
 
@@ -113,7 +114,7 @@ def milliseconds(at: str | None) -> int | None:
     try:
         return round(datetime.fromisoformat(at).timestamp() * 1000)
     except (ValueError, OverflowError) as error:
-        raise InvalidRequest(f"{at!r} is no time", hint="copy it from `revisions`") from error
+        raise InvalidRequest(f"{at!r} is not a time", hint="copy it from `revisions`") from error
 
 
 @router.get("/dependents")

@@ -178,13 +178,13 @@ async def covering(here: Context, source: Source) -> list[views.CoveringRule]:
 def wish(body: NewSource, by: Actor) -> SourceRequest:
     check_headers(body.headers)
     if body.hints == "trust" and body.kind not in ("", MCP):
-        raise InvalidRequest(f"only MCP servers give hints, not {body.kind} sources", hint="leave `hints` out")
+        raise InvalidRequest(f"only MCP servers give hints, not {body.kind} sources", hint="leave out `hints`")
     if own := next((name for name in body.headers if is_protocol_header(name)), None):
-        raise InvalidRequest(f"the header {own} is the protocol's own", hint="leave it out: it is set by itself")
+        raise InvalidRequest(f"the header {own} is set by the protocol", hint="leave it out")
     if HOSTED in body.options:
-        raise InvalidRequest(f"the option `{HOSTED}` is the daemon's own", hint="leave it out")
+        raise InvalidRequest(f"the option `{HOSTED}` is reserved for the daemon", hint="leave it out")
     if body.command and (body.location or body.document is not None):
-        raise InvalidRequest("a source has a command or a location, not both", hint="leave one out")
+        raise InvalidRequest("a source has a command or a location, not both", hint="leave out one of them")
     return SourceRequest(
         kind=body.kind,
         location=location_for(by, body),

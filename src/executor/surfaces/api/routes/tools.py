@@ -107,7 +107,7 @@ async def change(here: Context, path: str, body: ToolLabels) -> Answer[views.Lab
     """
     source = await here.executor.catalog.source(here.workspace_id, path.partition(".")[0])
     if source is None:
-        raise NotFound(f"there is no tool {path[:200]}", hint="`executor tools list` shows what there is")
+        raise NotFound(f"there is no tool {path[:200]}", hint="see `executor tools list`")
     upkeep, given = here.executor.catalog.lifecycle, body.model_fields_set
     rules = (await here.executor.policies.of(here.workspace_id)).policies
     check = partial(check_renames, inherit_rules=body.inherit_rules)

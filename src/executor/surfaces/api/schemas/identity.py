@@ -19,7 +19,7 @@ DEFAULT_SCOPES: list[Scope] = ["discover", "execute"]
 def _printable(text: str) -> str:
     """A name stands in lists, prompts and logs: nothing in it may pass for something else."""
     if not text.isprintable() or not text.strip():
-        raise ValueError("a name must have visible characters only")
+        raise ValueError("a name must have only visible characters")
     return text.strip()
 
 

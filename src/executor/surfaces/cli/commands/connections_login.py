@@ -47,7 +47,7 @@ WAIT_SECONDS = 600.0
 def login(source: str, as_json: bool, **given: Any) -> int:
     """Log in to SOURCE with OAuth. Calls then use the account you sign in with."""
     if given["device"] and given["client_credentials"]:
-        raise InvalidRequest("a login is by device or by client credentials, not both", hint="leave one out")
+        raise InvalidRequest("--device and --client-credentials can't be combined", hint=("leave out one of them"))
     settings = Settings.load()
     client, body = connect(settings), wish(source, given)
     if given["client_credentials"]:
@@ -70,7 +70,7 @@ def read_connections(client: Client) -> dict[str, int]:
 
 
 def show_link(client: Client, started: dict[str, Any], *, opens: bool, show: Callable[[str], None]) -> None:
-    say("open this within ten minutes, in the browser you want to log in with; it works once:")
+    say("open this link within ten minutes, in the browser you want to log in with; it works once:")
     show(clean(started["authorizationUrl"]))
     if opens and interactive():
         open_page(client.settings, "oauth.html", started["authorizationUrl"])
@@ -80,7 +80,7 @@ def for_interaction(client: Client, body: dict[str, Any]) -> None:
     """Begin the login that a question asks for, and wait until it is done. Nothing goes to standard output."""
     before = read_connections(client)
     show_link(client, begin(client, "start", body, as_json=False), opens=True, show=say)
-    say("waiting for your login; Ctrl-C stops waiting")
+    say("waiting for your login; press Ctrl-C to stop waiting")
     wait_for_connection(client, body, before)
 
 
@@ -102,7 +102,7 @@ def wish(source: str, given: dict[str, Any]) -> dict[str, Any]:
     )
     if given["with_secret"]:
         if not given["client_id"]:
-            raise InvalidRequest("a secret belongs to a client", hint="give --client-id, too")
+            raise InvalidRequest("a client secret needs a client", hint="also pass --client-id")
         body["clientSecret"] = secret_input.enter_secret("the client's secret")
     return body
 
@@ -125,16 +125,16 @@ def begin(client: Client, how: str, body: dict[str, Any], as_json: bool) -> dict
 
 def confirm_private(server: str, error: ExecutorError) -> str:
     say(f"the login server {clean(server)} is on a private network")
-    if not click.confirm("is it the right one?", err=True):
+    if not click.confirm("is this the right server?", err=True):
         raise error
     return server
 
 
 def confirm_servers(servers: list[dict[str, str]], error: ExecutorError) -> list[str]:
-    say("this login is spread over several servers:")
+    say("this login involves several servers:")
     for one in servers:
         say(f"  {clean(one['says'])}: {clean(one['origin'])}")
-    if not click.confirm("are all of them the service's own?", err=True):
+    if not click.confirm("do all of them belong to the service?", err=True):
         raise error
     return [one["origin"] for one in servers]
 
@@ -184,7 +184,7 @@ def is_settled(client: Client, interaction_id: str) -> bool:
         return False
     status = client.get(f"/v1/interactions/{segment(interaction_id)}")["status"]
     if status not in ("pending", "approved"):
-        raise OAuthFailed(f"{interaction_id} no longer waits for a login: {status}", hint="run the code again")
+        raise OAuthFailed(f"{interaction_id} is no longer waiting for a login: {status}", hint="run the code again")
     return bool(status == "approved")
 
 
@@ -200,6 +200,6 @@ def print_connection(connection: dict[str, Any], as_json: bool) -> int:
 def unfinished_error(body: dict[str, Any]) -> OAuthFailed:
     asked = f" --interaction {body['interactionId']}" if body["interactionId"] else ""
     return OAuthFailed(
-        "nobody has finished the login in time",
+        "the login was not completed in time",
         hint=f"start it again: `{program()} connections login {body['source']}{asked}`",
     )
