@@ -59,7 +59,7 @@ CHOICE = "choice"  # in the config of a source
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A tool exists if any of `include` matches it, or there is none of these, and none of `exclude` does.
+    """A tool exists if `include` is empty or one of its filters matches, and none of `exclude` does.
 
     `offered` is how many tools the source had to choose from when it was last read.
     """

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from executor.checking.checkers import language_server
-from executor.checking.checkers.language_server import LanguageServer, ServerLost
+from executor.checking.checkers.language_server import LanguageServer, ServerLost, ServerTimedOut
 from executor.checking.completion import MAX_ITEMS, Item, rank_names
 from executor.checking.diagnostics import MAX_FINDINGS, MAX_SAID, Finding, Lines
 from executor.checking.queue import IDLE_SECONDS, CheckQueue, Unavailable, seconds
@@ -74,9 +74,8 @@ class TypeScriptChecker:
             try:
                 return await ask(await self._running())
             except ServerLost as error:
-                timed_out = "no answer" in str(error)
                 await self._end()
-                if is_last or timed_out or self._turns.closed:
+                if is_last or isinstance(error, ServerTimedOut) or self._turns.closed:
                     raise Unavailable(f"the TypeScript checker failed: {error}") from error
             except asyncio.CancelledError:
                 await self._end()  # it still works on what no one waits for

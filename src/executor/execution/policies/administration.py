@@ -95,7 +95,7 @@ def look_up(c: Connection, by: Actor, policy_id: str) -> Policy:
 
 
 def look_up_own(c: Connection, by: Actor, policy_id: str) -> Policy:
-    """As it is in this transaction: someone else may have moved or removed it since it was looked at."""
+    """As it is in this transaction. Others may have moved or removed it since the actor looked at it."""
     found = look_up(c, by, policy_id)
     check_level(by, found.level)
     return found

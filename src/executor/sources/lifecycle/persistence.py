@@ -316,7 +316,7 @@ async def read_document(database: Database, source: Source) -> SourceDocument | 
 
 
 async def kept_text(database: Database, source: Source) -> bytes | None:
-    """Of a source that can't be read again: the document that it was connected with."""
+    """The document that a source was connected with, if it has no location or command to refresh it from."""
     if source.known_keys.get("location") or source.known_keys.get("command"):
         return None
     kept = await read_document(database, source)

@@ -66,9 +66,9 @@ class Context(StrictRequest):
         return executor
 
     @property
-    def held(self) -> LongWaits:
-        held: LongWaits = self.app.state.streams
-        return held
+    def long_waits(self) -> LongWaits:
+        long_waits: LongWaits = self.app.state.streams
+        return long_waits
 
     @property
     def actor(self) -> Actor:

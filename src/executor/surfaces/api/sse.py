@@ -59,7 +59,7 @@ class EventStream(Response):
         self._after = after
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        held, request, waker = self._here.held, current(), asyncio.Event()
+        held, request, waker = self._here.long_waits, current(), asyncio.Event()
         with held.stream(request):
             ends: list[asyncio.Future[Any]] = [
                 asyncio.ensure_future(held.closed.wait()),

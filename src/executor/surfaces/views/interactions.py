@@ -1,4 +1,4 @@
-"""Interactions: what a human is asked, who asks, and what settling it takes."""
+"""Interactions: the question, who asks it, and what settling it takes."""
 
 from __future__ import annotations
 

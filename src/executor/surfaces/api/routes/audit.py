@@ -1,4 +1,4 @@
-"""/v1/audit: who did what, when and from where; and whether the record is whole."""
+"""/v1/audit: who did what, when and from where, and whether the log is complete."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ async def export(
 
 async def _lines(here: Context, pages: AsyncIterator[list[Event]]) -> AsyncIterator[bytes]:
     async for found in pages:
-        if here.held.closed.is_set():
+        if here.long_waits.closed.is_set():
             return
         yield b"".join(orjson.dumps(line(event)) + b"\n" for event in found)
 

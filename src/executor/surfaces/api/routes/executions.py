@@ -72,7 +72,7 @@ async def execute(here: Context, body: NewExecution) -> Answer[views.ExecutionVi
         raise InvalidRequest("the request has several Idempotency-Key headers", hint="send one")
     key = checked_key(keys[0]) if keys else ""
     submission = Submission(body.code, body.language, body.runtime, limits, body.typecheck, key)
-    outcome, is_known = await long_wait.run(here.executor, here.held, here.actor, submission, body.wait)
+    outcome, is_known = await long_wait.run(here.executor, here.long_waits, here.actor, submission, body.wait)
     view = views.execution_view(outcome, here.executor.settings.address, whole=body.result == "whole")
     headers = {"Location": f"/v1/executions/{outcome.execution.id}"}
     return answer(view, 201, headers | ({"Idempotent-Replayed": "true"} if is_known else {}))
@@ -114,7 +114,7 @@ async def show(
     parts = set(filter(None, include.split(",")))
     if not parts <= PARTS:
         raise InvalidRequest(f"include={include!r} contains an unknown name", hint="use calls, heads and code")
-    outcome = await long_wait.wait(here.executor, here.held, here.actor, execution_id, wait, whole=whole)
+    outcome = await long_wait.wait(here.executor, here.long_waits, here.actor, execution_id, wait, whole=whole)
     view = views.execution_view(outcome, here.executor.settings.address, whole=whole)
     if "code" in parts:
         actor = await history.find_submitter(here.executor.database, outcome.execution)
@@ -133,7 +133,7 @@ async def resume(here: Context, execution_id: str, body: Resume | None = None) -
     """Wait for an execution again. This decides nothing: a paused execution continues after a decision."""
     body = body or Resume()
     whole = body.result == "whole"
-    resumed = long_wait.resume(here.executor, here.held, here.actor, execution_id, body.wait, whole=whole)
+    resumed = long_wait.resume(here.executor, here.long_waits, here.actor, execution_id, body.wait, whole=whole)
     return _respond(here, await resumed, whole=whole)
 
 

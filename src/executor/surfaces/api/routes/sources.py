@@ -208,7 +208,7 @@ def wish(body: NewSource, by: Actor) -> SourceRequest:
 
 
 def location_for(by: Actor, body: NewSource) -> str:
-    """Where the document can be read again. Files of this machine are its operator's: from others it is an upload."""
+    """Where the document can be fetched later. Only the operator names files of this machine; others upload them."""
     if by.may("operate"):
         return body.location
     if body.spec_url and "://" not in body.spec_url:
