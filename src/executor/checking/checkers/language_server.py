@@ -39,7 +39,7 @@ def program() -> Path | None:
 
 
 class LanguageServer:
-    """One request at a time; whoever asks waits for the answer before the next."""
+    """One request at a time; anyone who asks waits for the answer before the next."""
 
     def __init__(self, tsc: Path) -> None:
         self._tsc = tsc
