@@ -1,4 +1,4 @@
-"""Long work that reports its progress: server-sent events, the last of them the answer or the problem."""
+"""Long work that reports its progress by server-sent events. The last one is the answer or the problem."""
 
 from __future__ import annotations
 
