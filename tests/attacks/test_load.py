@@ -138,7 +138,7 @@ def test_an_actor_can_have_only_so_many_and_others_are_served_all_the_same(
         assert [greedy.post("/v1/executions", waiting).status for _ in range(3)] == [201] * 3
         refused = greedy.post("/v1/executions", waiting)
         assert (refused.status, refused.json["code"]) == (503, "busy")
-        assert "3 executions of this actor" in refused.json["detail"]
+        assert "this actor already has 3 executions" in refused.json["detail"]
         assert modest.post("/v1/executions", {"code": "return 1"}).json["result"] == 1
         assert len(daemon.get("/v1/executions").json["items"]) == 4
 

@@ -104,7 +104,7 @@ async def test_28_iss_left_out_by_a_server_that_promises_it(harness: LoginHarnes
     begun = await harness.begin()
     query = browse(begun.url)
     query.pop("iss")
-    with pytest.raises(OAuthFailed, match="from nobody"):
+    with pytest.raises(OAuthFailed, match="from an unknown server"):
         await harness.come_back(begun, query)
     assert token_requests(harness) == 0
 

@@ -63,7 +63,7 @@ def test_state_replay(daemon: Daemon) -> None:
     back = consent(browser.start())
     assert browser.come_back(back).status == 303
     browser.cookies.pop("executor_session")
-    assert b"is over" in refused(browser, browser.come_back(back))
+    assert b"is complete, or has expired" in refused(browser, browser.come_back(back))
 
 
 def test_state_of_a_sign_in_that_failed_can_not_be_tried_again(daemon: Daemon) -> None:
@@ -96,7 +96,7 @@ def test_nonce_replay(daemon: Daemon, authority: TokenIssuer, nonce: Any) -> Non
     """An ID token of another sign-in. The defence: the comparison of `nonce` in identity/oidc/provider.py."""
     authority.changes = {"nonce": nonce}
     browser = Browser(daemon)
-    assert b"not of this sign-in" in refused(browser, browser.sign_in())
+    assert b"does not belong to this sign-in" in refused(browser, browser.sign_in())
 
 
 @pytest.mark.parametrize(

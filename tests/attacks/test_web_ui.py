@@ -146,15 +146,15 @@ def test_52_an_address_that_leads_out_of_the_folder(daemon: Daemon, path: str) -
 
 
 @pytest.mark.parametrize("path", ["/../key.js", "/assets/../../key.js", "//../key.js", "/./../key.js"])
-async def test_52_an_address_that_leads_to_a_file_beside_the_folder(tmp_path: Path, path: str) -> None:
+def test_52_an_address_that_leads_to_a_file_beside_the_folder(tmp_path: Path, path: str) -> None:
     """The same line, for a file of a kind that is served."""
     (tmp_path / "static" / "assets").mkdir(parents=True)
     (tmp_path / "static" / "index.html").write_text("page")
     (tmp_path / "key.js").write_text("KEY")
-    assert b"KEY" not in (await get(tmp_path / "static", path)).body
+    assert b"KEY" not in get(tmp_path / "static", path).body
 
 
-async def test_52_a_link_in_the_folder_leads_out_of_it(tmp_path: Path) -> None:
+def test_52_a_link_in_the_folder_leads_out_of_it(tmp_path: Path) -> None:
     """Starlette's `lookup_path` looks where a link leads, at every request; `stat_file` in surfaces/web/pages.py does
     not follow one for a packed copy."""
     folder = tmp_path / "static"
@@ -164,8 +164,8 @@ async def test_52_a_link_in_the_folder_leads_out_of_it(tmp_path: Path) -> None:
     (folder / "key.js").symlink_to(tmp_path / "key.js")
     (folder / "late.js").write_text("late")
     (folder / "late.js.gz").symlink_to(tmp_path / "key.js")
-    assert (await get(folder, "/key.js")).body == b"page"
-    assert (await get(folder, "/late.js", {"accept-encoding": "gzip"})).body == b"late"
+    assert get(folder, "/key.js").body == b"page"
+    assert get(folder, "/late.js", {"accept-encoding": "gzip"}).body == b"late"
     (folder / "late.js").unlink()
     (folder / "late.js").symlink_to(tmp_path / "key.js")
-    assert (await get(folder, "/late.js")).body == b"page"
+    assert get(folder, "/late.js").body == b"page"

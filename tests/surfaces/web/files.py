@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,9 +20,13 @@ class Served:
     body: bytes
 
 
-async def get(
-    served: Pages | Path, path: str, headers: Mapping[str, str] | None = None, *, method: str = "GET"
-) -> Served:
+def get(served: Pages | Path, path: str, headers: Mapping[str, str] | None = None, *, method: str = "GET") -> Served:
+    """In a thread of its own: the loop of a browser may be running in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, _get(served, path, headers, method)).result()
+
+
+async def _get(served: Pages | Path, path: str, headers: Mapping[str, str] | None, method: str) -> Served:
     pages, sent = served if isinstance(served, Pages) else Pages(served), list[Message]()
     lines = [(name.encode(), value.encode()) for name, value in (headers or {}).items()]
 

@@ -56,19 +56,19 @@ def test_older_parts_of_the_record_are_on_pages_of_their_own(visit: Open, daemon
 def test_an_administrator_verifies_the_record_and_holds_it_against_a_head(visit: Open, daemon: Daemon) -> None:
     page = visit("/audit")
     page.get_by_role("button", name="Verify the log").click()
-    page.get_by_role("button", name="Verify").click()
-    told = page.get_by_role("status").filter(has_text="The record")
+    page.get_by_role("button", name="Verify", exact=True).click()
+    told = page.get_by_role("status").filter(has_text="The audit log")
     expect(told).to_contain_text("The audit log is intact")
     head = told.locator("code").inner_text()
     assert daemon.get(f"/v1/audit/verify?head={head}").json["ok"]
     page.get_by_label("A head you stored").fill(head)
-    page.get_by_role("button", name="Verify").click()
+    page.get_by_role("button", name="Verify", exact=True).click()
     expect(told).to_contain_text("The audit log is intact")
     page.get_by_label("A head you stored").fill(head.partition(":")[0] + ":" + "0" * 64)
-    page.get_by_role("button", name="Verify").click()
+    page.get_by_role("button", name="Verify", exact=True).click()
     expect(told).to_contain_text("the log is not the one whose head was recorded")
     page.get_by_label("A head you stored").fill("nonsense")
-    page.get_by_role("button", name="Verify").click()
+    page.get_by_role("button", name="Verify", exact=True).click()
     expect(page.get_by_role("alert")).to_contain_text("'nonsense' is not a log head")
 
 

@@ -67,7 +67,7 @@ def test_a_stranger_is_told_why_not_and_finds_the_way_back(visit: Open, daemon: 
     page = visit("/sign-in", signed_in=False)
     page.get_by_role("link", name=BUTTON).click()
     expect(page.get_by_role("heading", name="Not signed in")).to_be_visible()
-    expect(page.locator("body")).to_contain_text("invitation")
+    expect(page.locator("body")).to_contain_text("ask an owner to invite")
     page.get_by_role("link", name="Back to sign-in").click()
     expect(page.get_by_role("link", name=BUTTON)).to_be_visible()
 

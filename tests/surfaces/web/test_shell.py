@@ -80,7 +80,7 @@ def test_acts_of_the_palette_are_done_at_once(visit: Open) -> None:
     palette(page, "add source")
     page.keyboard.press("Enter")
     page.wait_for_url("**/sources/add")
-    palette(page, "show the keys")
+    palette(page, "show keyboard shortcuts")
     page.keyboard.press("Enter")
     expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()
 

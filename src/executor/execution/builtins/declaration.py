@@ -20,7 +20,7 @@ def own_tool(
 ) -> Tool:
     """What changes something says what its approver must be allowed to do; it can't be left out."""
     if effect != "read" and not needs:
-        raise TypeError(f"{path} changes something and does not say what it needs")
+        raise TypeError(f"{path} changes something and does not declare its permission")
     schema = {
         "type": "object",
         "properties": properties,
