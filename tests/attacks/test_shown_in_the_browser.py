@@ -99,6 +99,6 @@ def test_76_letters_that_deceive_are_marked_wherever_they_are_shown(
 
 def test_77_a_page_names_the_request_and_the_credential(visit: Open, daemon: Daemon, paid: list[Got]) -> None:  # noqa: F811
     question = asked(daemon, f'{PAY}({{account: "1", memo: "two words", body: {{}}}})')
-    article = visit(f"/approvals/{question['id']}").get_by_role("article", name="The question")
+    article = visit(f"/approvals/{question['id']}").get_by_role("article", name="The request")
     expect(article).to_contain_text(question["request"])
     expect(article).to_contain_text("alice (bearer, of the workspace)")
