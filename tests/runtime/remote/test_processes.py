@@ -102,7 +102,7 @@ def test_a_host_that_was_silent_and_comes_back_can_do_no_harm(
     execution = begin(daemon, WRITES)
     wait_for(lambda: len(effects(ledger.effects)) >= 4)
     host.signal(signal.SIGSTOP)
-    wait_for(lambda: "is lost: it fell silent" in (daemon.state_dir / "daemon.log").read_text())
+    wait_for(lambda: "is lost: it stopped answering" in (daemon.state_dir / "daemon.log").read_text())
     host.signal(signal.SIGCONT)
     view = ended(daemon, execution)
     assert view["status"] == "completed", view

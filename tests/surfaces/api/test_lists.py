@@ -59,7 +59,7 @@ def test_a_whole_list_comes_with_the_reason_if_it_is_not_whole(
     assert read("open") == [things(0, 6), True, ""]
     items, complete, reason = read("all")
     assert (items, complete) == (things(0, 6), False)
-    assert "counts 7 items" in reason
+    assert "reports 7 items but returned 6" in reason
 
 
 @pytest.mark.parametrize("language", CODE)
