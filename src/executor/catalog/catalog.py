@@ -376,7 +376,7 @@ class Catalog:
             raise ToolError(
                 "unknown_tool",
                 f"{tool.path} is gone: its source was removed",
-                hint=("find the current tools with tools.discover"),
+                hint="find the current tools with tools.discover",
             )
         return self._kinds.ready(source.kind) or await self._kinds.get(source.kind), source
 

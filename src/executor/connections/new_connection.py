@@ -69,10 +69,10 @@ def choose_way(ways: Sequence[Needed], name: str, namespace: str) -> Needed:
         raise InvalidRequest(
             f"{namespace} does not list {name!r} as a way to authenticate"
             if name
-            else (f"{namespace} does not say how to authenticate"),
+            else f"{namespace} does not say how to authenticate",
             hint=f"choose one of: {known}"
             if known
-            else ("say where the credential goes, such as a bearer token or a header"),
+            else "say where the credential goes, such as a bearer token or a header",
         )
     return found
 
@@ -105,7 +105,7 @@ def save(
     name = offer.name or free_name(c, source, actor_id, needed, origin)
     if not NAME.match(name):
         raise InvalidRequest(
-            f"{name[:64]!r} is not a valid connection name", hint=("use letters, digits, dots and dashes")
+            f"{name[:64]!r} is not a valid connection name", hint="use letters, digits, dots and dashes"
         )
     check_permitted(c, source, offer, by)
     check_complete(needed, offer)
@@ -113,7 +113,7 @@ def save(
     if before is not None and not offer.replace:
         raise Conflict(
             f"{source.namespace} already has a connection {name!r}",
-            hint=("replace it with --replace, or choose another --name"),
+            hint="replace it with --replace, or choose another --name",
         )
     connection = Connection(
         id=before.id if before else new_id("con"),

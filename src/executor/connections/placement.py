@@ -128,7 +128,7 @@ def check_placement(placement: Placement) -> None:
         check_variable(name)
     if where == "header" and (is_protocol_header(name) or is_meaningful_header(name)):
         raise InvalidRequest(
-            f"the header {name} can't carry a credential", hint=("use the header that the service documents")
+            f"the header {name} can't carry a credential", hint="use the header that the service documents"
         )
     if not isinstance(template, str) or _UNSAFE.search(template):
         raise InvalidRequest(f"the template of {name} is not plain text", hint="for example: Bearer {token}")

@@ -109,7 +109,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._fail(
                 InvalidRequest(
                     f"more than {MAX_PIPELINED} requests were sent at once",
-                    hint=("wait for responses before you send more"),
+                    hint="wait for responses before you send more",
                 )
             )
         super().on_headers_complete()

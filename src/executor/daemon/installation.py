@@ -92,7 +92,7 @@ def begin(settings: Settings) -> None:
         if not is_empty(path) and integrity.identify(path) is not None:
             raise InvalidRequest(
                 f"there is already a database: {path}",
-                hint=("move it away first; existing databases are never overwritten"),
+                hint="move it away first; existing databases are never overwritten",
             )
         save(settings, Record())
 

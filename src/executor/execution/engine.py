@@ -217,7 +217,7 @@ class Engine:
             lost = close_in(c, actor.workspace_id, execution_id, by=actor)
             if not executions.cancel(c, execution_id, failures.cancelled_failure(actor.name, lost)):
                 raise Conflict(
-                    f"execution {execution_id} is already {execution.status}", hint=("there is nothing to cancel")
+                    f"execution {execution_id} is already {execution.status}", hint="there is nothing to cancel"
                 )
             events.append(c, actor.workspace_id, "execution.cancelled", {"by": actor.id}, execution_id, by=actor)
             return executions.get(c, actor.workspace_id, execution_id) or execution
@@ -268,7 +268,7 @@ class Engine:
             raise Forbidden("only a human can decide", hint="use the operator's token or an interactive terminal")
         if (scope == "always") != (always is not None) or (scope != "once" and decision != "approve"):
             raise InvalidRequest(
-                f"{decision} can't have the scope {scope}", hint=("approve with the scope once, execution or always")
+                f"{decision} can't have the scope {scope}", hint="approve with the scope once, execution or always"
             )
         if always is not None:
             check_permitted(actor, always.rule)

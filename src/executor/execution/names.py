@@ -38,5 +38,5 @@ def identify(what: str, given: str, known: dict[str, str]) -> str:
     if len(found) == 1:
         return found[0]
     if found:
-        raise InvalidRequest(f"there are {len(found)} {what}s named {given!r}", hint=(f"use one of {', '.join(found)}"))
-    raise InvalidRequest(f"there is no {what} {given!r}", hint=(f"available: {', '.join(sorted(known.values()))}"))
+        raise InvalidRequest(f"there are {len(found)} {what}s named {given!r}", hint=f"use one of {', '.join(found)}")
+    raise InvalidRequest(f"there is no {what} {given!r}", hint=f"available: {', '.join(sorted(known.values()))}")

@@ -109,7 +109,7 @@ def _free(c: Connection, workspace_id: str, name: str, now: int) -> tuple[Actor,
             if not owned or any(key.usable(now) for key in owned):
                 raise Conflict(
                     f"an agent {name!r} already exists",
-                    hint=("choose another name, or run `executor agents revoke` first"),
+                    hint="choose another name, or run `executor agents revoke` first",
                 )
             return actor, made_at
     return None

@@ -61,7 +61,7 @@ class Anonymous:
                 if found is not None:
                     return found
             raise Unauthorized(
-                "this session is unknown or has expired", hint=("POST /v1/auth/anonymous/bootstrap starts a new one")
+                "this session is unknown or has expired", hint="POST /v1/auth/anonymous/bootstrap starts a new one"
             )
 
     async def listing(self) -> list[tuple[AnonymousSession, tuple[int, int, list[str]]]]:

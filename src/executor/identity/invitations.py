@@ -70,7 +70,7 @@ async def accept(
     def write(c: Connection) -> tuple[Actor, str, int]:
         used = invitations.use(c, digest(token), at)
         if used is None:
-            raise Unauthorized("this invitation is unknown, was used or has expired", hint=("ask for a new one"))
+            raise Unauthorized("this invitation is unknown, was used or has expired", hint="ask for a new one")
         account = (members.account(c, signed_in.account_id) if signed_in else None) or _new(c, name, used)
         if members.get(c, used.organization_id, account.id) is not None:
             raise Conflict("you are already a member", hint="someone else can use the invitation")

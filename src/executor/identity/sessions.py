@@ -59,7 +59,7 @@ def refuse_elsewhere(c: Connection, by: Actor, account_id: str) -> None:
     theirs = {place.organization.id for place in workspaces.of_account(c, account_id)}
     if theirs - mine:
         raise Forbidden(
-            "they also belong to an organization that you do not own", hint=("they can create their own link")
+            "they also belong to an organization that you do not own", hint="they can create their own link"
         )
 
 

@@ -69,7 +69,7 @@ def refusal_of(act: Act) -> Forbidden:
 def lacking(permission: Permission, act: str) -> Forbidden:
     """`act` begins the sentence."""
     who = HOLDERS.get(permission, f"someone with the permission `{permission}`")
-    hint = OPERATOR_HINT if permission == "operate" else ("`executor members list` shows the administrators and owners")
+    hint = OPERATOR_HINT if permission == "operate" else "`executor members list` shows the administrators and owners"
     return Forbidden(
         f"permission denied: {act} requires the permission `{permission}`, which {who} has", hint=hint, needs=permission
     )

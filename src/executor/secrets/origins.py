@@ -31,7 +31,7 @@ def elsewhere(secret: Secret, origin: str) -> SecretElsewhere:
     bound = ", ".join(secret.origins) or "no origin yet"
     return SecretElsewhere(
         f"the secret {secret.name!r} belongs to {bound}, but this would send it to {origin}",
-        hint=(f"if this is expected, an administrator can run `executor secrets allow-origin {secret.name} {origin}`"),
+        hint=f"if this is expected, an administrator can run `executor secrets allow-origin {secret.name} {origin}`",
         secret=secret.name,
         origin=origin,
         origins=list(secret.origins),

@@ -49,9 +49,7 @@ class Filter:
 def parse_filters(texts: Sequence[str], known: Sequence[FilterKind], source_kind: str) -> tuple[Filter, ...]:
     """`known` are the kinds of filters that apply to this kind of source."""
     if len(texts) > MAX_FILTERS:
-        raise InvalidRequest(
-            f"there are {len(texts)} filters", hint=(f"use at most {MAX_FILTERS}, with `*` in patterns")
-        )
+        raise InvalidRequest(f"there are {len(texts)} filters", hint=f"use at most {MAX_FILTERS}, with `*` in patterns")
     return tuple(parse_filter(text, known, source_kind) for text in texts)
 
 

@@ -285,7 +285,7 @@ def storage_error(error: DBAPIError) -> Exception:
         return StorageFull("the disk that holds the database is full", hint="free some space; nothing was lost")
     if "readonly" in text or "read-only" in text:
         return DataDirectoryUnusable(
-            "the database can't be written", hint=("check the permissions of the data directory")
+            "the database can't be written", hint="check the permissions of the data directory"
         )
     if isinstance(error, OperationalError):
         return StorageError(f"the database refused: {text}", hint="run `executor doctor`")

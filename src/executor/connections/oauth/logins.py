@@ -108,7 +108,7 @@ class Logins:
         if client is None or not client.secret:
             raise OAuthFailed(
                 "client credentials need a client with a secret",
-                hint=("pass one with --client-id ID, then enter its secret"),
+                hint="pass one with --client-id ID, then enter its secret",
             )
         granted = await request_client_credentials(self._wire, terms, client)
         done = await self._database.write(
@@ -215,7 +215,7 @@ def name_for(wish: Wish, asked: Interaction | None) -> str:
     name = wish.name or (asked.prompt["credential"].get("connection") if asked is not None else "") or DEFAULT_NAME
     if not NAME.match(name):
         raise InvalidRequest(
-            f"{name[:64]!r} is not a valid connection name", hint=("use letters, digits, dots and dashes")
+            f"{name[:64]!r} is not a valid connection name", hint="use letters, digits, dots and dashes"
         )
     return str(name)
 

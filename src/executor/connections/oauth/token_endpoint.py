@@ -105,7 +105,7 @@ def read(url: str, answer: Mapping[str, Any], asked_at: int) -> Tokens:
         raise OAuthFailed(f"{display_url(url)} answered without a usable access token", hint=AGAIN)
     if str(answer.get("token_type") or "bearer").lower() != "bearer":
         raise OAuthFailed(
-            f"{display_url(url)} issues tokens that are not bearer tokens", hint=("use a key for this source instead")
+            f"{display_url(url)} issues tokens that are not bearer tokens", hint="use a key for this source instead"
         )
     if not isinstance(refresh, str) or not _TOKEN.match(refresh):
         refresh = ""

@@ -33,7 +33,7 @@ def check_open(asked: Interaction) -> None:
         raise InteractionExpired(f"interaction {asked.id} has expired", hint="run the code again")
     if asked.status != "pending":
         raise AlreadySettled(
-            f"interaction {asked.id} was already {asked.status}", hint=("each interaction is decided once")
+            f"interaction {asked.id} was already {asked.status}", hint="each interaction is decided once"
         )
 
 

@@ -83,7 +83,7 @@ def _look_up(c: Connection, by: Actor, interaction_id: str) -> tuple[Interaction
 
 def missing(interaction_id: str) -> NotFound:
     return NotFound(
-        f"there is no interaction {interaction_id!r}", hint=("`executor approvals list` shows what is pending")
+        f"there is no interaction {interaction_id!r}", hint="`executor approvals list` shows what is pending"
     )
 
 

@@ -107,7 +107,7 @@ def shown_credential(use: Use, source: Source | None) -> str:
 
 def shown_request(text: str) -> str:
     more = len(text) - REQUEST_CHARACTERS
-    return text if more <= 0 else (f"{text[:REQUEST_CHARACTERS]}… (cut: {more} characters, built from the arguments)")
+    return text if more <= 0 else f"{text[:REQUEST_CHARACTERS]}… (cut: {more} characters, built from the arguments)"
 
 
 def whereto(call: Call, tool: Tool, source: Source | None) -> str:

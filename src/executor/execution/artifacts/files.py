@@ -45,7 +45,7 @@ class FileStore:
         if free is not None and free < size + SPARE:
             message = f"the disk has {free:,} bytes left, not enough for a file of {size:,}"
             raise ToolError(
-                "storage_full", message, hint=("ask the operator to free some space, then run the code again")
+                "storage_full", message, hint="ask the operator to free some space, then run the code again"
             )
 
 

@@ -17,7 +17,7 @@ class Keyring:
     def check(self, reference: str) -> None:
         if not reference:
             raise InvalidRequest(
-                "the value for the keyring is missing", hint=("enter it at the prompt or on standard input")
+                "the value for the keyring is missing", hint="enter it at the prompt or on standard input"
             )
 
     async def read(self, reference: str) -> str:

@@ -33,7 +33,7 @@ class Vault:
         if found is None or any(part in (".", "..") for part in found[1].split("/")):
             raise InvalidRequest(
                 f"{reference[:100]!r} is not a vault reference",
-                hint=("write MOUNT/PATH#FIELD, for example secret/github#token"),
+                hint="write MOUNT/PATH#FIELD, for example secret/github#token",
             )
 
     async def read(self, reference: str) -> str:

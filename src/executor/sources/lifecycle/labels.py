@@ -121,9 +121,7 @@ def check_path(namespace: str, path: str) -> str:
     wrong = next((one for one in segments if not _SEGMENT.fullmatch(one) or one in TAKEN), None)
     if first != namespace or wrong is not None or len(path) > MAX_PATH or segments[-1] == ALL.strip("."):
         what = (
-            f"{wrong!r} can't be part of a name"
-            if first == namespace and wrong
-            else ("it is not a path of this source")
+            f"{wrong!r} can't be part of a name" if first == namespace and wrong else "it is not a path of this source"
         )
         raise InvalidRequest(
             f"{path[:MAX_PATH]!r} can't be the path of a tool of {namespace}: {what}",

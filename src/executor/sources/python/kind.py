@@ -198,5 +198,5 @@ def as_json(tool: Tool, function: Any, result: Any) -> str:
         ) from error
     if len(text) > MOST_TEXT:
         message = f"{tool.path} returned more than {MOST_TEXT:,} characters"
-        raise ToolError("result_too_large", message, hint=("request less: filter, select fields, or use smaller pages"))
+        raise ToolError("result_too_large", message, hint="request less: filter, select fields, or use smaller pages")
     return text

@@ -105,7 +105,7 @@ async def client(here: Context) -> Response:
     """The client ID metadata document, for authorization servers."""
     executor = here.executor
     if not executor.logins.clients.document_url:
-        raise NotFound("not found", hint=("it is available when `public_url` starts with https://"))
+        raise NotFound("not found", hint="it is available when `public_url` starts with https://")
     return answer(executor.logins.clients.document(), headers={"Cache-Control": "public, max-age=3600"})
 
 

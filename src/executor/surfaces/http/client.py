@@ -126,7 +126,7 @@ class Connection:
         line = self._input.readline(_LONGEST_LINE)
         if not line.endswith(b"\r\n"):
             raise WireError(
-                "the response ended early" if len(line) < _LONGEST_LINE else ("the response has an endless line")
+                "the response ended early" if len(line) < _LONGEST_LINE else "the response has an endless line"
             )
         return line
 

@@ -93,7 +93,7 @@ class OpenRequest:
         lost = [need for need in self.needs if _may(self.actor, need) and not _may(actor, need)]
         self.actor = actor
         if lost:
-            self.end(Forbidden(f"the permission `{lost[0]}` was revoked", hint=("an admin or owner can change roles")))
+            self.end(Forbidden(f"the permission `{lost[0]}` was revoked", hint="an admin or owner can change roles"))
 
     def is_concerned(self, revocation: Revocation) -> bool:
         ids = (self.actor.credential_id, self.actor.id, self.actor.account_id)

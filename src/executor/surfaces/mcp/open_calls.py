@@ -148,5 +148,5 @@ async def _attempt(cancel: Cancel) -> None:
         await cancel()
     except (Conflict, NotFound):
         return  # it had ended, or is none of this actor's
-    except Exception as error:  # no one waits for it who could be told
+    except Exception as error:  # no caller is left to report it to
         logger.error("an execution could not be cancelled", exc_info=error)

@@ -216,7 +216,7 @@ def _refusal_in(answer: Answer) -> Refused:
 def _lost_error(error: Exception) -> DaemonUnreachable:
     why = "did not answer in time" if isinstance(error, TimeoutError) else "disconnected"
     return DaemonUnreachable(
-        f"the daemon {why}", hint=("`executor executions list` shows whether the code started; if so, it keeps running")
+        f"the daemon {why}", hint="`executor executions list` shows whether the code started; if so, it keeps running"
     )
 
 

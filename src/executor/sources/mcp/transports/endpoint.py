@@ -68,9 +68,7 @@ def with_credential(endpoint: Endpoint, credential: Credential | None) -> Endpoi
 
 def of_command(command: tuple[str, ...], options: Mapping[str, Any]) -> Endpoint:
     if not command[0] or any("\0" in word for word in command):
-        raise InvalidRequest(
-            "the command is empty or contains a zero byte", hint=("pass the command and its arguments")
-        )
+        raise InvalidRequest("the command is empty or contains a zero byte", hint="pass the command and its arguments")
     directory = options.get("cwd") or ""
     if not isinstance(directory, str) or (directory and not os.path.isabs(directory)):  # noqa: PTH117 - text from outside
         raise InvalidRequest("the working directory must be an absolute path", hint="pass `cwd` as a full path")

@@ -54,5 +54,5 @@ def _refuse_unusable(here: Context, body: CheckedCode) -> None:
     limit = here.executor.settings.max_code_bytes
     if len(body.code.encode(errors="replace")) > limit:
         raise CodeTooLarge(
-            f"the code has more than {limit} bytes", hint=("the setting EXECUTOR_MAX_CODE_BYTES is the limit")
+            f"the code has more than {limit} bytes", hint="the setting EXECUTOR_MAX_CODE_BYTES is the limit"
         )

@@ -59,7 +59,7 @@ async def create_agent(here: Context, body: identity.NewAgent) -> Answer[views.N
         if not here.actor.may("operate"):
             raise Forbidden(
                 "only the operator can store a token on this machine",
-                hint=("leave out `keepToken`: the response contains the token"),
+                hint="leave out `keepToken`: the response contains the token",
             )
         await agents.refuse_kept(here.executor.database, here.actor, data_dir, body.name)
     expires_at = identity.expiry(body.expires_in_days)

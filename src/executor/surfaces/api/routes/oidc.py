@@ -82,9 +82,7 @@ async def callback(here: Context) -> Response:
 
 def sign_ins_of(executor: Executor) -> SignIns:
     if executor.issuers.sign_ins is None:
-        raise NotFound(
-            "no identity provider is configured", hint=("an operator must set oidc_issuer and oidc_client_id")
-        )
+        raise NotFound("no identity provider is configured", hint="an operator must set oidc_issuer and oidc_client_id")
     return executor.issuers.sign_ins
 
 

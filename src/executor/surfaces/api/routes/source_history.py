@@ -40,7 +40,7 @@ async def document(
     if kept is None:
         raise NotFound(
             f"no document of {found.namespace} is stored",
-            hint=("`executor sources refresh` fetches it, if there is one"),
+            hint="`executor sources refresh` fetches it, if there is one",
         )
     content = await asyncio.to_thread(part, kept, offset, limit)
     return Response(content, media_type=safe_type(kept), headers=facts(found, kept, download=download))

@@ -42,5 +42,5 @@ async def authorization_server(here: Context) -> Response:
 
 def issuer_of(executor: Executor) -> Issuer:
     if executor.issuers.mcp is None:
-        raise NotFound("not found", hint=("an operator can set an authorization server: mcp_issuer"))
+        raise NotFound("not found", hint="an operator can set an authorization server: mcp_issuer")
     return executor.issuers.mcp

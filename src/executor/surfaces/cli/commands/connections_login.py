@@ -47,7 +47,7 @@ WAIT_SECONDS = 600.0
 def login(source: str, as_json: bool, **given: Any) -> int:
     """Log in to SOURCE with OAuth. Calls then use the account you sign in with."""
     if given["device"] and given["client_credentials"]:
-        raise InvalidRequest("--device and --client-credentials can't be combined", hint=("leave out one of them"))
+        raise InvalidRequest("--device and --client-credentials can't be combined", hint="leave out one of them")
     settings = Settings.load()
     client, body = connect(settings), wish(source, given)
     if given["client_credentials"]:

@@ -306,7 +306,7 @@ def _show_differences(source: dict[str, Any]) -> None:
 
 def _count_tools(source: dict[str, Any]) -> str:
     counts = [f"{len(source.get(field) or ())} {field}" for field in ("added", "removed", "changed")]
-    return ", ".join(counts) if any(source.get(field) for field in ("added", "removed", "changed")) else ("no changes")
+    return ", ".join(counts) if any(source.get(field) for field in ("added", "removed", "changed")) else "no changes"
 
 
 def _show_skipped(source: dict[str, Any]) -> None:

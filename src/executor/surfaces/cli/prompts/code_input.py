@@ -28,7 +28,7 @@ def read_code(inline: str | None, file: str | None, stdin: bool, limit: int) -> 
     if size > limit:
         raise too_large(f"more than {limit:,} bytes" if stdin else f"{size:,} bytes", limit)
     if not code.strip():
-        raise EmptyCode("the code is empty", hint=("pass code that returns something: `executor call 'return 1 + 1'`"))
+        raise EmptyCode("the code is empty", hint="pass code that returns something: `executor call 'return 1 + 1'`")
     return code
 
 

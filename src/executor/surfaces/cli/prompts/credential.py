@@ -24,7 +24,7 @@ def check_may_give(client: Client) -> None:
     """No one is asked for a secret that they may not give."""
     if "connect" not in client.get("/v1/auth/whoami")["permissions"]:
         raise Forbidden(
-            "this token may not provide credentials", hint=("a person can provide it, in a terminal or a browser")
+            "this token may not provide credentials", hint="a person can provide it, in a terminal or a browser"
         )
 
 

@@ -53,7 +53,7 @@ def lines(labels: Sequence[str]) -> list[str]:
     for label, value in zip(labels, found, strict=True):
         if not value:
             raise InvalidRequest(
-                f"a value is missing: {label}", hint=("pass each value on a line of standard input, in this order")
+                f"a value is missing: {label}", hint="pass each value on a line of standard input, in this order"
             )
     return found
 

@@ -93,7 +93,7 @@ def headers(given: Sequence[str]) -> dict[str, str]:
         name, colon, value = (part.strip() for part in text.partition(":"))
         if not name:
             raise InvalidRequest(
-                "a header needs a name", hint=("write --header Authorization; you are prompted for its value")
+                "a header needs a name", hint="write --header Authorization; you are prompted for its value"
             )
         if colon and value and not PLAIN_HEADER.fullmatch(name):
             raise in_sight(f"--header {name}", f"the header {name}")
