@@ -103,10 +103,7 @@ def save(
     """
     origin = origin or pinned_origin(source)
     name = offer.name or free_name(c, source, actor_id, needed, origin)
-    if not NAME.match(name):
-        raise InvalidRequest(
-            f"{name[:64]!r} is not a valid connection name", hint="use letters, digits, dots and dashes"
-        )
+    check_name(name)
     check_permitted(c, source, offer, by)
     check_complete(needed, offer)
     before, at = connections.find_named(c, source.id, actor_id, name), now_ms()
@@ -134,6 +131,13 @@ def save(
     what = "connection.replaced" if before else "connection.added"
     events.append(c, source.workspace_id, what, describe_connection(connection, source), by=by)
     return connection
+
+
+def check_name(name: str) -> None:
+    if not NAME.match(name):
+        raise InvalidRequest(
+            f"{name[:64]!r} is not a valid connection name", hint="use letters, digits, dots and dashes"
+        )
 
 
 def check_permitted(c: Database, source: Source, offer: Offer, by: Actor) -> None:

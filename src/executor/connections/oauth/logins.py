@@ -9,7 +9,7 @@ from typing import Any, Literal
 from sqlalchemy.engine import Connection as Database_
 
 from executor.connections.connections import check_scope
-from executor.connections.new_connection import NAME, check_owner
+from executor.connections.new_connection import check_name, check_owner
 from executor.connections.oauth import discovery, new_connection
 from executor.connections.oauth.access_tokens import AccessTokens, request_client_credentials
 from executor.connections.oauth.client_registration import Clients
@@ -18,7 +18,7 @@ from executor.connections.oauth.device_flow import DeviceFlow, Shown, Standing
 from executor.connections.oauth.endpoints import GrantType, check_origins, confirmed_origins, endpoints_of, host_of
 from executor.connections.oauth.http import Wire
 from executor.connections.oauth.new_connection import OAUTH, Connected, Terms
-from executor.errors import Forbidden, InvalidRequest, NotFound, OAuthFailed
+from executor.errors import Forbidden, NotFound, OAuthFailed
 from executor.model.actor import Actor
 from executor.model.connection import DEFAULT_NAME
 from executor.model.interaction import Interaction
@@ -213,10 +213,7 @@ class Logins:
 def name_for(wish: Wish, asked: Interaction | None) -> str:
     """As was said, or that of the connection which the waiting call could not use."""
     name = wish.name or (asked.prompt["credential"].get("connection") if asked is not None else "") or DEFAULT_NAME
-    if not NAME.match(name):
-        raise InvalidRequest(
-            f"{name[:64]!r} is not a valid connection name", hint="use letters, digits, dots and dashes"
-        )
+    check_name(name)
     return str(name)
 
 
