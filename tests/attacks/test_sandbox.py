@@ -33,7 +33,7 @@ PYTHON = {
 
 @pytest.mark.parametrize("name", ESCAPES)
 async def test_61_prototype_and_constructor_escapes(house: House, name: str) -> None:
-    """Defence: the engine is WebAssembly with nothing of the host in it (runtime/typescript/wasmtime_ffi.py)."""
+    """Defence: the engine is WebAssembly with nothing of the host in it (runtime/worker/wasmtime_ffi.py)."""
     outcome = await house.run(ESCAPES[name])
     told = str(outcome.execution.result or outcome.execution.failure)
     assert "object" not in told.replace("[object", "").replace("objects", "") or name in ("stack", "proxy")
