@@ -20,7 +20,7 @@ ENDS = (*LIMITS, "code_error", "unserializable_result", "syntax_error", None)
 OWN: dict[str, tuple[str, tuple[str | None, ...]]] = {
     "a string multiplied": ("'a' * 10**10", (*LIMITS, "code_error")),
     "a list multiplied": ("[0] * 10**10", (*LIMITS, "code_error")),
-    "a bomb of shared parts returned": ("a = [0] * 1000\\nb = [a] * 1000\\n[b] * 1000", LIMITS),
+    "a bomb of shared parts returned": ("a = [0] * 1000\nb = [a] * 1000\n[b] * 1000", LIMITS),
     "a class reached through an object": ("len(().__class__.__bases__[0].__subclasses__()) > 0", (None,)),
     "a class reached through a format": ("'{0.__class__.__bases__}'.format(tools)", (None,)),
     "globals of a function": ("def f(): pass\nlen(f.__globals__) > 0", (None,)),

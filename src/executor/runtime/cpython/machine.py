@@ -130,7 +130,7 @@ def link(component: Component) -> Linker:
     linker.define("", {"step": host_function(_step)})
     linker.define(f"wasi:clocks/wall-clock{_WASI}", {"now": host_function(_wall_clock), "resolution": _resolution()})
     clock = {
-        "now": host_function(_elapsed),
+        "now": host_function(_monotonic_clock),
         "resolution": host_function(lambda c, a, r: put_number(_first(r), 1_000_000)),
     }
     linker.define(f"wasi:clocks/monotonic-clock{_WASI}", clock)
@@ -171,7 +171,7 @@ def _resolution() -> object:
     return host_function(lambda context, arguments, results: put_record(_first(results), fields))
 
 
-def _elapsed(context: int, arguments: Any, results: Any) -> None:
+def _monotonic_clock(context: int, arguments: Any, results: Any) -> None:
     put_number(_first(results), _of(context).elapsed_ns)
 
 

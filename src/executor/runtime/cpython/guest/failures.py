@@ -33,7 +33,7 @@ def of_exit(error: SystemExit) -> str:
 
 def of_error(error: BaseException, given: list[ToolError]) -> str:
     """`given` are the errors that the host gave; only they end a program with their own code."""
-    tool_error = _given(error, given)
+    tool_error = _find_given(error, given)
     if tool_error is not None:
         return _of_tool_error(tool_error, _position(tool_error.__traceback__) or _position(error.__traceback__))
     if isinstance(error, MemoryError):
@@ -43,10 +43,10 @@ def of_error(error: BaseException, given: list[ToolError]) -> str:
     return failure_line("code_error", _message(error), "", details)
 
 
-def _given(error: BaseException, given: list[ToolError]) -> ToolError | None:
+def _find_given(error: BaseException, given: list[ToolError]) -> ToolError | None:
     """The error itself, or the first of a group in which there is nothing else."""
     if isinstance(error, BaseExceptionGroup):
-        found = [_given(one, given) for one in error.exceptions]
+        found = [_find_given(one, given) for one in error.exceptions]
         return found[0] if all(found) else None
     return next((one for one in given if one is error), None)
 

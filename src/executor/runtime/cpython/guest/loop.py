@@ -234,9 +234,9 @@ def adopt() -> None:
         module.set_event_loop = lambda loop: None
 
 
-def _refused(self: Any, *args: Any, **options: Any) -> Any:
+def _refuse(self: Any, *args: Any, **options: Any) -> Any:
     raise NotImplementedError("there is no network and there are no processes here")
 
 
 for _name in _LOOP_CALLS:
-    setattr(Loop, _name, _refused)
+    setattr(Loop, _name, _refuse)

@@ -61,7 +61,9 @@ class _Global(ast.NodeTransformer):
 
 def _as_function(tree: ast.Module) -> ast.Module:
     """The whole program as a function, for `return`; its names stay global, so that nothing else is different."""
-    names = sorted({name for statement in tree.body for node in _walk(statement) for name in _bound(node)} | {RESULT})
+    names = sorted(
+        {name for statement in tree.body for node in _walk(statement) for name in _names_of(node)} | {RESULT}
+    )
     futures = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"]
     stars = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.names[0].name == "*"]
     body = [_Global().visit(node) for node in tree.body if node not in futures and node not in stars]
@@ -73,7 +75,7 @@ def _as_function(tree: ast.Module) -> ast.Module:
     return ast.fix_missing_locations(ast.Module([*futures, *stars, main, call], []))
 
 
-def _bound(node: ast.AST) -> list[str]:
+def _names_of(node: ast.AST) -> list[str]:
     """The names that a node binds in its scope."""
     match node:
         case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
