@@ -14,12 +14,12 @@ settings.load_profile("patient")
 turns._LEAST_SECONDS, turns._MOST_SECONDS, turns.QUEUE_SECONDS = 20.0, 30.0, 120.0
 
 LONGEST = (
-    "tests/web/test_views.py",
+    "tests/surfaces/web/test_views.py",
     "tests/attacks/test_canary.py",
-    "tests/web/",
+    "tests/surfaces/web/",
     "tests/execution/test_parity.py",
     "tests/sources/mcp/test_transports.py",
-    "tests/cli/",
+    "tests/surfaces/cli/",
     "tests/attacks/",
     "tests/chaos/",
 )

@@ -16,7 +16,7 @@ from benchmarks.series import Series
 from executor.daemon.wiring.executor import Executor
 from executor.runtime.worker.memory import resident_bytes
 from executor.settings import Settings
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import SourceRequest
 
 COUNTS = (1_000, 10_000)
 GROUP = 10

@@ -17,7 +17,7 @@ from benchmarks.measures import Rows
 from benchmarks.series import Series
 from executor.catalog.catalog import Catalog
 from executor.model.language import Language
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import SourceRequest
 from executor.surfaces.mcp.tool_definitions import TOOLS
 
 LANGUAGES: tuple[Language, ...] = ("typescript", "python")

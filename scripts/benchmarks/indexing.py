@@ -21,7 +21,7 @@ import executor.network.transport  # noqa: F401 - loaded once in the life of a d
 from benchmarks import catalogs
 from executor.catalog.catalog import Catalog
 from executor.model.source import Source
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.database import Database
 from executor.storage.executions import events
 
@@ -99,7 +99,9 @@ async def measured(catalog: Catalog, database: Database, workspace_id: str, loca
     found = Indexed()
 
     async def add() -> Source:
-        request = SourceRequest(kind="openapi", location=location, namespace="api", allow_private=True)
+        request = SourceRequest(
+            kind="openapi", location=location, namespace="api", consented=Consent(private_network=True)
+        )
         return await catalog.add_source(workspace_id, request)
 
     forget_peak()

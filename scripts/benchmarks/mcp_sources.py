@@ -18,8 +18,8 @@ from benchmarks.measures import CLIENTS, Rows
 from benchmarks.series import Series
 from executor.model.source import Source
 from executor.network.client import Egress
-from executor.sources.kind import SourceRequest
 from executor.sources.mcp.kind import Mcp
+from executor.sources.source_request import Consent, SourceRequest
 
 SERVER = (sys.executable, "-m", "benchmarks.mcp_server")
 FOLDER = str(Path(__file__).parents[1])
@@ -35,11 +35,12 @@ async def measure(amount: int, rounds: int) -> Rows:
         over_stdio = SourceRequest(
             kind="mcp",
             command=(*SERVER, "stdio"),
-            consent=True,
-            by_operator=True,
             options={"env": {"PYTHONPATH": FOLDER}},
+            consented=Consent(runs_code=True, by_operator=True),
         )
-        over_http = SourceRequest(kind="mcp", location=url, allow_private=True, options={"transport": "http"})
+        over_http = SourceRequest(
+            kind="mcp", location=url, options={"transport": "http"}, consented=Consent(private_network=True)
+        )
         for _ in range(rounds):
             await one_transport(rows, "stdio", over_stdio, spawned, amount)
             await one_transport(rows, "HTTP", over_http, url, amount)

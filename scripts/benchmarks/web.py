@@ -15,7 +15,7 @@ from benchmarks.measures import Rows
 from benchmarks.ours import Ours
 from benchmarks.report import Results, as_table, number
 from benchmarks.series import Series
-from executor.surfaces.web.files import STATIC, Files
+from executor.surfaces.web.pages import STATIC, is_built
 
 Say = Callable[[str], None]
 TOOLS, CALLS, QUESTIONS, LANES = 10_000, 500, 40, 10
@@ -43,7 +43,7 @@ PAGES = {
 def measure(folder: Path, *, quick: bool, say: Say) -> Rows:
     """Nothing, and why, where there is no browser to measure with."""
     try:
-        if not Files().is_built:
+        if not is_built():
             raise Unavailable("the web UI is not built: `scripts/setup`")
         with browsing.chromium() as browser, house(folder, say) as (url, kept, names):
             return measured(browser, url, kept(browser), names, rounds=3 if quick else 9, say=say)

@@ -13,7 +13,7 @@ from .styles import query_fits, said, same, same_json
 
 
 def body_problems(call: Call, arrived: Arrived) -> list[str]:
-    if not call.has_body or (FORM in map(essence, call.media_types) and call.body == {}):
+    if not call.has_body or (essence(call.media_type) == FORM and call.body == {}):
         if not arrived.body and "content-type" in arrived.headers:
             return ["a request without a body has a content type"]
         return ["a body arrived that was not given"] if arrived.body else []

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .documents import Document
-from .values import Maker
+from .values import INVENTED, Maker
 
 # The standard leaves the first three to the client; the others every client sends by itself.
 STANDARD = frozenset(
@@ -129,13 +129,20 @@ def add(
         schema = filling(document.follow(schema))
     value = maker.value(schema)
     if place == "path" and value in ("", None, [], {}):
-        value = {"key": "text"} if value == {} else ["text"] if value == [] else "text"
+        value = {INVENTED: "text"} if value == {} else ["text"] if value == [] else "text"
     if place == "path" and value in (".", ".."):
         raise Impossible("the only value of a path parameter would change the path")
     if value is None:
         return
+    if isinstance(value, dict) and explode and any(INVENTED in keys_of(one) for one in call.places):
+        value = {f"{name}-{key}" if key == INVENTED else key: part for key, part in value.items()}
     call.arguments[argument] = value
     call.places.append(Place(name, place, style, explode, media_type, value, raw.get("allowReserved") is True))
+
+
+def keys_of(place: Place) -> set[str]:
+    """What an object takes of the names of a query."""
+    return set(place.value) if isinstance(place.value, dict) and place.explode else {place.name}
 
 
 def filling(schema: Any) -> Any:

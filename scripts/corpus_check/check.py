@@ -22,8 +22,8 @@ from executor.network.client import Egress
 from executor.schemas.validation import compile_schema
 from executor.schemas.validation import problems as invalid
 from executor.sources.documents import rows
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import OpenApi
+from executor.sources.source_request import Consent, Previous, SourceRequest
 from executor.storage.catalog.definitions import with_definitions
 
 from . import addresses, arrivals
@@ -75,9 +75,18 @@ async def local_service(result: Result) -> AsyncIterator[tuple[OpenApi, Server]]
         await egress.close()
 
 
-async def load(kind: OpenApi, path: Path) -> Loaded:
-    """As a file that an operator adds; with a base URL only if the document names no server that could be used."""
-    request = SourceRequest(kind="openapi", location=str(path), document=content(path), allow_private=True)
+async def load(kind: OpenApi, path: Path, names: dict[str, str] | None = None) -> Loaded:
+    """As a file that an operator adds; with a base URL only if the document names no server that could be used.
+
+    `names` are those that its tools have already, by operation.
+    """
+    request = SourceRequest(
+        kind="openapi",
+        location=str(path),
+        document=content(path),
+        consented=Consent(private_network=True),
+        previous=Previous(names=names) if names else None,
+    )
     try:
         return await kind.load(request)
     except ExecutorError as error:
@@ -117,6 +126,8 @@ def unpacked(loaded: Loaded) -> tuple[list[Tool], dict[str, Any]]:
             input_schema=orjson.loads(row.input_schema),
             output_schema=None if row.output_schema is None else orjson.loads(row.output_schema),
             binding=orjson.loads(row.binding),
+            tags=tuple(orjson.loads(row.tags)),
+            schema_digest=row.schema_digest,
         )
         for piece in loaded.packed.tools
         for row in rows.tool_rows(piece)

@@ -73,10 +73,10 @@ class Document:
     def follow(self, node: Any, hops: int = 30) -> Any:
         """Resolved by walking; None for what leads nowhere."""
         while isinstance(node, dict) and isinstance(node.get("$ref"), str) and hops:
-            node, hops = self._target(node), hops - 1
+            node, hops = self.target(node), hops - 1
         return node if hops else None
 
-    def _target(self, node: dict[str, Any]) -> Any:
+    def target(self, node: dict[str, Any]) -> Any:
         file, _, fragment = node["$ref"].partition("#")
         home = self.homes.get(id(node), self.path)
         target = (home.parent / unquote(file)).resolve() if file and "://" not in file else home

@@ -26,7 +26,7 @@ from executor.errors import ExecutorError
 from executor.model.tool import Tool
 from executor.sources.graphql.loader import build_catalog
 from executor.sources.graphql.request import call_of
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import SourceRequest
 
 ENDPOINT = "https://example.com/graphql"
 ENDINGS = (".graphql", ".graphqls", ".gql", ".sdl")

@@ -64,7 +64,7 @@ def paged_lists(document: Document) -> Iterator[PagedList]:
 
 def paged_list(document: Document, method: str, path: str, operation: Any, item: Any) -> PagedList | None:
     schema, response = answer_of(document, operation)
-    arrays = list(arrays_in(document, schema))
+    arrays = list(arrays_in(document, schema, wanted=frozenset(plain(word) for word in path.split("/"))))
     if not arrays:
         return None
     raw = [document.follow(one) for one in [*(item.get("parameters") or []), *(operation.get("parameters") or [])]]
@@ -72,9 +72,13 @@ def paged_list(document: Document, method: str, path: str, operation: Any, item:
     turns = [str(one["name"]) for one in parameters if one.get("in") == "query" and turns_page(document, one)]
     body = properties(document, body_schema(document, operation, parameters)) if method != "GET" else {}
     in_body = [name for name in body if TURNS.fullmatch(plain(name))]
+    top = {} if () in arrays else properties(document, schema)
+    is_marked = any(plain(name) == "next" and is_number(document, part) for name, part in top.items())
+    turns += [str(one["name"]) for one in parameters if one.get("name") == "from" and is_marked]
     headers = response.get("headers")
     has_link = isinstance(headers, dict) and any(str(name).lower() == "link" for name in headers)
     tells = [] if () in arrays else list(tells_in(document, schema))
+    tells += [(name,) for name in top if plain(name) == "lastid" and name in turns and (name,) not in tells]
     is_paged = turns or has_link or tells if method == "GET" else (turns or in_body) and (tells or has_link)
     is_one = path.rstrip("/").endswith("}") and () not in arrays and not (turns and tells)  # with lists inside
     if not is_paged or is_one:
@@ -116,6 +120,12 @@ def properties(document: Document, schema: Any, depth: int = 0) -> dict[str, Any
     return found
 
 
+def is_number(document: Document, schema: Any) -> bool:
+    schema = document.follow(schema)
+    types = schema.get("type") if isinstance(schema, dict) else None
+    return any(one in ("integer", "number") for one in (types if isinstance(types, list) else [types]))
+
+
 def is_array(document: Document, schema: Any, depth: int = 0) -> bool:
     schema = document.follow(schema)
     if not isinstance(schema, dict) or depth > 6:
@@ -131,18 +141,22 @@ def is_array(document: Document, schema: Any, depth: int = 0) -> bool:
     return any(is_array(document, part, depth + 1) for part in parts)
 
 
-def arrays_in(document: Document, schema: Any, way: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """The way to each array: the answer itself, a field of it, or a field of a wrapper."""
+def arrays_in(
+    document: Document, schema: Any, way: tuple[str, ...] = (), wanted: frozenset[str] = frozenset()
+) -> Iterator[tuple[str, ...]]:
+    """The way to each array: the answer itself, a field of it, or a field of a wrapper. What the path names (`wanted`)
+    never stands aside."""
     if not way and is_array(document, schema):
         yield ()
         return
     inside = properties(document, schema)
-    direct = [name for name, part in inside.items() if is_array(document, part) and not ASIDE.fullmatch(plain(name))]
+    named = [name for name in inside if plain(name) in wanted or not ASIDE.fullmatch(plain(name))]
+    direct = [name for name in named if is_array(document, inside[name])]
     yield from ((*way, name) for name in direct)
     if not direct and not way:
         for name, part in inside.items():
             if HOLDERS.fullmatch(plain(name)) or len(inside) == 1:
-                yield from arrays_in(document, part, (name,))
+                yield from arrays_in(document, part, (name,), wanted)
 
 
 def tells_in(document: Document, schema: Any, way: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 from .arrived import Arrived
 from .documents import Document
 from .lists import PagedList, is_array, plain, properties
+from .lists import is_number as is_numeric
 from .replies import Reply
 from .values import Maker
 
@@ -25,7 +26,7 @@ BACK = re.compile(r".*(prev|before|first|self).*")
 ZERO = re.compile(r"(zero|0)[- ]?(based|index)|base[- ]?0|(start|begin)\w* (at|from|with) 0", re.IGNORECASE)
 ONE = re.compile(r"(one|1)[- ]?(based|index)|base[- ]?1|(start|begin)\w* (at|from|with) 1", re.IGNORECASE)
 USUAL = ("items", "data", "results", "values", "records", "entries", "value", "list", "objects", "resources", "rows")
-MODES = ("cursor", "last", "address", "page", "offset", "link")
+NEWEST = 1000  # the number of the first item, where numbers go down
 
 
 class PagingService:
@@ -81,6 +82,8 @@ class PagingService:
             return max(int(text) - self.base, 0) * PAGE if text.isdecimal() else None
         if self.mode == "offset":
             return max(int(text) - self.base, 0) if text.isdecimal() else None
+        if self.mode == "mark":
+            return NEWEST - int(text) if text.isdecimal() else None
         if self.mode == "last":
             return int(text.removeprefix("item-")) + 1 if text.startswith("item-") else None
         match = re.fullmatch(r"c-(\d+)-=&é", text)
@@ -158,7 +161,8 @@ class PagingService:
         is_next = (
             bare.startswith("next") or "odatanext" in bare or bare in ("continue", "endcursor", "continuationtoken")
         )
-        return is_next or (CURSOR.fullmatch(bare) is not None and not BACK.fullmatch(bare) and bare != "lastid")
+        is_own = bare != "lastid" or (self.mode == "cursor" and plain(self.turn) == bare)
+        return is_next or (CURSOR.fullmatch(bare) is not None and not BACK.fullmatch(bare) and is_own)
 
     def say_end(self, made: dict[str, Any], name: str) -> None:
         if self.end == 1:
@@ -169,6 +173,8 @@ class PagingService:
     def pointer(self, name: str, following: int) -> Any:
         if URL.fullmatch(plain(name)) or self.mode == "address":
             return self.address(following)
+        if self.mode == "mark":
+            return NEWEST - following
         if self.mode == "last":
             return f"item-{following - 1}"
         if self.mode in ("page", "offset"):
@@ -184,6 +190,8 @@ def mode_of(document: Document, one: PagedList) -> tuple[str, str]:
     tells = [way for way in one.tells if points_on(way)]
     more = any(re.fullmatch(r"has(more|next).*|more", plain(way[-1])) for way in one.tells)
     turn = next(iter([*cursors, *texts]), "")
+    if "from" in numbers and tells:
+        return "mark", "from"
     if turn and tells and not all(URL.fullmatch(plain(way[-1])) for way in tells):
         return "cursor", turn
     if tells and any(URL.fullmatch(plain(way[-1])) or plain(way[-1]) == "next" for way in tells):
@@ -217,8 +225,7 @@ def schema_of(document: Document, one: PagedList, name: str) -> tuple[dict[str, 
 
 
 def is_number(document: Document, one: PagedList, name: str) -> bool:
-    types = schema_of(document, one, name)[0].get("type")
-    return any(each in ("integer", "number") for each in (types if isinstance(types, list) else [types]))
+    return is_numeric(document, schema_of(document, one, name)[0])
 
 
 def first_of(document: Document, one: PagedList, name: str) -> int | None:

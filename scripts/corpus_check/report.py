@@ -45,6 +45,8 @@ def show(result: Result, as_json: bool, names: bool) -> None:
             f"{result.lists:>6} lists, {result.with_all:>4} with `.all`, {result.right:>4} right  {result.document}",
             flush=True,
         )
+    elif result.readings:
+        print(f"{result.unstable:>6} of {result.tools:<6} tools unstable  {result.document}", flush=True)
     for reason, count in result.reasons.items():
         print(f"         {count:>5} x {reason}", flush=True)
     for one in result.named if names else ():
@@ -68,6 +70,8 @@ def summarise(results: list[Result], as_json: bool) -> None:
     if totals["lists"]:
         print(f"{totals['withAll']} of {totals['lists']} lists have `.all` ({share(totals, 'withAll', 'lists')})")
         print(f"{totals['right']} of them are right ({share(totals, 'right', 'lists')} of all lists)")
+    if any(one.readings for one in results):
+        print(f"{totals['unstable']} of {totals['tools']} tools are not the same in every reading")
     if totals["operations"]:
         print(
             f"{totals['usable']} of {totals['operations']} operations usable ({share(totals, 'usable', 'operations')})"
@@ -91,6 +95,8 @@ def totals_of(results: list[Result]) -> dict[str, Any]:
         "lists": sum(one.lists for one in loaded),
         "right": sum(one.right for one in loaded),
         "withAll": sum(one.with_all for one in loaded),
+        "tools": sum(one.tools for one in loaded),
+        "unstable": sum(one.unstable for one in results),
         "byHand": sum(one.by_hand for one in loaded),
         "seconds": round(sum(one.seconds for one in results), 1),
         "peakMb": max((one.peak_mb for one in results), default=0),

@@ -23,10 +23,12 @@ class Result:
     lists: int = 0  # lists that come in pages
     with_all: int = 0
     right: int = 0  # of them: every item once, and the end known, from a service that pages as the document says
+    readings: int = 0  # that were compared
+    unstable: int = 0  # tools that are not the same in every reading
 
     @property
     def is_whole(self) -> bool:
-        return self.loaded and self.usable == self.operations and self.right == self.lists
+        return self.loaded and self.usable == self.operations and self.right == self.lists and not self.unstable
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

@@ -14,6 +14,7 @@ FORMATS = {
     "email": "a.b@example.com", "uri": "https://example.com/a?b=c", "url": "https://example.com/a", "ipv4": "192.0.2.1",
     "ipv6": "2001:db8::1", "hostname": "example.com", "byte": "aGVsbG8=", "time": "07:08:09Z", "duration": "P1D",
 }  # fmt: skip
+INVENTED = "key"  # of objects that may have any
 ODD = "a/b c&d=é%+"
 MAX_DEPTH = 7
 
@@ -61,7 +62,10 @@ class Maker:
             if first or schema.get("items") is False:
                 return first
             items = [self.value(schema.get("items", {}), depth + 1) for _ in range(min(wanted, 50))]
-            return distinct(items, least) if schema.get("uniqueItems") is True else items
+            if schema.get("uniqueItems") is not True:
+                return items
+            inner = self.whole(schema.get("items"))
+            return distinct(items, least, inner.get("pattern") if isinstance(inner, dict) else None)
         if kind in ("integer", "number"):
             return number(schema, kind)
         if kind == "boolean":
@@ -87,7 +91,7 @@ class Maker:
         more = schema.get("additionalProperties")
         is_free = not properties and more is not False and self.full and depth < 3
         if len(made) < least or is_free:
-            made["key"] = self.value(more if isinstance(more, dict) else {}, depth + 1)
+            made[INVENTED] = self.value(more if isinstance(more, dict) else {}, depth + 1)
         return made
 
     def text(self, schema: dict[str, Any]) -> str:
@@ -108,7 +112,7 @@ class Maker:
         """The schema with what it refers to and is composed of, in one."""
         if self.document.has_siblings and isinstance(schema, dict) and len(schema) > 1 and "$ref" in schema:
             rest = {key: part for key, part in schema.items() if key != "$ref"}
-            return merged(rest, self.whole({"$ref": schema["$ref"]}, depth + 1)) if depth < 12 else {}
+            return merged(rest, self.whole(self.document.target(schema), depth + 1)) if depth < 12 else {}
         schema = self.document.follow(schema)
         if not isinstance(schema, dict):
             return schema if isinstance(schema, bool) else {}
@@ -177,13 +181,16 @@ def fits(value: Any, schema: dict[str, Any]) -> bool:
     return kind not in types or isinstance(value, types[kind])
 
 
-def distinct(items: list[Any], least: int) -> list[Any]:
+def distinct(items: list[Any], least: int, pattern: Any = None) -> list[Any]:
     made: list[Any] = []
     for one in items:
         if one not in made:
             made.append(one)
     while len(made) < least and made and isinstance(made[0], str):
-        made.append(f"{made[0]}{len(made)}")
+        one = f"{made[0]}{len(made)}"
+        if isinstance(pattern, str) and pattern:
+            one = matching(pattern, 1, None, lambda text: text not in made) or one
+        made.append(one)
     while len(made) < least and made and isinstance(made[0], int):
         made.append(made[-1] + 1)
     return made

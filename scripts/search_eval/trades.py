@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 from executor.errors import ExecutorError
 from executor.model.source import Loaded
 from executor.model.tool import Tool
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.tools.builder import read_catalog
+from executor.sources.source_request import Consent, SourceRequest
 
 TASKS = Path(__file__).with_name("trades.jsonl")
 DIRECTORY = "APIs-guru/openapi-directory/APIs/"
@@ -56,12 +56,15 @@ def half(api: str) -> Literal["tune", "held_out"]:
 
 def load(path: Path) -> Loaded:
     """With a base URL of its own only where the document names no server that could be used."""
-    request = SourceRequest(kind="openapi", location=str(path), allow_private=True)
+    request = SourceRequest(kind="openapi", location=str(path), consented=Consent(private_network=True))
     try:
         return read_catalog(request, path.read_bytes(), str(path))
     except ExecutorError:
         given = SourceRequest(
-            kind="openapi", location=str(path), allow_private=True, base_url="https://api.example.com"
+            kind="openapi",
+            location=str(path),
+            base_url="https://api.example.com",
+            consented=Consent(private_network=True),
         )
         return read_catalog(given, path.read_bytes(), str(path))
 

@@ -29,10 +29,16 @@ _HOMES = {
 }
 
 
+def _import_export(package: str, homes: dict[str, str], name: str) -> Any:
+    """`homes` gives the module of each name, and `module:name` where it has another name there."""
+    if name not in homes:
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+    module, _, own_name = homes[name].partition(":")
+    return getattr(import_module(module), own_name or name)
+
+
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return _import_export(__name__, _HOMES, name)
 
 
 def __dir__() -> list[str]:

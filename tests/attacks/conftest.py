@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.execution.conftest import house, ledger, reopen, settings
+from tests.execution.conftest import harness, ledger, reopen, settings
 from tests.support.shop import daemon, paused, shop
 
-__all__ = ["daemon", "house", "ledger", "paused", "reopen", "settings", "shop"]
+__all__ = ["daemon", "harness", "ledger", "paused", "reopen", "settings", "shop"]

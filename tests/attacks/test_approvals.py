@@ -15,21 +15,22 @@ import pytest
 import sqlalchemy as sa
 
 from executor.errors import AlreadySettled, Conflict, Forbidden, InteractionExpired, InvalidRequest, NotFound
-from executor.execution.approvals import limits
+from executor.execution.approvals import pending_limits
+from executor.execution.approvals.expiry import expire
 from executor.execution.policies.always import draft_rule
 from executor.model.ids import now_ms
-from executor.model.tenancy import MEMBER
-from executor.sources.kind import SourceRequest
+from executor.model.permissions import MEMBER
+from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.catalog import policies
 from executor.storage.executions import calls, events, interactions
 from executor.storage.identity import tenancy
 from executor.storage.tables import core
 from executor.surfaces.mcp import gateway
-from executor.surfaces.views import interaction_view
-from tests.api.serving import Daemon
-from tests.execution.conftest import House, value
-from tests.mcp.conftest import connected
+from executor.surfaces.views.interactions import interaction_view
+from tests.execution.conftest import ExecutorHarness, value
 from tests.support.tool_results import about
+from tests.surfaces.api.daemon_server import Daemon
+from tests.surfaces.mcp.conftest import connected
 
 WRITE = 'return await tools.ledger.entries.addEntry({key: "a", amount: 5})'
 CAUGHT = "try { " + WRITE + " } catch (e) { return e.code }"
@@ -66,7 +67,7 @@ def test_1_an_agent_approves_its_own_pause_over_rest(daemon: Daemon, shop: list[
 def test_1_an_agent_approves_its_own_pause_with_the_cli(daemon: Daemon, paused: Any, shop: list[Any]) -> None:
     """Defence: the daemon's, not the CLI's; and `call` asks nobody without a terminal (`Follower.ask`)."""
     before, environ = len(shop), {**os.environ, "EXECUTOR_TOKEN": daemon.tokens.agent}
-    driver = Path(__file__).parents[1] / "support" / "cli_on.py"
+    driver = Path(__file__).parents[1] / "support" / "cli_client.py"
     for words in (
         ["approvals", "approve", paused["interactions"][0]["id"]],
         ["approvals", "approve", paused["interactions"][0]["id"], "--for", "always", "--yes"],
@@ -87,9 +88,9 @@ def test_1_an_agent_approves_its_own_pause_with_the_cli(daemon: Daemon, paused: 
     assert len(shop) == before
 
 
-async def test_1_code_finds_nothing_to_approve_with(house: House) -> None:
+async def test_1_code_finds_nothing_to_approve_with(harness: ExecutorHarness) -> None:
     """Defence: `BUILTINS` has no tool that decides; every other path is unknown."""
-    outcome = await house.run("""
+    outcome = await harness.run("""
         const out = [];
         for (const path of ["executor.approvals.approve", "executor.interactions.approve", "approve", "resume"])
           try { await tools[path]({id: "int_1"}) } catch (e) { out.push(e.code) }
@@ -101,29 +102,29 @@ async def test_1_code_finds_nothing_to_approve_with(house: House) -> None:
 # -- 2 and 3 somebody else's execution --------------------------------------------------------------------------------
 
 
-async def test_2_a_guessed_or_reused_execution_id(house: House) -> None:
+async def test_2_a_guessed_or_reused_execution_id(harness: ExecutorHarness) -> None:
     """Defence: 80 random bits in `new_id`, and `seen` answers alike for what is not there and what is not yours."""
-    outcome = await house.run(WRITE)
-    await house.settle(outcome, "approve")
-    await house.wait(outcome.execution.id)
-    agent = house.executor.tenancy.agent
-    again = await house.executor.engine.wait(agent, outcome.execution.id, 1)
+    outcome = await harness.run(WRITE)
+    await harness.settle(outcome, "approve")
+    await harness.wait(outcome.execution.id)
+    agent = harness.executor.tenancy.agent
+    again = await harness.executor.engine.wait(agent, outcome.execution.id, 1)
     assert value(again) == {"kind": "entries", "key": "a"}
-    assert house.effects() == [("entries", "a")]
+    assert harness.effects() == [("entries", "a")]
     near = outcome.execution.id[:-1] + ("0" if outcome.execution.id[-1] != "0" else "1")
     messages = set()
     for guessed in (near, "exec_0", "", "../" + outcome.execution.id, outcome.execution.id.upper()):
         with pytest.raises(NotFound) as refused:
-            await house.executor.engine.wait(agent, guessed, 0)
+            await harness.executor.engine.wait(agent, guessed, 0)
         messages.add(refused.value.message.replace(guessed, ""))
     assert len(messages) == 1
 
 
-async def test_3_another_agent_or_workspace_resumes(house: House) -> None:
-    """Defence: `may_see` in `execution/engine.py`, and the workspace in every query."""
-    outcome = await house.run(WRITE)
-    local, engine = house.executor.tenancy, house.executor.engine
-    other = await house.executor.database.write(
+async def test_3_another_agent_or_workspace_resumes(harness: ExecutorHarness) -> None:
+    """Defence: `may_see` in `execution/history.py`, and the workspace in every query."""
+    outcome = await harness.run(WRITE)
+    local, engine = harness.executor.tenancy, harness.executor.engine
+    other = await harness.executor.database.write(
         lambda c: tenancy.add_actor(c, local.workspace.id, "agent", "another agent")
     )
     for stranger in (other, replace(local.operator, workspace_id="ws_other"), replace(other, workspace_id="ws_other")):
@@ -133,165 +134,170 @@ async def test_3_another_agent_or_workspace_resumes(house: House) -> None:
             await engine.cancel(stranger, outcome.execution.id)
         with pytest.raises((NotFound, Forbidden)):
             await engine.settle(stranger, outcome.interactions[0].id, "approve")
-    assert (await house.wait(outcome.execution.id)).execution.status == "paused"
+    assert (await harness.wait(outcome.execution.id)).execution.status == "paused"
 
 
 # -- 4 and 5 something changes after the prompt -----------------------------------------------------------------------
 
 
-async def test_4_code_changes_its_arguments_after_the_prompt(house: House) -> None:
+async def test_4_code_changes_its_arguments_after_the_prompt(harness: ExecutorHarness) -> None:
     """Defence: the sandbox hands arguments over as text (`argumentText`), and that text is what is sent."""
-    outcome = await house.run("""
+    outcome = await harness.run("""
         const given = {key: "small", amount: 1};
         const promise = tools.ledger.entries.addEntry(given);
         given.key = "large"; given.amount = 1e6; given.toJSON = () => ({key: "large"});
         return (await promise).key;
     """)
     assert outcome.interactions[0].prompt["arguments"] == {"key": "small", "amount": 1}
-    await house.settle(outcome, "approve")
-    assert value(await house.wait(outcome.execution.id)) == "small"
-    assert house.effects() == [("entries", "small")]
+    await harness.settle(outcome, "approve")
+    assert value(await harness.wait(outcome.execution.id)) == "small"
+    assert harness.effects() == [("entries", "small")]
 
 
-async def test_4_the_journal_is_edited_after_the_prompt(house: House) -> None:
+async def test_4_the_journal_is_edited_after_the_prompt(harness: ExecutorHarness) -> None:
     """Defence: the digest in `Position._match`: what the code asks again must be what was journalled and shown."""
-    outcome = await house.run(WRITE)
+    outcome = await harness.run(WRITE)
     changed = sa.update(core.calls).values(arguments='{"key":"evil"}', arguments_digest="0" * 64)
-    await house.executor.database.write(lambda c: c.execute(changed) and None)
-    await house.settle(outcome, "approve")
-    finished = await house.wait(outcome.execution.id)
+    await harness.executor.database.write(lambda c: c.execute(changed) and None)
+    await harness.settle(outcome, "approve")
+    finished = await harness.wait(outcome.execution.id)
     assert finished.execution.failure is not None
     assert finished.execution.failure.code == "nondeterminism"
-    assert house.effects() == []
+    assert harness.effects() == []
 
 
-async def test_5_the_document_changes_between_approval_and_call(house: House) -> None:
+async def test_5_the_document_changes_between_approval_and_call(harness: ExecutorHarness) -> None:
     """Defence: `schema_digest` in `Bindings.bind`, compared in `ApprovalRequests.judge` and again in
     `Admissions.recheck`."""
-    outcome = await house.run(WRITE)
-    workspace_id = house.executor.tenancy.workspace.id
+    outcome = await harness.run(WRITE)
+    workspace_id = harness.executor.tenancy.workspace.id
     path = "ledger.entries.addEntry"
     document = json.loads(json.dumps({"openapi": "3.1.0", "info": {"title": "Ledger", "version": "2"}, "paths": {}}))
     body = {"content": {"application/json": {"schema": {"type": "object", "properties": {"key": {"type": "string"}}}}}}
     operation = {"tags": ["entries"], "operationId": "addEntry", "requestBody": body, "responses": {}}
-    document |= {"paths": {"/transfers": {"post": operation}}, "servers": [{"url": house.ledger.url}]}
-    await house.executor.catalog.remove_source(workspace_id, "ledger")
+    document |= {"paths": {"/transfers": {"post": operation}}, "servers": [{"url": harness.ledger.url}]}
+    await harness.executor.catalog.remove_source(workspace_id, "ledger")
     request = SourceRequest(
-        location="x.json", document=json.dumps(document).encode(), namespace="ledger", allow_private=True
+        location="x.json",
+        document=json.dumps(document).encode(),
+        namespace="ledger",
+        consented=Consent(private_network=True),
     )
-    await house.executor.catalog.add_source(workspace_id, request)
-    assert await house.executor.catalog.tool(workspace_id, path)
-    await house.settle(outcome, "approve")
-    again = await house.wait(outcome.execution.id)
+    await harness.executor.catalog.add_source(workspace_id, request)
+    assert await harness.executor.catalog.tool(workspace_id, path)
+    await harness.settle(outcome, "approve")
+    again = await harness.wait(outcome.execution.id)
     assert again.execution.status == "paused"
     assert "changed" in again.interactions[0].prompt["reason"]
-    assert house.effects() == []
+    assert harness.effects() == []
 
 
-async def test_5_the_base_url_changes_between_approval_and_call(house: House) -> None:
+async def test_5_the_base_url_changes_between_approval_and_call(harness: ExecutorHarness) -> None:
     """Defence: `destination(source)` in `Bindings.bind`."""
-    outcome = await house.run(WRITE)
-    workspace_id, document = house.executor.tenancy.workspace.id, f"{house.ledger.url}/openapi.json"
-    await house.executor.catalog.remove_source(workspace_id, "ledger")
-    elsewhere = SourceRequest(location=document, namespace="ledger", base_url="http://127.0.0.1:9", allow_private=True)
-    await house.executor.catalog.add_source(workspace_id, elsewhere)
-    await house.settle(outcome, "approve")
-    assert (await house.wait(outcome.execution.id)).execution.status == "paused"
-    assert house.effects() == []
+    outcome = await harness.run(WRITE)
+    workspace_id, document = harness.executor.tenancy.workspace.id, f"{harness.ledger.url}/openapi.json"
+    await harness.executor.catalog.remove_source(workspace_id, "ledger")
+    elsewhere = SourceRequest(
+        location=document, namespace="ledger", base_url="http://127.0.0.1:9", consented=Consent(private_network=True)
+    )
+    await harness.executor.catalog.add_source(workspace_id, elsewhere)
+    await harness.settle(outcome, "approve")
+    assert (await harness.wait(outcome.execution.id)).execution.status == "paused"
+    assert harness.effects() == []
 
 
-async def test_5_a_policy_changes_between_approval_and_call(house: House) -> None:
+async def test_5_a_policy_changes_between_approval_and_call(harness: ExecutorHarness) -> None:
     """Defence: `policy_revision` in `Bindings.bind`; and a `deny` wins over any approval (`ApprovalRequests.judge`)."""
-    outcome, other = await house.run(WRITE), await house.run(CAUGHT)
-    await house.policy("other.**", "deny")
-    await house.settle(outcome, "approve")
-    assert (await house.wait(outcome.execution.id)).execution.status == "paused"
-    await house.policy("ledger.entries.*", "deny")
-    await house.settle(other, "approve")
-    assert value(await house.wait(other.execution.id)) == "denied"
-    assert house.effects() == []
+    outcome, other = await harness.run(WRITE), await harness.run(CAUGHT)
+    await harness.policy("other.**", "deny")
+    await harness.settle(outcome, "approve")
+    assert (await harness.wait(outcome.execution.id)).execution.status == "paused"
+    await harness.policy("ledger.entries.*", "deny")
+    await harness.settle(other, "approve")
+    assert value(await harness.wait(other.execution.id)) == "denied"
+    assert harness.effects() == []
 
 
-async def test_5_a_permit_for_the_execution_does_not_outlive_a_change(house: House) -> None:
+async def test_5_a_permit_for_the_execution_does_not_outlive_a_change(harness: ExecutorHarness) -> None:
     """Defence: `Permit.fits` in `storage/executions/permits.py`."""
-    outcome = await house.run("""
+    outcome = await harness.run("""
         for (const key of ["a", "b"]) await tools.ledger.entries.addEntry({key});
         await tools.ledger.slow.wait({ms: 1});
         await tools.ledger.entries.addEntry({key: "c"});
     """)
-    await house.policy("ledger.slow.*", "require_approval")
-    again = await settled_again(house, outcome, scope="execution")
-    assert house.effects() == [("entries", "a"), ("entries", "b")]
+    await harness.policy("ledger.slow.*", "require_approval")
+    again = await settled_again(harness, outcome, scope="execution")
+    assert harness.effects() == [("entries", "a"), ("entries", "b")]
     assert again.interactions[0].prompt["tool"] == "ledger.slow.wait"
     moved = sa.update(core.metadata.tables["permits"]).values(source_digest="where it went before")
-    await house.executor.database.write(lambda c: c.execute(moved) and None)
-    await house.settle(again, "approve")
-    last = await house.wait(outcome.execution.id)
+    await harness.executor.database.write(lambda c: c.execute(moved) and None)
+    await harness.settle(again, "approve")
+    last = await harness.wait(outcome.execution.id)
     assert last.interactions[0].prompt["arguments"] == {"key": "c"}
-    assert len(house.effects()) == 2
+    assert len(harness.effects()) == 2
 
 
-async def settled_again(house: House, outcome: Any, **options: Any) -> Any:
+async def settled_again(harness: ExecutorHarness, outcome: Any, **options: Any) -> Any:
     """A policy changed since it was asked, so it is asked once more, and settled then."""
-    await house.settle(outcome, "approve", **options)
-    asked = await house.wait(outcome.execution.id)
-    await house.settle(asked, "approve", **options)
-    return await house.wait(outcome.execution.id)
+    await harness.settle(outcome, "approve", **options)
+    asked = await harness.wait(outcome.execution.id)
+    await harness.settle(asked, "approve", **options)
+    return await harness.wait(outcome.execution.id)
 
 
 # -- 6 and 7 more than one decision -----------------------------------------------------------------------------------
 
 
-async def test_6_two_approvals_race(house: House) -> None:
+async def test_6_two_approvals_race(harness: ExecutorHarness) -> None:
     """Defence: `status = 'pending'` in the `_settle` statement, and `used` in `_use`
     (storage/executions/interactions.py)."""
-    outcome = await house.run(WRITE)
+    outcome = await harness.run(WRITE)
     raced = await asyncio.gather(
-        *(house.settle(outcome, act) for act in ("approve", "deny", "approve", "approve")), return_exceptions=True
+        *(harness.settle(outcome, act) for act in ("approve", "deny", "approve", "approve")), return_exceptions=True
     )
     assert [type(one).__name__ for one in raced].count("AlreadySettled") == 3
-    await house.wait(outcome.execution.id)
-    assert house.effects() == ([("entries", "a")] if not isinstance(raced[0], Exception) else [])
+    await harness.wait(outcome.execution.id)
+    assert harness.effects() == ([("entries", "a")] if not isinstance(raced[0], Exception) else [])
 
 
-async def test_6_an_approval_is_spent_once(house: House) -> None:
+async def test_6_an_approval_is_spent_once(harness: ExecutorHarness) -> None:
     """Defence: `used` in the `_use` statement, whatever the run believes."""
-    outcome = await house.run(WRITE)
-    await house.settle(outcome, "approve")
-    await house.wait(outcome.execution.id)
+    outcome = await harness.run(WRITE)
+    await harness.settle(outcome, "approve")
+    await harness.wait(outcome.execution.id)
     asked = outcome.interactions[0].id
-    assert await house.executor.database.write(lambda c: interactions.use(c, asked)) is False
+    assert await harness.executor.database.write(lambda c: interactions.use(c, asked)) is False
 
 
-async def test_7_approving_after_expiry_denial_or_cancel(house: House) -> None:
-    """Defence: `check_open` in `execution/engine.py`."""
-    expired, denied, cancelled = [await house.run(CAUGHT) for _ in range(3)]
-    await house.settle(denied, "deny")
-    await house.executor.engine.cancel(house.executor.tenancy.operator, cancelled.execution.id)
-    await house.executor.engine.expire(now_ms() + 10 * 86_400_000)
+async def test_7_approving_after_expiry_denial_or_cancel(harness: ExecutorHarness) -> None:
+    """Defence: `check_open` in `execution/approvals/expiry.py`."""
+    expired, denied, cancelled = [await harness.run(CAUGHT) for _ in range(3)]
+    await harness.settle(denied, "deny")
+    await harness.executor.engine.cancel(harness.executor.tenancy.operator, cancelled.execution.id)
+    await expire(harness.executor.database, harness.executor.engine.settle_by, now_ms() + 10 * 86_400_000)
     for outcome, error in ((expired, InteractionExpired), (denied, AlreadySettled), (cancelled, AlreadySettled)):
         for scope in ("once", "execution"):
             with pytest.raises(error):
-                await house.settle(outcome, "approve", scope=scope)
-    assert value(await house.wait(expired.execution.id)) == "approval_expired"
-    assert house.effects() == []
+                await harness.settle(outcome, "approve", scope=scope)
+    assert value(await harness.wait(expired.execution.id)) == "approval_expired"
+    assert harness.effects() == []
 
 
-async def test_7_a_question_past_its_time_can_not_be_approved_before_it_is_swept(house: House) -> None:
+async def test_7_a_question_past_its_time_can_not_be_approved_before_it_is_swept(harness: ExecutorHarness) -> None:
     """Defence: `expires_at` in `check_open`."""
-    outcome = await house.run(WRITE)
+    outcome = await harness.run(WRITE)
     late = sa.update(core.interactions).values(expires_at=now_ms() - 1)
-    await house.executor.database.write(lambda c: c.execute(late) and None)
+    await harness.executor.database.write(lambda c: c.execute(late) and None)
     with pytest.raises(InteractionExpired):
-        await house.settle(outcome, "approve")
+        await harness.settle(outcome, "approve")
 
 
 # -- 8 sandboxed code edits policies, sources, secrets ----------------------------------------------------------------
 
 
-async def test_8_code_edits_policies_sources_or_secrets(house: House) -> None:
+async def test_8_code_edits_policies_sources_or_secrets(harness: ExecutorHarness) -> None:
     """Defence: none of these is a tool; `executor.sources.add` is, and asks (its effect is `write`)."""
-    outcome = await house.run("""
+    outcome = await harness.run("""
         const out = [];
         for (const path of ["executor.policies.add", "executor.policies.remove", "executor.secrets.get",
                             "executor.secrets.set", "executor.connections.list", "executor.sources.remove"])
@@ -304,41 +310,43 @@ async def test_8_code_edits_policies_sources_or_secrets(house: House) -> None:
 
 
 @pytest.mark.parametrize("scope", ["execution", "always"])
-async def test_8_adding_sources_is_never_allowed_for_more_than_one_call(house: House, scope: Any) -> None:
+async def test_8_adding_sources_is_never_allowed_for_more_than_one_call(harness: ExecutorHarness, scope: Any) -> None:
     """Defence: `check_scope` in `execution/policies/always.py`."""
-    outcome = await house.run('await tools.executor.sources.add({url: "http://127.0.0.1:9/x.json", namespace: "nine"})')
-    asked, call = outcome.interactions[0], await call_of(house, outcome.execution.id)
+    outcome = await harness.run(
+        'await tools.executor.sources.add({url: "http://127.0.0.1:9/x.json", namespace: "nine"})'
+    )
+    asked, call = outcome.interactions[0], await call_of(harness, outcome.execution.id)
     with pytest.raises(InvalidRequest, match="one call at a time"):
         if scope == "always":
-            await draft_rule(house.executor.pipeline, asked, call)
+            await draft_rule(harness.executor.pipeline, asked, call)
         else:
-            await house.settle(outcome, "approve", scope=scope)
+            await harness.settle(outcome, "approve", scope=scope)
 
 
 # -- always ----------------------------------------------------------------------------------------------------------
 
 
-async def call_of(house: House, execution_id: str) -> Any:
-    workspace_id = house.executor.tenancy.workspace.id
-    found = await house.executor.database.read(lambda c: calls.of_execution(c, workspace_id, execution_id))
+async def call_of(harness: ExecutorHarness, execution_id: str) -> Any:
+    workspace_id = harness.executor.tenancy.workspace.id
+    found = await harness.executor.database.read(lambda c: calls.of_execution(c, workspace_id, execution_id))
     return found[-1]
 
 
-async def test_always_makes_the_narrowest_rule_just_before_the_one_that_asked(house: House) -> None:
+async def test_always_makes_the_narrowest_rule_just_before_the_one_that_asked(harness: ExecutorHarness) -> None:
     """Defence: `position` in `draft_rule`: whatever stands above the rule that asked still comes first."""
     large = {"path": "/amount", "test": "at_least", "value": 1000}
-    deny = await house.policy("ledger.entries.addEntry", "deny", large)
-    ask = await house.policy("ledger.entries.*", "require_approval")
-    outcome = await house.run(WRITE)
-    asked, call = outcome.interactions[0], await call_of(house, outcome.execution.id)
-    always = await draft_rule(house.executor.pipeline, asked, call)
-    await house.settle(outcome, "approve", scope="always", always=always)
-    assert value(await house.wait(outcome.execution.id)) == {"kind": "entries", "key": "a"}
-    workspace_id = house.executor.tenancy.workspace.id
-    rules = await house.executor.database.read(lambda c: policies.listing(c, workspace_id))
+    deny = await harness.policy("ledger.entries.addEntry", "deny", large)
+    ask = await harness.policy("ledger.entries.*", "require_approval")
+    outcome = await harness.run(WRITE)
+    asked, call = outcome.interactions[0], await call_of(harness, outcome.execution.id)
+    always = await draft_rule(harness.executor.pipeline, asked, call)
+    await harness.settle(outcome, "approve", scope="always", always=always)
+    assert value(await harness.wait(outcome.execution.id)) == {"kind": "entries", "key": "a"}
+    workspace_id = harness.executor.tenancy.workspace.id
+    rules = await harness.executor.database.read(lambda c: policies.listing(c, workspace_id))
     assert [rule.id for rule in rules] == [deny.id, rules[1].id, ask.id]
     made = rules[1]
-    agent = house.executor.tenancy.agent.id
+    agent = harness.executor.tenancy.agent.id
     assert (made.pattern, made.action, made.actor_id, made.effect) == (
         "ledger.entries.addEntry",
         "allow",
@@ -346,36 +354,38 @@ async def test_always_makes_the_narrowest_rule_just_before_the_one_that_asked(ho
         "write",
     )
     assert made.source_id == call.source_id
-    again = await house.run(WRITE)
+    again = await harness.run(WRITE)
     assert again.execution.status == "completed"
-    too_much = await house.run('await tools.ledger.entries.addEntry({key: "z", amount: 5000})')
+    too_much = await harness.run('await tools.ledger.entries.addEntry({key: "z", amount: 5000})')
     assert too_much.execution.failure is not None and too_much.execution.failure.code == "denied"
-    assert (await house.run('await tools.ledger.transfers.transfer({key: "a"})')).execution.status == "paused"
+    assert (await harness.run('await tools.ledger.transfers.transfer({key: "a"})')).execution.status == "paused"
 
 
-async def test_a_member_can_not_make_a_rule_by_approving(house: House) -> None:
+async def test_a_member_can_not_make_a_rule_by_approving(harness: ExecutorHarness) -> None:
     """Defence: `check_permitted` in `Engine.settle`."""
-    outcome = await house.run(WRITE)
+    outcome = await harness.run(WRITE)
     always = await draft_rule(
-        house.executor.pipeline, outcome.interactions[0], await call_of(house, outcome.execution.id)
+        harness.executor.pipeline, outcome.interactions[0], await call_of(harness, outcome.execution.id)
     )
-    member = replace(house.executor.tenancy.operator, permissions=MEMBER)
+    member = replace(harness.executor.tenancy.operator, permissions=MEMBER)
     with pytest.raises(Forbidden):
-        await house.executor.engine.settle(member, outcome.interactions[0].id, "approve", scope="always", always=always)
-    settled = await house.executor.engine.settle(member, outcome.interactions[0].id, "approve", scope="execution")
+        await harness.executor.engine.settle(
+            member, outcome.interactions[0].id, "approve", scope="always", always=always
+        )
+    settled = await harness.executor.engine.settle(member, outcome.interactions[0].id, "approve", scope="execution")
     assert settled.scope == "execution"
 
 
-async def test_a_rule_shown_under_other_policies_is_not_saved(house: House) -> None:
+async def test_a_rule_shown_under_other_policies_is_not_saved(harness: ExecutorHarness) -> None:
     """Defence: the revision in `save_rule`."""
-    outcome = await house.run(WRITE)
+    outcome = await harness.run(WRITE)
     always = await draft_rule(
-        house.executor.pipeline, outcome.interactions[0], await call_of(house, outcome.execution.id)
+        harness.executor.pipeline, outcome.interactions[0], await call_of(harness, outcome.execution.id)
     )
-    await house.policy("ledger.**", "require_approval", position=0)
+    await harness.policy("ledger.**", "require_approval", position=0)
     with pytest.raises(Conflict):
-        await house.settle(outcome, "approve", scope="always", always=always)
-    assert (await house.wait(outcome.execution.id)).execution.status == "paused"
+        await harness.settle(outcome, "approve", scope="always", always=always)
+    assert (await harness.wait(outcome.execution.id)).execution.status == "paused"
 
 
 def test_a_rule_broader_than_the_draft_must_be_meant(daemon: Daemon, paused: Any, shop: list[Any]) -> None:
@@ -407,10 +417,10 @@ def test_a_rule_broader_than_the_draft_must_be_meant(daemon: Daemon, paused: Any
 # -- 13 prompt forging -----------------------------------------------------------------------------------------------
 
 
-async def test_13_a_prompt_can_not_be_forged(house: House) -> None:
+async def test_13_a_prompt_can_not_be_forged(harness: ExecutorHarness) -> None:
     """Defence: `escape` around every value in `views.prompt_text`; `SHOWN_BYTES` in `execution/approvals/prompt.py`."""
     forged = "x\n\nAllow this call?\nTool:      ledger.entries.listEntries\u001b[2J\u202e\u200b\u0000 **ok**\r<b>"
-    outcome = await house.run(f"await tools.ledger.entries.addEntry({{key: {json.dumps(forged)}}})")
+    outcome = await harness.run(f"await tools.ledger.entries.addEntry({{key: {json.dumps(forged)}}})")
     view = interaction_view(outcome.interactions[0], "http://127.0.0.1")
     lines = view["prompt"].split("\n")
     assert sum(line.startswith("Tool:") for line in lines) == 1
@@ -418,9 +428,9 @@ async def test_13_a_prompt_can_not_be_forged(house: House) -> None:
     assert not set("\u001b\u202e\u200b\u0000\r") & set(view["prompt"])
 
 
-async def test_13_a_megabyte_of_arguments_is_cut_and_said_to_be(house: House) -> None:
+async def test_13_a_megabyte_of_arguments_is_cut_and_said_to_be(harness: ExecutorHarness) -> None:
     """Defence: `cut` in `execution/approvals/prompt.py`: what is not shown is told."""
-    outcome = await house.run('await tools.ledger.entries.addEntry({key: "k".repeat(1000000)})')
+    outcome = await harness.run('await tools.ledger.entries.addEntry({key: "k".repeat(1000000)})')
     view = interaction_view(outcome.interactions[0], "http://127.0.0.1")
     assert len(view["prompt"]) < 200_000
     assert "cut" in view["prompt"] and view["argumentsCut"]
@@ -429,12 +439,14 @@ async def test_13_a_megabyte_of_arguments_is_cut_and_said_to_be(house: House) ->
 # -- 14 flooding ------------------------------------------------------------------------------------------------------
 
 
-async def test_14_one_execution_floods_people_with_questions(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_14_one_execution_floods_people_with_questions(
+    harness: ExecutorHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Defence: the limit of an execution in `OpenApprovals.admit`."""
     monkeypatch.setattr(
-        house.executor.pipeline.open_approvals, "_limits", limits.ApprovalLimits(execution=3, actor=1000)
+        harness.executor.pipeline.open_approvals, "_limits", pending_limits.ApprovalLimits(execution=3, actor=1000)
     )
-    outcome = await house.run("""
+    outcome = await harness.run("""
         const made = Array.from({length: 20}, (_, i) => tools.ledger.entries.addEntry({key: String(i)}));
         const told = await Promise.allSettled(made.slice(3));
         console.log([...new Set(told.map((one) => one.reason.code))].join());
@@ -445,26 +457,28 @@ async def test_14_one_execution_floods_people_with_questions(house: House, monke
     assert [line.text for line in outcome.logs] == ["too_many_approvals"]
 
 
-async def test_14_one_actor_floods_people_from_many_executions(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_14_one_actor_floods_people_from_many_executions(
+    harness: ExecutorHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Defence: the limit of an actor in `OpenApprovals.admit`, which counts what is still being written too."""
     monkeypatch.setattr(
-        house.executor.pipeline.open_approvals, "_limits", limits.ApprovalLimits(execution=100, actor=5)
+        harness.executor.pipeline.open_approvals, "_limits", pending_limits.ApprovalLimits(execution=100, actor=5)
     )
-    outcomes = await asyncio.gather(*(house.run(CAUGHT) for _ in range(20)))
+    outcomes = await asyncio.gather(*(harness.run(CAUGHT) for _ in range(20)))
     states = [outcome.execution.status for outcome in outcomes]
     assert states.count("paused") == 5
     assert {value(outcome) for outcome in outcomes if outcome.execution.status == "completed"} == {"too_many_approvals"}
-    await house.settle(next(one for one in outcomes if one.execution.status == "paused"), "deny")
-    assert (await house.run(CAUGHT)).execution.status == "paused"
-    assert value(await house.run(CAUGHT)) == "too_many_approvals"
+    await harness.settle(next(one for one in outcomes if one.execution.status == "paused"), "deny")
+    assert (await harness.run(CAUGHT)).execution.status == "paused"
+    assert value(await harness.run(CAUGHT)) == "too_many_approvals"
 
 
 # -- 15 a denial, then another way ------------------------------------------------------------------------------------
 
 
-async def test_15_a_denied_call_is_tried_again_without_asking_anybody(house: House) -> None:
+async def test_15_a_denied_call_is_tried_again_without_asking_anybody(harness: ExecutorHarness) -> None:
     """Defence: `denials` in `Admissions._decided_before`: the same call is denied again, however it is written."""
-    outcome = await house.run("""
+    outcome = await harness.run("""
         const tries = [
           () => tools.ledger.entries.addEntry({key: "a", amount: 5}),
           () => tools["ledger.entries.addEntry"]({amount: 5, key: "a"}),
@@ -474,23 +488,23 @@ async def test_15_a_denied_call_is_tried_again_without_asking_anybody(house: Hou
         for (const attempt of tries) try { out.push(await attempt()) } catch (e) { out.push(e.code) }
         return out;
     """)
-    await house.settle(outcome, "deny", reason="never")
-    assert value(await house.wait(outcome.execution.id)) == ["denied", "denied", "denied"]
-    workspace_id = house.executor.tenancy.workspace.id
-    told = await house.executor.database.read(
+    await harness.settle(outcome, "deny", reason="never")
+    assert value(await harness.wait(outcome.execution.id)) == ["denied", "denied", "denied"]
+    workspace_id = harness.executor.tenancy.workspace.id
+    told = await harness.executor.database.read(
         lambda c: events.after(c, workspace_id, execution_id=outcome.execution.id)
     )
     assert [event.type for event in told].count("interaction.requested") == 1
     assert [event.type for event in told].count("call.failed") == 3
-    assert house.effects() == []
+    assert harness.effects() == []
 
 
-async def test_15_a_denied_call_with_other_arguments_is_asked_again(house: House) -> None:
+async def test_15_a_denied_call_with_other_arguments_is_asked_again(harness: ExecutorHarness) -> None:
     """A denial is about what was shown; anything else is a question of its own, bounded by the flood limits."""
-    outcome = await house.run("""
+    outcome = await harness.run("""
         try { await tools.ledger.entries.addEntry({key: "a"}) } catch (e) {}
         await tools.ledger.entries.addEntry({key: "a "});
     """)
-    await house.settle(outcome, "deny")
-    again = await house.wait(outcome.execution.id)
+    await harness.settle(outcome, "deny")
+    again = await harness.wait(outcome.execution.id)
     assert again.interactions[0].prompt["arguments"] == {"key": "a "}

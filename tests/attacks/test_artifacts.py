@@ -24,40 +24,42 @@ from executor.settings import Settings
 from executor.storage.executions import artifacts
 from tests.attacks.test_secrets import CANARY, writings
 from tests.execution.conftest import shared_state
-from tests.support.connected import Home
+from tests.support.connection_harness import ConnectionHarness
 from tests.support.cpu import cpu_seconds
-from tests.support.guarded import Guarded
-from tests.support.leaky import leaking
+from tests.support.echo_service import leaking
+from tests.support.protected_service import ProtectedService
 
 
 @pytest.fixture
-def service() -> Iterator[Guarded]:
+def service() -> Iterator[ProtectedService]:
     with leaking() as server:
         yield server
 
 
 @pytest.fixture
-async def home(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, service: Guarded) -> AsyncIterator[Home]:
+async def harness(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, service: ProtectedService
+) -> AsyncIterator[ConnectionHarness]:
     environ = {"EXECUTOR_DATA_DIR": str(tmp_path / "data"), "EXECUTOR_STATE_DIR": str(shared_state(tmp_path_factory))}
     executor = await Executor.open(Settings.load({**environ, "EXECUTOR_WORKERS": "1", "EXECUTOR_SLOTS": "8"}))
-    home = Home(executor, service)
-    await home.add_source()
-    yield home
+    harness = ConnectionHarness(executor, service)
+    await harness.add_source()
+    yield harness
     await executor.close()
 
 
-async def test_a_large_echo_is_redacted_before_it_is_kept(home: Home, tmp_path: Path) -> None:
+async def test_a_large_echo_is_redacted_before_it_is_kept(harness: ConnectionHarness, tmp_path: Path) -> None:
     """Defence: `errand.clean` in `CallSender.send` comes before the journal, and only the journal keeps artifacts."""
-    await home.connect("token", {"token": CANARY})
-    done = await home.run("return [await tools.guarded.use.hugeBearer({})]")
+    await harness.connect("token", {"token": CANARY})
+    done = await harness.run("return [await tools.guarded.use.hugeBearer({})]")
     assert done.execution.status == "completed", done.execution.failure
-    found = await home.executor.database.read(lambda c: artifacts.page(c, home.workspace_id))
+    found = await harness.executor.database.read(lambda c: artifacts.page(c, harness.workspace_id))
     assert sorted(one.call_seq for one in found) == [0, 1]
     for one in found:
-        content = await home.executor.database.read(lambda c, one=one: artifacts.content(c, one))  # type: ignore[misc]
+        content = await harness.executor.database.read(lambda c, one=one: artifacts.content(c, one))  # type: ignore[misc]
         assert MARK.encode() in content
         assert not writings(content.decode()) and not writings(one.preview)
-    await home.executor.database.compact()
+    await harness.executor.database.compact()
     assert not writings(_dump(tmp_path / "data" / "executor.db"))
 
 
@@ -103,19 +105,23 @@ def test_62_matches_below_a_long_key_are_told_without_their_place() -> None:
         'pointer: "/" + "/x".repeat(5000)',
     ],
 )
-async def test_67_odd_places_and_numbers_are_no_errors_inside_executor(home: Home, arguments: str) -> None:
+async def test_67_odd_places_and_numbers_are_no_errors_inside_executor(
+    harness: ConnectionHarness, arguments: str
+) -> None:
     """`paging.at_pointer` reads a number of nine digits at most, and counts are whole numbers before they cut."""
-    made = await home.run("return Array(20000).fill(1)")
+    made = await harness.run("return Array(20000).fill(1)")
     assert made.artifact is not None
     read = f'tools.executor.artifacts.read({{id: "{made.artifact.id}", {arguments}}})'
-    done = await home.run(f"try {{ return (await {read}).kind }} catch (error) {{ return error.code }}")
+    done = await harness.run(f"try {{ return (await {read}).kind }} catch (error) {{ return error.code }}")
     assert done.execution.status == "completed", done.execution.failure
     assert done.execution.result in ('"array"', '"not_found"', '"invalid_arguments"')
 
 
-async def test_62_a_thousand_reads_at_once_take_turns(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_62_a_thousand_reads_at_once_take_turns(
+    harness: ConnectionHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`artifact_tools.Turns`: side by side they would hold a thousand values of megabytes, and every thread."""
-    made = await home.run("return Array(20000).fill(1)")
+    made = await harness.run("return Array(20000).fill(1)")
     assert made.artifact is not None
     reading, most = 0, 0
     read = tools._readable
@@ -136,6 +142,6 @@ async def test_62_a_thousand_reads_at_once_take_turns(home: Home, monkeypatch: p
     monkeypatch.setattr(tools, "_readable", counted)
     monkeypatch.setattr(tools, "_search", answered)
     search = f'tools.executor.artifacts.search({{id: "{made.artifact.id}", query: "2"}})'
-    done = await home.run(f"return (await Promise.all(Array.from({{length: 40}}, () => {search}))).length")
+    done = await harness.run(f"return (await Promise.all(Array.from({{length: 40}}, () => {search}))).length")
     assert done.execution.result == "40", done.execution.failure
     assert most == 1

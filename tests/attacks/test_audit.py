@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -25,22 +24,23 @@ from executor.storage.catalog import policies
 from executor.storage.database import Database
 from executor.storage.executions import event_chain, events
 from executor.storage.tables import core
-from tests.api.serving import running_daemon
-from tests.execution.conftest import House, value
+from tests.execution.conftest import ExecutorHarness, value
+from tests.support.conditions import wait_for
 from tests.support.daemon import Daemon
 from tests.support.ledger import effects
+from tests.surfaces.api.daemon_server import running_daemon
 
 E = core.events
 
 
-async def whole(house: House) -> event_chain.Report:
-    workspace_id = house.executor.tenancy.workspace.id
-    return await house.executor.database.read(lambda c: event_chain.verify(c, workspace_id))
+async def whole(harness: ExecutorHarness) -> event_chain.Report:
+    workspace_id = harness.executor.tenancy.workspace.id
+    return await harness.executor.database.read(lambda c: event_chain.verify(c, workspace_id))
 
 
-async def tampered(house: House, *statements: str) -> None:
+async def tampered(harness: ExecutorHarness, *statements: str) -> None:
     """As somebody would who has the file: past the writer."""
-    with house.executor.database.engine.connect().execution_options(writes=True) as c, c.begin():
+    with harness.executor.database.engine.connect().execution_options(writes=True) as c, c.begin():
         for statement in statements:
             assert c.exec_driver_sql(statement).rowcount > 0, statement
 
@@ -76,28 +76,28 @@ TAMPERING = {
 
 
 @pytest.mark.parametrize("how", TAMPERING)
-async def test_the_record_is_tampered_with(house: House, how: str) -> None:
+async def test_the_record_is_tampered_with(harness: ExecutorHarness, how: str) -> None:
     """Defence: `seal` in `storage/executions/event_chain.py` covers every field and the seal before; `chains` keeps
     the last one."""
-    await house.run("return await tools.ledger.entries.listEntries({key: 'a'})")
-    assert (await whole(house)).problem == ""
-    await tampered(house, *TAMPERING[how])
-    assert (await whole(house)).problem != ""
+    await harness.run("return await tools.ledger.entries.listEntries({key: 'a'})")
+    assert (await whole(harness)).problem == ""
+    await tampered(harness, *TAMPERING[how])
+    assert (await whole(harness)).problem != ""
 
 
-async def test_a_record_cut_off_stays_broken_when_the_daemon_writes_on(house: House) -> None:
+async def test_a_record_cut_off_stays_broken_when_the_daemon_writes_on(harness: ExecutorHarness) -> None:
     """Defence: the writer goes on from the seal it knows (`Heads.known`), not from what it finds."""
-    await house.run("return 1")
-    await tampered(house, *TAMPERING["truncated"])
-    await house.run("return 2")
-    assert (await whole(house)).problem != ""
+    await harness.run("return 1")
+    await tampered(harness, *TAMPERING["truncated"])
+    await harness.run("return 2")
+    assert (await whole(harness)).problem != ""
 
 
-async def test_a_whole_record_written_anew_differs_from_a_head_that_was_kept(house: House) -> None:
+async def test_a_whole_record_written_anew_differs_from_a_head_that_was_kept(harness: ExecutorHarness) -> None:
     """Defence: `noted` in `chains.verify`. Without a head kept elsewhere nobody can tell."""
-    await house.run("return 1")
-    noted = (await whole(house)).head
-    workspace_id = house.executor.tenancy.workspace.id
+    await harness.run("return 1")
+    noted = (await whole(harness)).head
+    workspace_id = harness.executor.tenancy.workspace.id
 
     def forge(c: Connection) -> None:
         c.execute(sa.update(E).where(E.c.type == "execution.created").values(actor_id="act_innocent"))
@@ -107,11 +107,11 @@ async def test_a_whole_record_written_anew_differs_from_a_head_that_was_kept(hou
             c.execute(sa.update(E).where(E.c.id == newest).values(seal=last))
         c.execute(sa.update(core.chains).values(seal=last, event_id=newest))
 
-    with house.executor.database.engine.connect().execution_options(writes=True) as c, c.begin():
+    with harness.executor.database.engine.connect().execution_options(writes=True) as c, c.begin():
         forge(c)
-    assert (await whole(house)).problem == ""
-    report = await house.executor.database.read(lambda c: event_chain.verify(c, workspace_id, noted))
-    assert "noted" in report.problem
+    assert (await whole(harness)).problem == ""
+    report = await harness.executor.database.read(lambda c: event_chain.verify(c, workspace_id, noted))
+    assert "recorded" in report.problem
 
 
 WIPED = {
@@ -126,29 +126,31 @@ WIPED = {
 
 
 @pytest.mark.parametrize("how", WIPED)
-async def test_110_a_record_that_was_wiped_differs_from_a_head_that_was_kept(house: House, how: str) -> None:
+async def test_110_a_record_that_was_wiped_differs_from_a_head_that_was_kept(
+    harness: ExecutorHarness, how: str
+) -> None:
     """Defence: `chains._end` looks for the noted head also where nothing is left to look at."""
-    await house.run("return 1")
-    report = await whole(house)
-    workspace_id = house.executor.tenancy.workspace.id
-    await tampered(house, *WIPED[how])
-    found = await house.executor.database.read(lambda c: event_chain.verify(c, workspace_id, report.head))
+    await harness.run("return 1")
+    report = await whole(harness)
+    workspace_id = harness.executor.tenancy.workspace.id
+    await tampered(harness, *WIPED[how])
+    found = await harness.executor.database.read(lambda c: event_chain.verify(c, workspace_id, report.head))
     assert found.problem != ""
     if how == "everything":
         assert "all events are missing" in found.problem and found.event_id == report.head[0]  # type: ignore[index]
 
 
-async def test_110_the_head_of_another_workspace_is_not_found_in_this_one(house: House) -> None:
-    await house.run("return 1")
+async def test_110_the_head_of_another_workspace_is_not_found_in_this_one(harness: ExecutorHarness) -> None:
+    await harness.run("return 1")
     stranger = (7, "a" * 64)
-    for workspace_id in (house.executor.tenancy.workspace.id, "ws_of_nobody"):
-        found = await house.executor.database.read(lambda c, w=workspace_id: event_chain.verify(c, w, stranger))
+    for workspace_id in (harness.executor.tenancy.workspace.id, "ws_of_nobody"):
+        found = await harness.executor.database.read(lambda c, w=workspace_id: event_chain.verify(c, w, stranger))
         assert found.problem != ""
 
 
-async def test_the_chain_survives_jobs_that_are_rolled_back_and_many_writers_at_once(house: House) -> None:
+async def test_the_chain_survives_jobs_that_are_rolled_back_and_many_writers_at_once(harness: ExecutorHarness) -> None:
     """Defence: `Heads.undo` and `Heads.forget` in `storage/database.py`."""
-    database, workspace_id = house.executor.database, house.executor.tenancy.workspace.id
+    database, workspace_id = harness.executor.database, harness.executor.tenancy.workspace.id
 
     def job(n: int) -> Callable[[Connection], None]:
         def write(c: Connection) -> None:
@@ -161,27 +163,29 @@ async def test_the_chain_survives_jobs_that_are_rolled_back_and_many_writers_at_
 
     for size in (1, 2, 200):
         await asyncio.gather(*(database.write(job(n)) for n in range(size)), return_exceptions=True)
-        assert (await whole(house)).problem == ""
+        assert (await whole(harness)).problem == ""
     await database.write(job(1))
-    report = await whole(house)
+    report = await whole(harness)
     assert report.problem == "" and report.events > 200
 
 
-async def test_events_from_before_there_was_a_chain_become_its_beginning(house: House) -> None:
+async def test_events_from_before_there_was_a_chain_become_its_beginning(harness: ExecutorHarness) -> None:
     """Defence: `_begin` in `storage/executions/event_chain.py` seals over them; changing one breaks the first link."""
-    workspace_id = house.executor.tenancy.workspace.id
-    await tampered(house, "delete from chains", "update events set seal = ''")
-    database: Database = house.executor.database
+    workspace_id = harness.executor.tenancy.workspace.id
+    await tampered(harness, "delete from chains", "update events set seal = ''")
+    database: Database = harness.executor.database
     await database.write(lambda c: c.info["chains"].forget())
     await database.write(lambda c: events.append(c, workspace_id, "test.first", {}))
-    assert (await whole(house)).problem == ""
-    await tampered(house, "update events set data = '{\"x\": 1}' where id = 2")
-    assert (await whole(house)).problem != ""
+    assert (await whole(harness)).problem == ""
+    await tampered(harness, "update events set data = '{\"x\": 1}' where id = 2")
+    assert (await whole(harness)).problem != ""
 
 
-async def test_a_restart_goes_on_with_the_chain(house: House, reopen: Callable[[], Awaitable[House]]) -> None:
+async def test_a_restart_goes_on_with_the_chain(
+    harness: ExecutorHarness, reopen: Callable[[], Awaitable[ExecutorHarness]]
+) -> None:
     """Defence: `_last` reads what the commit before wrote down."""
-    before = (await whole(house)).events
+    before = (await whole(harness)).events
     again = await reopen()
     report = await whole(again)
     assert report.problem == "" and report.events > before
@@ -190,11 +194,11 @@ async def test_a_restart_goes_on_with_the_chain(house: House, reopen: Callable[[
 # -- when the record can't be written, the act is refused -------------------------------------------------------------
 
 
-async def test_an_act_whose_record_can_not_be_written_does_not_happen(house: House) -> None:
+async def test_an_act_whose_record_can_not_be_written_does_not_happen(harness: ExecutorHarness) -> None:
     """Defence: the event is written by the act's own transaction (`policies._note_change`, `settle_in`, the
     journal)."""
-    asked = await house.run('await tools.ledger.entries.addEntry({key: "a"})')
-    database, local = house.executor.database, house.executor.tenancy
+    asked = await harness.run('await tools.ledger.entries.addEntry({key: "a"})')
+    database, local = harness.executor.database, harness.executor.tenancy
     await database.write(
         lambda c: (
             c.exec_driver_sql(
@@ -211,29 +215,29 @@ async def test_an_act_whose_record_can_not_be_written_does_not_happen(house: Hou
     with pytest.raises(ExecutorError):
         await database.write(add)
     with pytest.raises(ExecutorError):
-        await house.settle(asked, "approve")
+        await harness.settle(asked, "approve")
     with pytest.raises(ExecutorError):
-        await house.executor.engine.submit(local.agent, "await tools.ledger.entries.listEntries({key: 'x'})")
+        await harness.executor.engine.submit(local.agent, "await tools.ledger.entries.listEntries({key: 'x'})")
     assert await database.read(lambda c: policies.listing(c, local.workspace.id)) == []
-    assert (house.effects(), house.ledger.reads) == ([], 0)
+    assert (harness.effects(), harness.ledger.reads) == ([], 0)
     await database.write(lambda c: c.exec_driver_sql("drop trigger full") and None)
-    assert (await house.wait(asked.execution.id)).execution.status == "paused"
-    assert (await whole(house)).problem == ""
+    assert (await harness.wait(asked.execution.id)).execution.status == "paused"
+    assert (await whole(harness)).problem == ""
 
 
-async def test_a_database_that_can_not_be_written_refuses_every_act(house: House) -> None:
+async def test_a_database_that_can_not_be_written_refuses_every_act(harness: ExecutorHarness) -> None:
     """Defence: as above; a database that is read-only is an error, never a silent success."""
-    database, local = house.executor.database, house.executor.tenancy
+    database, local = harness.executor.database, harness.executor.tenancy
     writer: Any = await database.write(lambda c: c.connection.dbapi_connection)
     writer.execute("pragma query_only=1")
     with pytest.raises(ExecutorError):
-        await house.policy("**", "allow")
+        await harness.policy("**", "allow")
     with pytest.raises(ExecutorError):
-        await house.executor.engine.submit(local.agent, "return 1")
+        await harness.executor.engine.submit(local.agent, "return 1")
     assert await database.read(lambda c: policies.listing(c, local.workspace.id)) == []
     writer.execute("pragma query_only=0")
-    await house.policy("a.**", "deny")
-    assert (await whole(house)).problem == ""
+    await harness.policy("a.**", "deny")
+    assert (await whole(harness)).problem == ""
 
 
 def test_refused_requests_are_recorded_in_bounded_number(tmp_path: Path) -> None:
@@ -250,10 +254,10 @@ def test_refused_requests_are_recorded_in_bounded_number(tmp_path: Path) -> None
 
 
 async def test_16_code_that_hopes_to_differ_when_it_is_replayed(
-    house: House, reopen: Callable[[], Awaitable[House]]
+    harness: ExecutorHarness, reopen: Callable[[], Awaitable[ExecutorHarness]]
 ) -> None:
     """Defence: seed and clock come from the journal (`Program`), so that a replay sees what was seen before."""
-    outcome = await house.run("""
+    outcome = await harness.run("""
         const key = [Math.random(), Date.now(), crypto.randomUUID(), performance.now()].join();
         await tools.ledger.entries.listEntries({key});
         const made = await tools.ledger.entries.addEntry({key});
@@ -266,15 +270,15 @@ async def test_16_code_that_hopes_to_differ_when_it_is_replayed(
     assert again.effects() == [("entries", shown)]
 
 
-async def test_16_an_execution_whose_code_was_changed_while_it_waited(house: House) -> None:
+async def test_16_an_execution_whose_code_was_changed_while_it_waited(harness: ExecutorHarness) -> None:
     """Defence: `Position._match`: a call that differs from the journal ends the run, and nothing is sent."""
-    outcome = await house.run('await tools.ledger.entries.addEntry({key: "asked"})')
+    outcome = await harness.run('await tools.ledger.entries.addEntry({key: "asked"})')
     evil = sa.update(core.executions).values(code='await tools.ledger.entries.addEntry({key: "other"})')
-    await house.executor.database.write(lambda c: c.execute(evil) and None)
-    await house.settle(outcome, "approve")
-    finished = await house.wait(outcome.execution.id)
+    await harness.executor.database.write(lambda c: c.execute(evil) and None)
+    await harness.settle(outcome, "approve")
+    finished = await harness.wait(outcome.execution.id)
     assert finished.execution.failure is not None and finished.execution.failure.code == "nondeterminism"
-    assert house.effects() == []
+    assert harness.effects() == []
 
 
 def test_17_a_kill_between_an_effect_and_its_record(tmp_path: Path) -> None:
@@ -291,10 +295,10 @@ def test_17_a_kill_between_an_effect_and_its_record(tmp_path: Path) -> None:
         daemon.post("/v1/policies", {"pattern": "ledger.**", "action": "allow"})
         code = 'return await tools.ledger.entries.addEntry({key: "once"})'
         execution = daemon.post("/v1/executions", {"code": code, "wait": 0})["executionId"]
-        wait_until(lambda: effects(file) == [("entries", "once")])
+        wait_for(lambda: effects(file) == [("entries", "once")])
         daemon.kill()
         daemon.start()
-        view = wait_until(lambda: paused(daemon, execution))
+        view = wait_for(lambda: paused(daemon, execution))
         assert [asked["kind"] for asked in view["interactions"]] == ["unknown_outcome"]
         daemon.post(f"/v1/interactions/{view['interactions'][0]['id']}/deny")
         ended = daemon.get(f"/v1/executions/{execution}?wait=30")
@@ -310,11 +314,3 @@ def test_17_a_kill_between_an_effect_and_its_record(tmp_path: Path) -> None:
 def paused(daemon: Daemon, execution: str) -> Any:
     view = daemon.get(f"/v1/executions/{execution}")
     return view if view["status"] == "paused" else None
-
-
-def wait_until(condition: Callable[[], Any], seconds: float = 60.0) -> Any:
-    ends = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < ends, "it did not come true in time"
-        time.sleep(0.02)
-    return found

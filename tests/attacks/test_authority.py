@@ -12,10 +12,10 @@ import pytest
 
 from executor.execution.builtins.declaration import own_tool
 from executor.execution.builtins.tools import BUILTINS
-from tests.api import identities
-from tests.api.identities import Caller, made, operator
-from tests.api.serving import Daemon, running_daemon
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving
+from tests.surfaces.api import identities
+from tests.surfaces.api.daemon_server import Daemon, running_daemon
+from tests.surfaces.api.identities import Caller, made, operator
 
 SERVER = Path(__file__).parents[1] / "sources" / "mcp" / "servers" / "real.py"
 OPERATIONS = {"get": "look", "post": "write", "delete": "wipe"}
@@ -136,7 +136,7 @@ def test_68_a_question_that_gets_no_answer_from_members_waits_for_an_administrat
 def test_68_a_built_in_that_changes_something_says_what_it_needs() -> None:
     for tool in BUILTINS.values():
         assert tool.effect == "read" or tool.needs, tool.path
-    with pytest.raises(TypeError, match="does not say what it needs"):
+    with pytest.raises(TypeError, match="does not declare its permission"):
         own_tool("executor.anything", "Does something.", "write", {})
 
 
@@ -149,7 +149,7 @@ def others(home: Daemon) -> list[Caller]:
 
 
 def test_69_nobody_but_the_operator_runs_a_command_or_a_module(home: Daemon, tmp_path: Path) -> None:
-    """Defence: `by_operator` of a request, checked by `sources/lifecycle/consent.py` wherever something is run."""
+    """Defence: `by_operator` of the consent, checked by `sources/lifecycle/consent.py` wherever something is run."""
     trace = tmp_path / "ran"
     wishes = (
         {"command": ["sh", "-c", f"touch {trace}"]},

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from tests.api.serving import wait_for
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving
+from tests.support.conditions import wait_for
 from tests.support.daemon import Daemon
 
 ALICE, MALLORY = "Tok3n-ALICE-9f8e7d6c5b", "Tok3n-MALLORY-000000"

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.canaries import Canaries
 from tests.support.canary_run import TOKEN_FILES, Run, running
-from tests.support.leaky import MODES
+from tests.support.echo_service import MODES
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,10 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from tests.api.serving import Daemon, wait_for
 from tests.sources.graphql.service import Service
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving
+from tests.support.conditions import wait_for
+from tests.surfaces.api.daemon_server import Daemon
 
 TEXT = {"type": "string"}
 OPEN = {"type": "object", "additionalProperties": True}
@@ -292,7 +293,7 @@ def test_88_a_document_is_asked_about_by_the_names_of_its_fields(daemon: Daemon,
         assert view["status"] == "paused", view
         assert "gq.query.search" in view["interactions"][0]["prompt"]
     allowed = daemon.post(f"/v1/interactions/{view['interactions'][0]['id']}/approve", {"scope": "always"})
-    assert allowed.status == 409 and "still be asked" in allowed.json["detail"], allowed.json
+    assert allowed.status == 409 and "still need approval" in allowed.json["detail"], allowed.json
 
 
 def again(daemon: Daemon, first: str, second: str, *, python: bool = False) -> Any:

@@ -11,8 +11,9 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from executor.daemon import http_protocol
-from tests.api.identities import agent, operator, signed_in
-from tests.api.serving import Daemon, wait_for
+from tests.support.conditions import wait_for
+from tests.surfaces.api.daemon_server import Daemon
+from tests.surfaces.api.identities import agent, operator, signed_in
 
 LIMIT = 60.0
 MUCH = 32 * 1024 * 1024  # what an attacker would like to have kept

@@ -14,15 +14,15 @@ import pytest
 
 from executor.connections.placement import check_variable
 from executor.errors import InvalidRequest
-from tests.api import identities
-from tests.api.identities import Caller, made, operator
-from tests.api.serving import Daemon, running_daemon
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving
+from tests.surfaces.api import identities
+from tests.surfaces.api.daemon_server import Daemon, running_daemon
+from tests.surfaces.api.identities import Caller, made, operator
 
 SECRET = "hunter2-of-production"
 FOLDER = Path(__file__).parents[1]
-STDIO = [sys.executable, str(FOLDER / "connections" / "servers" / "secretive.py"), "stdio"]
-CLI_ON = str(FOLDER / "support" / "cli_on.py")
+STDIO = [sys.executable, str(FOLDER / "connections" / "servers" / "key_server.py"), "stdio"]
+CLI_CLIENT = str(FOLDER / "support" / "cli_client.py")
 
 
 def document(host: str) -> dict[str, Any]:
@@ -230,7 +230,7 @@ def test_73_a_secret_that_was_wired_before_is_checked_again_on_its_way_out(
 def run_cli(home: Daemon, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "EXECUTOR_TOKEN": home.tokens.operator}
     return subprocess.run(
-        [sys.executable, CLI_ON, str(home.port), *words],
+        [sys.executable, CLI_CLIENT, str(home.port), *words],
         input=stdin,
         capture_output=True,
         text=True,

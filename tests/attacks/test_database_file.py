@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from tests.api.serving import running_daemon
 from tests.support.daemon import Daemon
+from tests.surfaces.api.daemon_server import running_daemon
 
 Damage = Callable[[Path], None]
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.api.serving import Daemon
-from tests.mcp.conftest import connected, text_of
 from tests.sources.upstream import Got
 from tests.support.bank import bank
+from tests.surfaces.api.daemon_server import Daemon
+from tests.surfaces.mcp.conftest import connected, text_of
 
 PATH = "bank.money.pay"
 # Words of its description and signature; a path that was asked for may be repeated.

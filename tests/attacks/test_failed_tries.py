@@ -10,8 +10,8 @@ import pytest
 
 from executor.identity.authentication import LOOKUPS, TRIES
 from executor.identity.rate_limit import neighbourhood
-from tests.api.identities import Caller, fragment, keyed, made, nobody, operator, signed_in
-from tests.api.serving import Answer, Daemon
+from tests.surfaces.api.daemon_server import Answer, Daemon
+from tests.surfaces.api.identities import Caller, fragment, keyed, made, nobody, operator, signed_in
 
 
 @pytest.fixture(autouse=True)

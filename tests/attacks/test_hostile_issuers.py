@@ -15,11 +15,11 @@ import pytest
 
 from executor.connections.oauth import http as wire
 from executor.network.client import Bounds
-from tests.api.identities import made, operator
-from tests.api.serving import Daemon, running_daemon
-from tests.support.issuing import Issuing, a_key, issuing
 from tests.support.loopback import Answer
-from tests.support.signing_in import CALLBACK, CLIENT, SECRET, Browser, settings_of
+from tests.support.sign_in_browser import CALLBACK, CLIENT, SECRET, Browser, settings_of
+from tests.support.token_issuer import TokenIssuer, a_key, issuing
+from tests.surfaces.api.daemon_server import Daemon, running_daemon
+from tests.surfaces.api.identities import made, operator
 
 MOST = 300_000_000
 
@@ -131,7 +131,7 @@ def token(daemon: Daemon, evil: Evil) -> str:
     issuer._found = issuer._failed = None  # type: ignore[union-attr]
     keys._keys, keys._read_at, keys._tried_at, keys._failure = (), None, None, ""
     daemon.executor.authenticator.attempts.clear()
-    authority = Issuing(evil.url)
+    authority = TokenIssuer(evil.url)
     authority.ledger.resource = f"{daemon.url}/mcp"
     return authority.token()
 
@@ -216,7 +216,7 @@ def test_107_keys_that_must_not_verify(daemon: Daemon, evil: Evil, token: str, w
 def test_107_unknown_keys_are_not_looked_for_with_every_token(daemon: Daemon, evil: Evil, token: str) -> None:
     """Defence: `INTERVAL_SECONDS`: whoever sends tokens can't make the daemon ask the issuer each time."""
     evil.keys = lambda handler: handler.send({"keys": [a_key().as_dict(private=False)]})
-    authority = Issuing(evil.url)
+    authority = TokenIssuer(evil.url)
     authority.ledger.resource = f"{daemon.url}/mcp"
     evil.visits = 0
     for number in range(20):
@@ -229,7 +229,7 @@ def test_107_unknown_keys_are_not_looked_for_with_every_token(daemon: Daemon, ev
 
 
 @pytest.fixture(scope="module")
-def signing() -> Iterator[tuple[Daemon, Issuing]]:
+def signing() -> Iterator[tuple[Daemon, TokenIssuer]]:
     with pytest.MonkeyPatch.context() as patch, issuing() as authority:
         patch.setenv("EXECUTOR_SECRET_OIDC", SECRET)
         import tempfile
@@ -253,7 +253,7 @@ TOKENS: dict[str, Callable[[], Answer]] = {
 
 
 @pytest.mark.parametrize("what", TOKENS)
-def test_107_a_provider_that_answers_a_sign_in_with_anything(signing: tuple[Daemon, Issuing], what: str) -> None:
+def test_107_a_provider_that_answers_a_sign_in_with_anything(signing: tuple[Daemon, TokenIssuer], what: str) -> None:
     """Defence: `Provider.exchange` and `signed.read`; what the provider says is shown in one short line."""
     daemon, authority = signing
     daemon.executor.issuers.sign_ins.starts.clear()  # type: ignore[union-attr]
@@ -266,7 +266,7 @@ def test_107_a_provider_that_answers_a_sign_in_with_anything(signing: tuple[Daem
     assert len(answer.body) < 20_000 and b"\x1b" not in answer.body
 
 
-def test_107_keys_that_change_while_people_sign_in(signing: tuple[Daemon, Issuing]) -> None:
+def test_107_keys_that_change_while_people_sign_in(signing: tuple[Daemon, TokenIssuer]) -> None:
     """A provider may change its keys at any time; each sign-in is verified by a key that was published, or refused."""
     daemon, authority = signing
     keys = daemon.executor.issuers.sign_ins._provider._keys  # type: ignore[union-attr]

@@ -6,7 +6,6 @@ short of that fails their own call, and no other.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 import threading
@@ -18,8 +17,9 @@ import pytest
 
 from executor.errors import SourceUnreachable, ToolError
 from executor.model.source import Source
-from executor.sources.kind import SourceRequest
 from executor.sources.python.kind import PythonFunctions
+from executor.sources.source_request import Consent, SourceRequest
+from tests.support.conditions import until
 from tests.support.daemon import Daemon, Refused
 
 MODULE = """
@@ -114,7 +114,9 @@ async def loops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     (tmp_path / "endless_import.py").write_text("while True: pass\n")
     monkeypatch.syspath_prepend(tmp_path)
     kind = PythonFunctions(call_seconds=1.0, load_seconds=30.0)
-    loaded = await kind.load(SourceRequest(location="python:endless_loops", consent=True, by_operator=True))
+    loaded = await kind.load(
+        SourceRequest(location="python:endless_loops", consented=Consent(runs_code=True, by_operator=True))
+    )
     source = Source("src_1", "ws_1", "python", loaded.namespace, loaded.name, loaded.config)
     yield kind, source, {tool.binding["function"]: tool for tool in loaded.tools}
     await kind.close()
@@ -130,9 +132,7 @@ async def test_105_functions_without_end_are_given_up_and_hold_up_nobody(
         with pytest.raises(ToolError) as late:
             await kind.invoke(source, tools[name], {}, "key")
         assert late.value.tool_code == "upstream_timeout", name
-    async with asyncio.timeout(60):
-        while any(thread.name == "module" for thread in threading.enumerate()):  # noqa: ASYNC110 - of other threads
-            await asyncio.sleep(0.02)
+    await until(lambda: all(thread.name != "module" for thread in threading.enumerate()))
     patient = PythonFunctions(call_seconds=60.0)
     for name in ("quick", "quick_too"):
         assert json.loads(await patient.invoke(source, tools[name], {}, "key")) == 1
@@ -142,5 +142,7 @@ async def test_105_functions_without_end_are_given_up_and_hold_up_nobody(
 async def test_105_an_import_without_end_is_given_up(loops: tuple[PythonFunctions, Source, Any]) -> None:
     kind = PythonFunctions(load_seconds=1.0)
     with pytest.raises(SourceUnreachable, match="was not imported within"):
-        await kind.load(SourceRequest(location="python:endless_import", consent=True, by_operator=True))
+        await kind.load(
+            SourceRequest(location="python:endless_import", consented=Consent(runs_code=True, by_operator=True))
+        )
     await kind.close()

@@ -19,14 +19,14 @@ import pytest
 from executor.errors import ToolError
 from executor.model.source import Source
 from executor.network.client import Egress
-from executor.sources.kind import SourceRequest
 from executor.sources.mcp.kind import Limits, Mcp
 from executor.sources.mcp.sessions.change_notices import READINGS, Changes
-from tests.api.serving import wait_for
-from tests.support import flooding
+from executor.sources.source_request import Consent, SourceRequest
+from tests.support import flood_servers
+from tests.support.conditions import wait_for
 from tests.support.daemon import Daemon, Refused
 
-SCRIPT = str(Path(flooding.__file__))
+SCRIPT = str(Path(flood_servers.__file__))
 WATCH_SECONDS = 6.0
 MOST_SENT = 200_000_000  # by one server; what a second of reading at full speed would take
 MOST_GROWTH = 400_000_000  # of the daemon, with all servers of a transport at once
@@ -154,7 +154,9 @@ def test_102_a_stream_that_ends_at_once_is_not_opened_again_at_once(daemon: Daem
 async def test_102_an_answer_that_drips_fails_in_time(http: str) -> None:
     """Defence: the deadline of a request holds for its whole answer, not for each part."""
     kind = Mcp(Egress(), limits=Limits(call_seconds=2.0))
-    request = SourceRequest(kind="mcp", location=f"{http}/drip", allow_private=True, options={"transport": "http"})
+    request = SourceRequest(
+        kind="mcp", location=f"{http}/drip", options={"transport": "http"}, consented=Consent(private_network=True)
+    )
     loaded = await kind.load(request)
     source = Source("src_1", "ws_1", "mcp", loaded.namespace, loaded.name, loaded.config)
     with pytest.raises(ToolError) as late:

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from tests.api import identities
-from tests.api.identities import Caller, fragment, made, nobody, operator
-from tests.api.serving import Daemon
+from tests.surfaces.api import identities
+from tests.surfaces.api.daemon_server import Daemon
+from tests.surfaces.api.identities import Caller, fragment, made, nobody, operator
 
 
 @pytest.fixture(autouse=True)

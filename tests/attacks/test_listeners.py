@@ -17,7 +17,8 @@ from executor.storage.database import QUEUED_SCANS, READERS
 from executor.storage.executions import events
 from executor.storage.feed import Feed
 from executor.surfaces.api import sse
-from tests.api.serving import Daemon, running_daemon, wait_for
+from tests.support.conditions import until, wait_for
+from tests.surfaces.api.daemon_server import Daemon, running_daemon
 
 LISTENERS = 40
 
@@ -53,8 +54,8 @@ def test_an_event_is_read_and_written_out_once_however_many_listen(
     daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[int] = []
-    frame = sse._frame
-    monkeypatch.setattr(sse, "_frame", lambda event: made.append(event.id) or frame(event))
+    view = sse.event_view
+    monkeypatch.setattr(sse, "event_view", lambda event: made.append(event.id) or view(event))
     listening = [listen(daemon, "/v1/events?live=true") for _ in range(LISTENERS)]
     wait_for(lambda: len(daemon.executor.feed._tails) == 1, 60)
     (tail,) = daemon.executor.feed._tails.values()
@@ -92,7 +93,7 @@ def test_only_those_that_may_see_an_event_are_woken(daemon: Daemon) -> None:
         workspace = daemon.executor.tenancy.workspace.id
         mine, other = (feed.follow(workspace, execution_id=one, after=0) for one in ("exec_mine", "exec_other"))
         waits = [asyncio.ensure_future(anext(one)) for one in (mine, other)]
-        await asyncio.sleep(0.05)
+        await until(lambda: len(feed._tails) == 2 and all(tail.begun.done() for tail in feed._tails.values()))
         await daemon.executor.database.write(lambda c: events.append(c, workspace, "test.happened", {}, "exec_mine"))
         await asyncio.wait(waits, timeout=60, return_when=asyncio.FIRST_COMPLETED)
         found = waits[0].done(), waits[1].done()
@@ -159,7 +160,7 @@ def test_long_reads_that_pile_up_are_refused(daemon: Daemon) -> None:
 
 
 def test_an_export_is_one_event_however_long_it_is(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
-    from executor.surfaces.api.routes import audit
+    from executor.identity import audit
 
     monkeypatch.setattr(audit, "EXPORTED", 3)
     lines = [json.loads(line) for line in daemon.get("/v1/audit/export").body.splitlines()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,11 @@ import psutil
 import pytest
 
 from executor.execution import dispatch
-from tests.api.identities import agent
-from tests.api.serving import running_daemon
-from tests.support.busy import Busy, write_modules
+from tests.support.busy_service import BusyService, write_modules
+from tests.support.conditions import wait_for
 from tests.support.daemon import Daemon
+from tests.surfaces.api.daemon_server import running_daemon
+from tests.surfaces.api.identities import agent
 
 SLEEP = {
     "typescript": "await new Promise((resolve) => setTimeout(resolve, %d)); return 1",
@@ -38,8 +39,8 @@ len(await asyncio.gather(*[call() for _ in range(%d)]))""",
 
 
 @pytest.fixture(scope="module")
-def upstream() -> Iterator[Busy]:
-    server = Busy()
+def upstream() -> Iterator[BusyService]:
+    server = BusyService()
     yield server
     server.go_on.set()
     server.shutdown()
@@ -47,7 +48,7 @@ def upstream() -> Iterator[Busy]:
 
 
 @pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory, upstream: Busy) -> Iterator[Daemon]:
+def daemon(tmp_path_factory: pytest.TempPathFactory, upstream: BusyService) -> Iterator[Daemon]:
     root = tmp_path_factory.mktemp("load")
     modules = str(write_modules(root / "modules"))
     daemon = Daemon(root, EXECUTOR_WORKERS="1", EXECUTOR_SLOTS="8", PYTHONPATH=modules)
@@ -75,14 +76,6 @@ def run(daemon: Daemon, code: str, **options: Any) -> Any:
     return daemon.request("POST", "/v1/executions", body, token=daemon.token("agent"), timeout=90)
 
 
-def until(condition: Callable[[], Any], seconds: float = 120.0) -> Any:
-    ends = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < ends, "it did not happen in time"
-        time.sleep(0.05)
-    return found
-
-
 def unfinished(daemon: Daemon) -> int:
     counts = daemon.get("/v1/status")["executions"]
     return sum(counts.get(status, 0) for status in ("queued", "running"))
@@ -106,7 +99,7 @@ def test_a_long_queue_of_one_actor_does_not_keep_another_waiting(daemon: Daemon,
         daemon.post(f"/v1/executions/{execution_id}/cancel")
     assert not unfinished(daemon)
     own = submit(daemon, "return 5")
-    assert until(lambda: daemon.get(f"/v1/executions/{own}").get("result")) == 5
+    assert wait_for(lambda: daemon.get(f"/v1/executions/{own}").get("result")) == 5
 
 
 def test_a_waiting_execution_costs_the_same_however_many_wait(daemon: Daemon) -> None:
@@ -115,12 +108,12 @@ def test_a_waiting_execution_costs_the_same_however_many_wait(daemon: Daemon) ->
         before = cpu_seconds(daemon)
         for _ in range(size):
             submit(daemon, SLEEP["typescript"] % 300)
-        until(lambda: not unfinished(daemon))
+        wait_for(lambda: not unfinished(daemon))
         costs.append((cpu_seconds(daemon) - before) / size)
     assert costs[1] < 2.5 * costs[0], costs
 
 
-def test_queued_executions_survive_a_stop_and_a_kill_and_end_once(daemon: Daemon, upstream: Busy) -> None:
+def test_queued_executions_survive_a_stop_and_a_kill_and_end_once(daemon: Daemon, upstream: BusyService) -> None:
     sleep = "await new Promise((resolve) => setTimeout(resolve, 500)); return (await tools.busy.calls.fast({n: %d}))"
     ids = [submit(daemon, sleep % (1000 + n)) for n in range(130)]
     began = time.monotonic()
@@ -129,7 +122,7 @@ def test_queued_executions_survive_a_stop_and_a_kill_and_end_once(daemon: Daemon
     daemon.start()
     daemon.kill()
     daemon.start()
-    until(lambda: not unfinished(daemon))
+    wait_for(lambda: not unfinished(daemon))
     found = {one["executionId"]: one["status"] for one in daemon.get("/v1/executions?limit=200")["items"]}
     assert {found[one] for one in ids} == {"completed"}
 
@@ -156,13 +149,13 @@ def test_an_actor_can_have_only_so_many_and_others_are_served_all_the_same(
 @pytest.mark.parametrize("language", ["typescript", "python"])
 @pytest.mark.parametrize("namespace", ["busy.calls", "local"])
 def test_calls_that_hang_do_not_keep_another_actor_from_the_same_source(
-    daemon: Daemon, upstream: Busy, language: str, namespace: str
+    daemon: Daemon, upstream: BusyService, language: str, namespace: str
 ) -> None:
     order = (f"{namespace}.hang", 200) if language == "python" else (200, f"{namespace}.hang")
     before = upstream.hanging
     greedy = submit(daemon, MANY[language] % order, language=language)
     if namespace == "busy.calls":
-        until(lambda: upstream.hanging - before >= 50)
+        wait_for(lambda: upstream.hanging - before >= 50)
         assert upstream.hanging - before == 50
     fast = f"return await tools.{namespace}.fast({{}})"
     assert run(daemon, fast)["status"] == "completed"
@@ -170,7 +163,7 @@ def test_calls_that_hang_do_not_keep_another_actor_from_the_same_source(
     daemon.post(f"/v1/executions/{greedy}/cancel")
 
 
-def test_what_was_sent_is_said_truly(daemon: Daemon, upstream: Busy) -> None:
+def test_what_was_sent_is_said_truly(daemon: Daemon, upstream: BusyService) -> None:
     caught = "try { await tools.%s({}) } catch (error) { return [error.code, error.details.sent] }"
     answer = run(daemon, caught % "busy.calls.lost")
     assert "/lost" in upstream.paths and (answer["status"] == "paused" or answer["result"][1] is True)
@@ -209,13 +202,13 @@ def test_a_clock_that_was_set_neither_stretches_timers_nor_disorders_the_list(da
     daemon.environ["TEST_CLOCK_OFFSET"] = str(days * 86_400)
     daemon.start()
     try:
-        until(lambda: not unfinished(daemon))
+        wait_for(lambda: not unfinished(daemon))
         after = submit(daemon, "return 1")
         newest = daemon.get("/v1/executions?limit=3")["items"]
         assert [one["executionId"] for one in newest] == [after, *reversed(before)]
         assert {one["status"] for one in newest[1:]} == {"completed"}
     finally:
-        until(lambda: not unfinished(daemon))
+        wait_for(lambda: not unfinished(daemon))
         daemon.kill()
         daemon.environ["TEST_CLOCK_OFFSET"] = "0"
         daemon.start()

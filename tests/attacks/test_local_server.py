@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.api import identities, roles_table
-from tests.api.identities import Caller, fragment, made, nobody, operator
-from tests.api.serving import Daemon
+from tests.surfaces.api import identities, roles_table
+from tests.surfaces.api.daemon_server import Daemon
+from tests.surfaces.api.identities import Caller, fragment, made, nobody, operator
 
 FOREIGN = (
     "http://evil.example",
@@ -165,7 +165,7 @@ def test_51_two_cookies_of_one_name_count_as_none(daemon: Daemon, browser: Calle
 
 
 def test_53_another_workspaces_id_in_place_of_ones_own(daemon: Daemon, paused: Any) -> None:
-    """Defence: every repository names the workspace of the actor (tests/api/test_roles.py walks every route)."""
+    """Defence: every repository names the workspace of the actor (surfaces/api/test_roles.py walks every route)."""
     stranger = identities.stranger(daemon)
     ids = {"execution_id": paused["executionId"], "interaction_id": paused["interactions"][0]["id"], "source": "shop"}
     walked = 0

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from executor.execution.approvals.limits import ApprovalLimits
-from tests.api.serving import Daemon, running_daemon
+from executor.execution.approvals.pending_limits import ApprovalLimits
 from tests.sources.graphql.service import Service
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving
+from tests.surfaces.api.daemon_server import Daemon, running_daemon
 
 DONE = {"200": {"description": "done", "content": {"application/json": {"schema": {"type": "object"}}}}}
 BODY = {"content": {"application/json": {"schema": {"type": "object", "properties": {"how": {"type": "string"}}}}}}

@@ -13,8 +13,8 @@ import pytest
 
 from executor.errors import ExecutorError
 from executor.model.source import Source
-from executor.sources.kind import SourceRequest
-from tests.execution.conftest import House, value
+from executor.sources.source_request import Consent, SourceRequest
+from tests.execution.conftest import ExecutorHarness, value
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving
 
 INSIDE = (
@@ -52,28 +52,30 @@ def described(server: str, paths: Any = None) -> bytes:
     return json.dumps({**document, "servers": [{"url": server}]}).encode()
 
 
-async def connect(house: House, server: str, **given: Any) -> Source:
+async def connect(harness: ExecutorHarness, server: str, **given: Any) -> Source:
     request = SourceRequest(**{"document": described(server), "kind": "openapi", "namespace": "net", **given})
-    return await house.executor.catalog.add_source(house.executor.tenancy.workspace.id, request)
+    return await harness.executor.catalog.add_source(harness.executor.tenancy.workspace.id, request)
 
 
-async def caught(house: House, call: str) -> Any:
-    return value(await house.run(f"try {{ return await {call} }} catch (e) {{ return [e.code, e.message] }}"))
+async def caught(harness: ExecutorHarness, call: str) -> Any:
+    return value(await harness.run(f"try {{ return await {call} }} catch (e) {{ return [e.code, e.message] }}"))
 
 
 @pytest.mark.parametrize("host", INSIDE)
-async def test_29_a_base_url_or_a_document_inside_the_network(house: House, upstream: Upstream, host: str) -> None:
+async def test_29_a_base_url_or_a_document_inside_the_network(
+    harness: ExecutorHarness, upstream: Upstream, host: str
+) -> None:
     """Defence: `addresses.private` of what a name resolves to, checked in `Egress.send` before anything is opened."""
     port = upstream.server_address[1]
     with pytest.raises(ExecutorError):
-        await connect(house, "", location=f"http://{host}:{port}/openapi.json", document=None)
+        await connect(harness, "", location=f"http://{host}:{port}/openapi.json", document=None)
     for server in (f"http://{host}:{port}", f"http://{host}"):
         try:
-            await connect(house, server)
+            await connect(harness, server)
         except ExecutorError:
             continue
-        assert (await caught(house, "tools.net.use.plain({})"))[0] in ("egress_refused", "upstream_unreachable")
-        await house.executor.catalog.remove_source(house.executor.tenancy.workspace.id, "net")
+        assert (await caught(harness, "tools.net.use.plain({})"))[0] in ("egress_refused", "upstream_unreachable")
+        await harness.executor.catalog.remove_source(harness.executor.tenancy.workspace.id, "net")
     assert upstream.connections == 0
 
 
@@ -82,27 +84,29 @@ async def test_29_a_base_url_or_a_document_inside_the_network(house: House, upst
     ["[fec0::1]", "[3fff::1]", "192.88.99.1", "[2002:c0a8:101::]", "[64:ff9b:1::1]", "[2606:4700::5efe:a00:1]",
      "198.51.100.1", "[100::1]"],
 )  # fmt: skip
-async def test_93_a_network_that_is_not_the_internet_under_a_rare_address(house: House, host: str) -> None:
+async def test_93_a_network_that_is_not_the_internet_under_a_rare_address(harness: ExecutorHarness, host: str) -> None:
     """Defence: `addresses.is_private` has one list of networks, and takes IPv6 outside 2000::/3 for private."""
     with pytest.raises(ExecutorError) as caught:
-        await connect(house, "", location=f"http://{host}:9/openapi.json", document=None)
+        await connect(harness, "", location=f"http://{host}:9/openapi.json", document=None)
     assert caught.value.code == "egress_refused"
 
 
-async def test_29_a_reference_or_a_redirect_inside_the_network(house: House, upstream: Upstream) -> None:
+async def test_29_a_reference_or_a_redirect_inside_the_network(harness: ExecutorHarness, upstream: Upstream) -> None:
     """Defence: each hop and each `$ref` is sent by the same client, with the grant of the source alone."""
     with serving() as inside:
         upstream.routes["/plain"] = Reply(302, headers={"Location": f"{inside.url}/secret"})
         paths = {**PATHS, "/r": {"$ref": f"{inside.url}/part.json#/x"}, "/m": {"$ref": "http://169.254.169.254/#/x"}}
         document = described(upstream.url, paths)
-        await connect(house, upstream.url, document=document, base_url=upstream.url, allow_private=True)
-        code, message = await caught(house, "tools.net.use.plain({})")
+        await connect(
+            harness, upstream.url, document=document, base_url=upstream.url, consented=Consent(private_network=True)
+        )
+        code, message = await caught(harness, "tools.net.use.plain({})")
         assert code == "egress_refused" and "private" in message
         assert inside.connections == 0
 
 
 async def test_30_a_name_that_is_turned_inside_after_it_was_checked(
-    house: House, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+    harness: ExecutorHarness, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Defence: `GuardedResolver` (network/private_access.py): what is connected to is the very answer that was
     judged."""
@@ -119,12 +123,12 @@ async def test_30_a_name_that_is_turned_inside_after_it_was_checked(
         used.extend(info[4][0] for info in addr_infos)
         raise OSError("no network in tests")
 
-    await connect(house, upstream.url.replace("127.0.0.1", "api.example.com"))
-    await connect(house, "http://api.example.com:81", namespace="later")
+    await connect(harness, upstream.url.replace("127.0.0.1", "api.example.com"))
+    await connect(harness, "http://api.example.com:81", namespace="later")
     monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", getaddrinfo)
     monkeypatch.setattr("aiohttp.connector.aiohappyeyeballs.start_connection", start_connection)
-    first = await caught(house, "tools.net.use.plain({})")
-    second = await caught(house, "tools.later.use.plain({})")
+    first = await caught(harness, "tools.net.use.plain({})")
+    second = await caught(harness, "tools.later.use.plain({})")
     assert (first[0], second[0]) == ("upstream_unreachable", "egress_refused")
     assert set(used) == {"93.184.216.34"} and upstream.connections == 0
 
@@ -134,11 +138,11 @@ TRICKS = ("../admin", "..", ".", "%2e%2e/admin", "a/b", "a%2fb", "a;b", "//evil.
 
 
 @pytest.mark.parametrize("trick", TRICKS)
-async def test_31_a_path_parameter_that_climbs(house: House, upstream: Upstream, trick: str) -> None:
+async def test_31_a_path_parameter_that_climbs(harness: ExecutorHarness, upstream: Upstream, trick: str) -> None:
     """Defence: `encode` percent-encodes all but unreserved characters, and refuses `.` and `..`
     (openapi/calls/parameter_styles.py)."""
-    await connect(house, upstream.url, base_url=upstream.url, allow_private=True)
-    await caught(house, f"tools.net.use.getThing({{id: {json.dumps(trick)}}})")
+    await connect(harness, upstream.url, base_url=upstream.url, consented=Consent(private_network=True))
+    await caught(harness, f"tools.net.use.getThing({{id: {json.dumps(trick)}}})")
     for got in upstream.requests:
         path, _, query = got.target.partition("?")
         assert path.startswith("/things/") and path.count("/") == 2 and not query
@@ -147,12 +151,12 @@ async def test_31_a_path_parameter_that_climbs(house: House, upstream: Upstream,
 
 @pytest.mark.parametrize("place", ["X-Note", "q", "id"])
 @pytest.mark.parametrize("end", ["\r\n", "\n", "\r", "\u560d\u560a", "\x85", "\0"])
-async def test_32_crlf(house: House, upstream: Upstream, place: str, end: str) -> None:
+async def test_32_crlf(harness: ExecutorHarness, upstream: Upstream, place: str, end: str) -> None:
     """Defence: `header_value` (openapi/calls/parameter_styles.py), then `check_headers` of egress, then aiohttp: each
     is enough."""
-    await connect(house, upstream.url, base_url=upstream.url, allow_private=True)
+    await connect(harness, upstream.url, base_url=upstream.url, consented=Consent(private_network=True))
     hostile = f"a{end}X-Evil: 1{end}{end}GET /evil HTTP/1.1"
-    await caught(house, f"tools.net.use.getThing({json.dumps({'id': 'x', place: hostile})})")
+    await caught(harness, f"tools.net.use.getThing({json.dumps({'id': 'x', place: hostile})})")
     assert all("x-evil" not in got.headers and got.target.startswith("/things/") for got in upstream.requests)
     assert len(upstream.requests) <= 1
 
@@ -163,30 +167,30 @@ SCHEMES = ("file:///etc/passwd", "gopher://127.0.0.1/x", "ftp://127.0.0.1/x", "u
 
 
 @pytest.mark.parametrize("address", SCHEMES)
-async def test_34_other_schemes(house: House, upstream: Upstream, address: str) -> None:
+async def test_34_other_schemes(harness: ExecutorHarness, upstream: Upstream, address: str) -> None:
     """Defence: `addresses.parse` knows http and https alone; of a new request no file is read."""
     with pytest.raises(ExecutorError) as refused:
-        await connect(house, "", location=address, document=None, allow_private=True)
+        await connect(harness, "", location=address, document=None, consented=Consent(private_network=True))
     assert "root:" not in str(refused.value)
     upstream.routes["/plain"] = Reply(302, headers={"Location": address})
-    await connect(house, upstream.url, base_url=upstream.url, allow_private=True)
-    code, message = await caught(house, "tools.net.use.plain({})")
+    await connect(harness, upstream.url, base_url=upstream.url, consented=Consent(private_network=True))
+    code, message = await caught(harness, "tools.net.use.plain({})")
     assert code in ("egress_refused", "upstream_unreachable", "upstream_error") and "root:" not in message
     with pytest.raises(ExecutorError):
-        await connect(house, address, namespace="other", allow_private=True)
+        await connect(harness, address, namespace="other", consented=Consent(private_network=True))
 
 
-async def test_35_a_bomb_an_endless_body_and_a_slow_one(house: House, upstream: Upstream) -> None:
+async def test_35_a_bomb_an_endless_body_and_a_slow_one(harness: ExecutorHarness, upstream: Upstream) -> None:
     """Defence: `Bounds` counts what was unpacked, and `asyncio.timeout` in `Egress.send` bounds the whole of it."""
     bomb = gzip.compress(bytes(200 << 20), 9)
     upstream.routes["/plain"] = Reply(200, bomb, {"Content-Encoding": "gzip", "Content-Type": "application/json"})
-    await connect(house, upstream.url, base_url=upstream.url, allow_private=True)
-    code, _ = await caught(house, "tools.net.use.plain({})")
+    await connect(harness, upstream.url, base_url=upstream.url, consented=Consent(private_network=True))
+    code, _ = await caught(harness, "tools.net.use.plain({})")
     assert code == "result_too_large"
     upstream.routes["/plain"] = endless
-    code, _ = await caught(house, "tools.net.use.plain({})")
+    code, _ = await caught(harness, "tools.net.use.plain({})")
     assert code == "result_too_large"
-    outcome = await house.run("return 1")
+    outcome = await harness.run("return 1")
     assert value(outcome) == 1
 
 

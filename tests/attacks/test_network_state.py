@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from executor.surfaces.mcp import gateway
-from tests.api.serving import Daemon
+from tests.surfaces.api.daemon_server import Daemon
 
 STATE = {"executionId": "exec_1", "decision": "approve", "approved": True}
 

@@ -10,11 +10,11 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from tests.api.serving import Answer, Daemon
 from tests.connections.oauth.test_daemon import with_cookie
 from tests.sources.upstream import Upstream, as_json, serving
-from tests.support.logins import visit
+from tests.support.login_harness import visit
 from tests.support.loopback import Authority, listening
+from tests.surfaces.api.daemon_server import Answer, Daemon
 
 CLIENT = {"clientId": "known-app", "clientSecret": "a-secret-of-the-app"}
 

@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.api.serving import Daemon, running_daemon
 from tests.connections.oauth.test_daemon import Place, with_cookie
-from tests.support.logins import visit
+from tests.support.login_harness import visit
 from tests.support.loopback import Authority, Service, listening
+from tests.surfaces.api.daemon_server import Daemon, running_daemon
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def test_28_a_link_sent_to_somebody_else_does_nothing_by_itself(place: Place) ->
     page = place.daemon.get(link, role=None)
     assert page.status == 200
     assert "set-cookie" not in page.headers
-    assert "Go on only if you have started this yourself" in page.body.decode()
+    assert "Continue only if you started this yourself" in page.body.decode()
     assert place.daemon.get(f"{link}/go", role=None).status == 303
 
 

@@ -11,20 +11,20 @@ import pytest
 
 from executor.identity.oidc.sign_in import FLOW_MS
 from executor.storage.tables.access import sign_ins
-from tests.api.identities import made, operator
-from tests.api.serving import Answer, Daemon, running_daemon
-from tests.support.issuing import Issuing, a_key, issuing
-from tests.support.signing_in import CALLBACK, CLIENT, SECRET, START, Browser, consent, query_of, settings_of
+from tests.support.sign_in_browser import CALLBACK, CLIENT, SECRET, START, Browser, consent, query_of, settings_of
+from tests.support.token_issuer import TokenIssuer, a_key, issuing
+from tests.surfaces.api.daemon_server import Answer, Daemon, running_daemon
+from tests.surfaces.api.identities import made, operator
 
 
 @pytest.fixture(scope="module")
-def authority() -> Iterator[Issuing]:
+def authority() -> Iterator[TokenIssuer]:
     with issuing() as authority:
         yield authority
 
 
 @pytest.fixture(scope="module")
-def daemon(authority: Issuing, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+def daemon(authority: TokenIssuer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EXECUTOR_SECRET_OIDC", SECRET)
         with running_daemon(tmp_path_factory.mktemp("daemon"), **settings_of(authority)) as daemon:
@@ -33,7 +33,7 @@ def daemon(authority: Issuing, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 @pytest.fixture(autouse=True)
-def member(daemon: Daemon, authority: Issuing) -> None:
+def member(daemon: Daemon, authority: TokenIssuer) -> None:
     """`ann` is one already, so that only the attack stands between the attacker and a session."""
     daemon.executor.authenticator.attempts.clear()
     daemon.executor.issuers.sign_ins.starts.clear()  # type: ignore[union-attr]
@@ -83,7 +83,7 @@ def test_login_csrf_the_answer_to_an_attackers_sign_in_in_a_victims_browser(daem
     assert attacker.come_back(back).status == 303  # and was not spoiled by the victim
 
 
-def test_an_attackers_code_under_the_victims_own_state(daemon: Daemon, authority: Issuing) -> None:
+def test_an_attackers_code_under_the_victims_own_state(daemon: Daemon, authority: TokenIssuer) -> None:
     """Code injection. The defence: the verifier of the code, and the nonce, in identity/oidc/sign_in.py."""
     attacker, victim = Browser(daemon), Browser(daemon)
     stolen = query_of(consent(attacker.start()))["code"]
@@ -91,7 +91,7 @@ def test_an_attackers_code_under_the_victims_own_state(daemon: Daemon, authority
 
 
 @pytest.mark.parametrize("nonce", ["x", "", None, 5, ["x"]])
-def test_nonce_replay(daemon: Daemon, authority: Issuing, nonce: Any) -> None:
+def test_nonce_replay(daemon: Daemon, authority: TokenIssuer, nonce: Any) -> None:
     """An ID token of another sign-in. The defence: the comparison of `nonce` in identity/oidc/provider.py."""
     authority.changes = {"nonce": nonce}
     browser = Browser(daemon)
@@ -112,14 +112,14 @@ def test_nonce_replay(daemon: Daemon, authority: Issuing, nonce: Any) -> None:
         {"sub": 5},
     ],
 )
-def test_an_id_token_for_somebody_else(daemon: Daemon, authority: Issuing, changes: dict[str, Any]) -> None:
+def test_an_id_token_for_somebody_else(daemon: Daemon, authority: TokenIssuer, changes: dict[str, Any]) -> None:
     """Token substitution. The defence: `signed.check` and the check of `azp` in identity/oidc/provider.py."""
     authority.changes = changes
     browser = Browser(daemon)
     refused(browser, browser.sign_in())
 
 
-def test_an_id_token_signed_by_another_key(daemon: Daemon, authority: Issuing) -> None:
+def test_an_id_token_signed_by_another_key(daemon: Daemon, authority: TokenIssuer) -> None:
     """The defence: `self._keys.verify` in identity/oidc/provider.py."""
     browser = Browser(daemon)
     back = consent(browser.start())
@@ -131,7 +131,7 @@ def test_an_id_token_signed_by_another_key(daemon: Daemon, authority: Issuing) -
         authority.key, authority.published = kept, None
 
 
-def test_mix_up_an_answer_that_names_another_issuer(daemon: Daemon, authority: Issuing) -> None:
+def test_mix_up_an_answer_that_names_another_issuer(daemon: Daemon, authority: TokenIssuer) -> None:
     """The defence: `_check_sender` in identity/oidc/sign_in.py."""
     for iss in ("https://evil.example", "", authority.issuer + "/", None):
         browser = Browser(daemon)
@@ -141,7 +141,7 @@ def test_mix_up_an_answer_that_names_another_issuer(daemon: Daemon, authority: I
         assert authority.ledger.asked["/token"] == asked  # the code went nowhere
 
 
-def test_mix_up_a_sign_in_that_began_with_another_provider(daemon: Daemon, authority: Issuing) -> None:
+def test_mix_up_a_sign_in_that_began_with_another_provider(daemon: Daemon, authority: TokenIssuer) -> None:
     """The settings changed in between. The defence: nonce and verifier are `derived` with the issuer's name."""
     provider = daemon.executor.issuers.sign_ins._provider  # type: ignore[union-attr]
     browser = Browser(daemon)
@@ -190,7 +190,7 @@ def test_two_values_for_one_name(daemon: Daemon) -> None:
 
 
 @pytest.mark.parametrize("verified", [False, None, "true", "yes", 1, ["true"]])
-def test_an_address_that_nobody_verified(daemon: Daemon, authority: Issuing, verified: Any) -> None:
+def test_an_address_that_nobody_verified(daemon: Daemon, authority: TokenIssuer, verified: Any) -> None:
     """Anybody can type in the address of whoever was invited. The defence: `verified_email` in
     identity/oidc/provider.py."""
     made(operator(daemon).post("/v1/invitations", {"role": "owner", "email": "boss@example.org"}))
@@ -199,14 +199,14 @@ def test_an_address_that_nobody_verified(daemon: Daemon, authority: Issuing, ver
     assert b"not a member" in refused(browser, browser.sign_in(), 403)
 
 
-def test_the_address_of_a_member_does_not_make_one_that_member(daemon: Daemon, authority: Issuing) -> None:
+def test_the_address_of_a_member_does_not_make_one_that_member(daemon: Daemon, authority: TokenIssuer) -> None:
     """Addresses change hands. The defence: `subjects.account` looks by issuer and subject alone."""
     authority.person = {"sub": "mallory", "email": "ann@example.org", "email_verified": True}
     browser = Browser(daemon)
     refused(browser, browser.sign_in(), 403)
 
 
-def test_userinfo_of_somebody_else(daemon: Daemon, authority: Issuing) -> None:
+def test_userinfo_of_somebody_else(daemon: Daemon, authority: TokenIssuer) -> None:
     """The defence: the comparison of `sub` in `_userinfo`, identity/oidc/provider.py."""
     made(operator(daemon).post("/v1/invitations", {"role": "owner", "email": "boss@example.org"}))
     authority.person = {"sub": "boss", "email": "boss@example.org", "email_verified": True}
@@ -218,7 +218,9 @@ def test_userinfo_of_somebody_else(daemon: Daemon, authority: Issuing) -> None:
         authority.tells_in_token = True
 
 
-def test_an_access_token_or_an_id_token_of_the_provider_is_no_key_of_ours(daemon: Daemon, authority: Issuing) -> None:
+def test_an_access_token_or_an_id_token_of_the_provider_is_no_key_of_ours(
+    daemon: Daemon, authority: TokenIssuer
+) -> None:
     """Signing people in there does not let its tokens in here: that is another setting."""
     token = authority.token(aud=CLIENT)
     assert daemon.get("/v1/auth/whoami", role=token).status == 401
@@ -249,7 +251,7 @@ def test_what_the_provider_says_is_shown_as_text(daemon: Daemon) -> None:
     assert b"<script>" not in body and b"&lt;script&gt;" in body
 
 
-def test_a_provider_that_repeats_the_client_secret(daemon: Daemon, authority: Issuing) -> None:
+def test_a_provider_that_repeats_the_client_secret(daemon: Daemon, authority: TokenIssuer) -> None:
     """The defence: `said.replace(secret` in identity/oidc/provider.py."""
     browser = Browser(daemon)
     back = consent(browser.start())

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.api.serving import wait_for
+from tests.support.conditions import wait_for
 from tests.support.daemon import Daemon
 
 # Polite to the daemon; each way of leaving something behind writes the number of what it left into the directory.

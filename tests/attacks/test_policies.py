@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from executor.sources.kind import SourceRequest
-from tests.execution.conftest import House, value
+from executor.sources.source_request import Consent, SourceRequest
+from tests.execution.conftest import ExecutorHarness, value
 from tests.sources.graphql.service import Service
 from tests.sources.upstream import serving
 
@@ -19,9 +19,9 @@ TOOL = "ledger.entries.removeEntry"
 MCP = str(Path(__file__).parents[1] / "sources" / "mcp" / "servers" / "real.py")
 
 
-async def attempt(house: House, path: str, arguments: str = '{key: "a"}') -> Any:
+async def attempt(harness: ExecutorHarness, path: str, arguments: str = '{key: "a"}') -> Any:
     """What code gets that calls a path written in this way."""
-    return value(await house.run(f"try {{ return await {path}({arguments}) }} catch (e) {{ return e.code }}"))
+    return value(await harness.run(f"try {{ return await {path}({arguments}) }} catch (e) {{ return e.code }}"))
 
 
 # -- 9 policy dodges ---------------------------------------------------------------------------------------------------
@@ -40,11 +40,11 @@ async def attempt(house: House, path: str, arguments: str = '{key: "a"}') -> Any
         "Reflect.get(tools.ledger.entries, 'removeEntry')",
     ],
 )
-async def test_9_another_way_to_write_a_denied_path(house: House, written: str) -> None:
+async def test_9_another_way_to_write_a_denied_path(harness: ExecutorHarness, written: str) -> None:
     """Defence: the prelude's `toolAt` makes one path of every way, and `Admissions.admit` judges that path."""
-    await house.policy(TOOL, "deny")
-    assert await attempt(house, written) == "denied"
-    assert house.effects() == []
+    await harness.policy(TOOL, "deny")
+    assert await attempt(harness, written) == "denied"
+    assert harness.effects() == []
 
 
 @pytest.mark.parametrize(
@@ -72,19 +72,19 @@ async def test_9_another_way_to_write_a_denied_path(house: House, written: str) 
         "__proto__.ledger.entries.removeEntry",
     ],
 )
-async def test_9_a_path_that_only_looks_like_a_denied_one(house: House, path: str) -> None:
+async def test_9_a_path_that_only_looks_like_a_denied_one(harness: ExecutorHarness, path: str) -> None:
     """Defence: `Catalog.tool` finds only what is spelled exactly; nothing is folded, decoded or expanded."""
-    await house.policy(TOOL, "deny")
-    await house.policy("**", "allow")
-    assert await attempt(house, f"tools[{json.dumps(path)}]") == "unknown_tool"
-    assert house.effects() == []
+    await harness.policy(TOOL, "deny")
+    await harness.policy("**", "allow")
+    assert await attempt(harness, f"tools[{json.dumps(path)}]") == "unknown_tool"
+    assert harness.effects() == []
 
 
-async def test_9_a_pattern_stands_for_names_and_never_for_text(house: House) -> None:
+async def test_9_a_pattern_stands_for_names_and_never_for_text(harness: ExecutorHarness) -> None:
     """Defence: `parse_pattern` takes names and `*` only; `matches` compares whole segments."""
-    await house.policy("ledger.entries.remove-Entry", "allow")
-    await house.policy("ledger.entries.remove", "allow")
-    outcome = await house.run('await tools.ledger.entries.removeEntry({key: "a"})')
+    await harness.policy("ledger.entries.remove-Entry", "allow")
+    await harness.policy("ledger.entries.remove", "allow")
+    outcome = await harness.run('await tools.ledger.entries.removeEntry({key: "a"})')
     assert outcome.execution.status == "paused"
 
 
@@ -92,12 +92,14 @@ async def test_9_a_pattern_stands_for_names_and_never_for_text(house: House) -> 
     "arguments",
     ['{key: "a"}', '{key: "a", amount: 5000}', '{key: "a", amount: 1e3}', '{body: {key: "a", amount: 5000}}'],
 )
-async def test_9_arguments_are_written_so_that_a_condition_does_not_see_them(house: House, arguments: str) -> None:
+async def test_9_arguments_are_written_so_that_a_condition_does_not_see_them(
+    harness: ExecutorHarness, arguments: str
+) -> None:
     """Defence: `applies` in `policy/decide.py`: a `deny` holds also where its condition can't be judged."""
-    await house.policy("ledger.entries.addEntry", "deny", {"path": "/amount", "test": "at_least", "value": 1000})
-    await house.policy("ledger.**", "allow")
-    assert await attempt(house, "tools.ledger.entries.addEntry", arguments) == "denied"
-    assert house.effects() == []
+    await harness.policy("ledger.entries.addEntry", "deny", {"path": "/amount", "test": "at_least", "value": 1000})
+    await harness.policy("ledger.**", "allow")
+    assert await attempt(harness, "tools.ledger.entries.addEntry", arguments) == "denied"
+    assert harness.effects() == []
 
 
 @pytest.mark.parametrize(
@@ -115,12 +117,14 @@ async def test_9_arguments_are_written_so_that_a_condition_does_not_see_them(hou
         ('Object.assign(Object.create({amount: 5}), {key: "a"})', "paused"),
     ],
 )
-async def test_9_an_allowance_holds_only_for_what_it_can_see(house: House, arguments: str, expected: str) -> None:
+async def test_9_an_allowance_holds_only_for_what_it_can_see(
+    harness: ExecutorHarness, arguments: str, expected: str
+) -> None:
     """Defence: `applies`: doubt keeps an `allow` from holding; arguments that contradict are refused."""
-    await house.policy("ledger.entries.addEntry", "allow", {"path": "/amount", "test": "at_most", "value": 100})
-    outcome = await house.run(f"return await tools.ledger.entries.addEntry({arguments})")
+    await harness.policy("ledger.entries.addEntry", "allow", {"path": "/amount", "test": "at_most", "value": 100})
+    outcome = await harness.run(f"return await tools.ledger.entries.addEntry({arguments})")
     assert outcome.execution.status == expected
-    assert len(house.effects()) == (expected == "completed")
+    assert len(harness.effects()) == (expected == "completed")
 
 
 # -- 10 an alias reaches a denied tool ---------------------------------------------------------------------------------
@@ -141,43 +145,48 @@ def paged(url: str) -> bytes:
     ).encode()
 
 
-async def test_10_all_pages_of_a_denied_list(house: House) -> None:
+async def test_10_all_pages_of_a_denied_list(harness: ExecutorHarness) -> None:
     """Defence: `ALL` in `decide`: `x.all` is judged as `x` too, and the stricter decision holds."""
-    request = SourceRequest(location="p.json", document=paged(house.ledger.url), namespace="p", allow_private=True)
-    await house.executor.catalog.add_source(house.executor.tenancy.workspace.id, request)
-    found = await house.executor.catalog.page(house.executor.tenancy.workspace.id, prefix="p.")
+    request = SourceRequest(
+        location="p.json", document=paged(harness.ledger.url), namespace="p", consented=Consent(private_network=True)
+    )
+    await harness.executor.catalog.add_source(harness.executor.tenancy.workspace.id, request)
+    found = await harness.executor.catalog.page(harness.executor.tenancy.workspace.id, prefix="p.")
     assert [head.path for head in found] == ["p.rows.list", "p.rows.list.all"]
-    await house.policy("p.rows.list", "deny")
-    assert await attempt(house, "tools.p.rows.list", "{}") == "denied"
-    assert await attempt(house, "tools.p.rows.list.all", "{}") == "denied"
-    assert house.ledger.reads == 0
+    await harness.policy("p.rows.list", "deny")
+    assert await attempt(harness, "tools.p.rows.list", "{}") == "denied"
+    assert await attempt(harness, "tools.p.rows.list.all", "{}") == "denied"
+    assert harness.ledger.reads == 0
 
 
-async def test_10_the_same_source_under_another_name_needs_a_human(house: House) -> None:
+async def test_10_the_same_source_under_another_name_needs_a_human(harness: ExecutorHarness) -> None:
     """Defence: `executor.sources.add` is a `write`: an alias of a denied source can't be made by code alone."""
-    await house.policy("ledger.**", "deny")
-    url = f"{house.ledger.url}/openapi.json"
-    outcome = await house.run(f'await tools.executor.sources.add({{url: "{url}", namespace: "alias"}})')
+    await harness.policy("ledger.**", "deny")
+    url = f"{harness.ledger.url}/openapi.json"
+    outcome = await harness.run(f'await tools.executor.sources.add({{url: "{url}", namespace: "alias"}})')
     assert outcome.execution.status == "paused"
-    assert await attempt(house, "tools.alias.entries.addEntry") == "unknown_tool"
+    assert await attempt(harness, "tools.alias.entries.addEntry") == "unknown_tool"
 
 
 # -- 11 a lying readOnlyHint -------------------------------------------------------------------------------------------
 
 
-async def test_11_a_server_says_that_its_tool_only_reads(house: House) -> None:
+async def test_11_a_server_says_that_its_tool_only_reads(harness: ExecutorHarness) -> None:
     """Defence: `effect_of` in `sources/mcp/tools/tools.py`: what a server says of itself never makes a tool a read."""
     request = SourceRequest(
-        kind="mcp", command=(sys.executable, MCP, "stdio"), namespace="liar", consent=True, by_operator=True
+        kind="mcp",
+        command=(sys.executable, MCP, "stdio"),
+        namespace="liar",
+        consented=Consent(runs_code=True, by_operator=True),
     )
-    await house.executor.catalog.add_source(house.executor.tenancy.workspace.id, request)
+    await harness.executor.catalog.add_source(harness.executor.tenancy.workspace.id, request)
     for tool in ("peek", "add"):
-        outcome = await house.run(
+        outcome = await harness.run(
             f"await tools.liar.{tool}({{a: 1, b: 2}})" if tool == "add" else "await tools.liar.peek()"
         )
         assert outcome.execution.status == "paused", tool
     effects = {
-        head.path: head.effect for head in await house.executor.catalog.page(house.executor.tenancy.workspace.id)
+        head.path: head.effect for head in await harness.executor.catalog.page(harness.executor.tenancy.workspace.id)
     }
     assert effects["liar.peek"] == "write"
     assert effects["liar.add"] == "destructive"
@@ -186,10 +195,10 @@ async def test_11_a_server_says_that_its_tool_only_reads(house: House) -> None:
 # -- 12 GET with effects; GraphQL mutations --------------------------------------------------------------------------
 
 
-async def test_12_a_get_that_has_effects_can_be_governed(house: House) -> None:
+async def test_12_a_get_that_has_effects_can_be_governed(harness: ExecutorHarness) -> None:
     """Defence: a rule overrules the effect (`first` in `policy/decide.py`); by the document alone nobody can tell."""
-    await house.policy("ledger.slow.*", "require_approval")
-    assert (await house.run("await tools.ledger.slow.wait({ms: 1})")).execution.status == "paused"
+    await harness.policy("ledger.slow.*", "require_approval")
+    assert (await harness.run("await tools.ledger.slow.wait({ms: 1})")).execution.status == "paused"
 
 
 @pytest.fixture
@@ -210,13 +219,15 @@ def graph() -> Iterator[tuple[str, Service]]:
     ],
 )
 async def test_12_a_graphql_mutation_in_the_clothes_of_a_query(
-    house: House, graph: tuple[str, Service], query: str
+    harness: ExecutorHarness, graph: tuple[str, Service], query: str
 ) -> None:
     """Defence: `refuse_operation` in `sources/graphql/raw_documents.py`, for every operation of the document."""
     url, service = graph
-    request = SourceRequest(location=f"{url}/graphql", namespace="blog", allow_private=True)
-    await house.executor.catalog.add_source(house.executor.tenancy.workspace.id, request)
+    request = SourceRequest(location=f"{url}/graphql", namespace="blog", consented=Consent(private_network=True))
+    await harness.executor.catalog.add_source(harness.executor.tenancy.workspace.id, request)
     for arguments in (f"{{query: {json.dumps(query)}}}", f'{{query: {json.dumps(query)}, operationName: "a"}}'):
-        assert await attempt(house, "tools.blog.graphql.query", arguments) == "invalid_arguments"
-    assert await attempt(house, "tools.blog.graphql.query", f"{{query: [{json.dumps(query)}]}}") == "invalid_arguments"
+        assert await attempt(harness, "tools.blog.graphql.query", arguments) == "invalid_arguments"
+    assert (
+        await attempt(harness, "tools.blog.graphql.query", f"{{query: [{json.dumps(query)}]}}") == "invalid_arguments"
+    )
     assert service.root.written == []

@@ -13,8 +13,8 @@ import pytest
 
 from executor.execution.artifacts.files import remove_left_over
 from executor.storage import integrity, scan, statistics
-from tests.api.serving import Daemon, running_daemon, running_upstream
 from tests.support.plans import costs, recording
+from tests.surfaces.api.daemon_server import Daemon, running_daemon, running_upstream
 
 # These keep a connection open, or leave the installation.
 SKIPPED = ("/v1/doctor", "/v1/oauth", "/v1/auth", "/v1/oidc")

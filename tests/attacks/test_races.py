@@ -21,64 +21,68 @@ from executor.daemon.wiring.executor import Executor
 from executor.errors import EgressRefused, ExecutorError, NotFound
 from executor.network.private_access import PUBLIC
 from executor.settings import Settings
-from executor.sources.kind import SourceRequest
 from executor.sources.mcp.sessions.allowance import Allowance
 from executor.sources.mcp.transports.http_connections import GuardedBackend
+from executor.sources.source_request import SourceRequest
 from executor.storage.executions import artifacts
-from tests.api.serving import running_daemon
 from tests.attacks.test_network import caught, connect
-from tests.execution.conftest import House
+from tests.execution.conftest import ExecutorHarness
 from tests.sources.upstream import Upstream, as_json
 from tests.sources.upstream import serving as serving_upstream
-from tests.support.connected import Home, value
-from tests.support.guarded import Guarded, running
+from tests.support.connection_harness import ConnectionHarness, value
+from tests.support.protected_service import ProtectedService, running
+from tests.surfaces.api.daemon_server import running_daemon
 
 # -- keys -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def service() -> Iterator[Guarded]:
+def service() -> Iterator[ProtectedService]:
     with running() as server:
         yield server
 
 
 @pytest.fixture
-async def home(tmp_path: Path, service: Guarded) -> AsyncIterator[Home]:
+async def connection_harness(tmp_path: Path, service: ProtectedService) -> AsyncIterator[ConnectionHarness]:
     environ = {"EXECUTOR_DATA_DIR": str(tmp_path / "data"), "EXECUTOR_STATE_DIR": str(tmp_path / "state")}
     executor = await Executor.open(Settings.load({**environ, "EXECUTOR_WORKERS": "1", "EXECUTOR_SLOTS": "8"}))
-    home = Home(executor, service)
-    await home.add_source()
-    yield home
+    connection_harness = ConnectionHarness(executor, service)
+    await connection_harness.add_source()
+    yield connection_harness
     await executor.close()
 
 
-async def test_108_keys_are_rotated_while_calls_resolve_their_credentials(home: Home) -> None:
+async def test_108_keys_are_rotated_while_calls_resolve_their_credentials(
+    connection_harness: ConnectionHarness,
+) -> None:
     """Defence: sealing anew is one transaction, and a value is unsealed by the key that its own row names."""
-    await home.connect("token", {"token": "first-of-all"})
+    await connection_harness.connect("token", {"token": "first-of-all"})
     code = "return (await tools.guarded.use.bearer({})).headers.authorization.length"
-    secrets, by = home.executor.secrets, home.executor.tenancy.operator
+    secrets, by = connection_harness.executor.secrets, connection_harness.executor.tenancy.operator
 
     async def rotate() -> None:
         for _ in range(5):
-            await secrets.rotate_key(workspace_id=home.workspace_id, by=by)
+            await secrets.rotate_key(workspace_id=connection_harness.workspace_id, by=by)
 
     async def call() -> None:
         for _ in range(5):
-            assert value(await home.run(code)) > 0
+            assert value(await connection_harness.run(code)) > 0
 
     await asyncio.gather(rotate(), *(call() for _ in range(4)), rotate())
-    sent = {one["headers"].get("authorization") for one in home.service.calls}
-    assert sent == {"Bearer first-of-all"} and len(home.service.calls) == 20
+    sent = {one["headers"].get("authorization") for one in connection_harness.service.calls}
+    assert sent == {"Bearer first-of-all"} and len(connection_harness.service.calls) == 20
 
 
 # -- artifacts --------------------------------------------------------------------------------------------------------
 
 
-async def test_109_an_artifact_deleted_after_it_was_looked_up_is_gone_and_not_empty(home: Home) -> None:
+async def test_109_an_artifact_deleted_after_it_was_looked_up_is_gone_and_not_empty(
+    connection_harness: ConnectionHarness,
+) -> None:
     """Defence: `artifacts.content` gives everything that was asked for, or says that it is gone."""
-    await home.run("return 'x'.repeat(400_000)")
-    database = home.executor.database
-    (found, *_) = await database.read(lambda c: artifacts.page(c, home.workspace_id))
+    await connection_harness.run("return 'x'.repeat(400_000)")
+    database = connection_harness.executor.database
+    (found, *_) = await database.read(lambda c: artifacts.page(c, connection_harness.workspace_id))
     assert len(await database.read(lambda c: artifacts.content(c, found))) == found.size
     await database.write(lambda c: artifacts.delete(c, found) and None)
     for span in ((0, None), (0, 1), (found.size - 1, found.size)):
@@ -190,7 +194,7 @@ def upstream() -> Iterator[Upstream]:
 
 @pytest.mark.parametrize("how", REBINDING)
 async def test_108_a_live_name_server_that_turns_a_name_inside(
-    house: House, upstream: Upstream, how: str, monkeypatch: pytest.MonkeyPatch
+    harness: ExecutorHarness, upstream: Upstream, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Defence: `GuardedResolver` and `GuardedBackend`: one look-up a connection, and its answer alone is used."""
     names, used = NameServer(REBINDING[how]), []
@@ -200,18 +204,18 @@ async def test_108_a_live_name_server_that_turns_a_name_inside(
         used.extend(info[4][0] for info in addr_infos)
         raise OSError("no network in tests")
 
-    await connect(house, upstream.url.replace("127.0.0.1", "rebind.example"))
+    await connect(harness, upstream.url.replace("127.0.0.1", "rebind.example"))
     monkeypatch.setattr(loop, "getaddrinfo", names.look_up)
     monkeypatch.setattr("aiohttp.connector.aiohappyeyeballs.start_connection", start_connection)
     for _ in range(4):
-        await caught(house, "tools.net.use.plain({})")
+        await caught(harness, "tools.net.use.plain({})")
     assert set(used) <= {"93.184.216.34"} and upstream.connections == 0
     assert names.queries >= 1  # an answer that was judged may be used for some seconds
     await reached_by_mcp(names, upstream, monkeypatch)
     with pytest.raises((ExecutorError, OSError)):
         port = upstream.server_address[1]
         request = SourceRequest(kind="mcp", location=f"http://rebind.example:{port}/mcp", namespace="m")
-        await house.executor.catalog.add_source(house.executor.tenancy.workspace.id, request)
+        await harness.executor.catalog.add_source(harness.executor.tenancy.workspace.id, request)
     assert upstream.connections == 0
     names.close()
 

@@ -9,9 +9,9 @@ from urllib.parse import parse_qsl
 import pytest
 
 from executor.secrets.redaction import MARK
-from tests.api.serving import Daemon
 from tests.secrets.test_redaction import MORE, TOKEN
 from tests.sources.upstream import Got, Handler, Reply, as_json, serving
+from tests.surfaces.api.daemon_server import Daemon
 
 DOCUMENT = {
     "openapi": "3.1.0",

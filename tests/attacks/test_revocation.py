@@ -19,8 +19,9 @@ from executor.identity.presented import Shown
 from executor.model.ids import now_ms
 from executor.storage.tables.access import api_keys, browser_sessions
 from executor.surfaces.http import open_requests
-from tests.api.identities import Caller, agent, anonymous, invited, keyed, made, nobody, operator, signed_in
-from tests.api.serving import Answer, Daemon, running_daemon, wait_for
+from tests.support.conditions import wait_for
+from tests.surfaces.api.daemon_server import Answer, Daemon, running_daemon
+from tests.surfaces.api.identities import Caller, agent, anonymous, invited, keyed, made, nobody, operator, signed_in
 
 LIMIT = 60.0
 SLOW = "await new Promise(done => setTimeout(done, 250000)); return 1"

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.api.serving import Answer, Daemon, running_daemon
 from tests.sources.graphql.service import SDL, Service
 from tests.sources.upstream import Upstream, serving
 from tests.support.notes import DONE, Notes
+from tests.surfaces.api.daemon_server import Answer, Daemon, running_daemon
 
 LANGUAGES = ("typescript", "python")
 FUNCTIONS = """
@@ -219,7 +219,7 @@ def test_84_a_changed_tool_is_asked_about_once_more(
     again = call(daemon, path, {"text": "c"})
     asked = question(again)
     assert asked["changed"]["differences"], asked
-    assert "since the rule" in asked["prompt"]
+    assert "since the policy" in asked["prompt"]
     count = len(daemon.get("/v1/policies").json["items"])
     always(daemon, again, rule=kept, broader=True)
     assert len(daemon.get("/v1/policies").json["items"]) == count

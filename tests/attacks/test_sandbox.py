@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from executor.model.execution import Limits
-from tests.execution.conftest import House, value
+from tests.execution.conftest import ExecutorHarness, value
 
 ESCAPES = {
     "constructor": "return [].constructor.constructor('return typeof process + typeof require + typeof Deno')()",
@@ -32,18 +32,18 @@ PYTHON = {
 
 
 @pytest.mark.parametrize("name", ESCAPES)
-async def test_61_prototype_and_constructor_escapes(house: House, name: str) -> None:
+async def test_61_prototype_and_constructor_escapes(harness: ExecutorHarness, name: str) -> None:
     """Defence: the engine is WebAssembly with nothing of the host in it (runtime/worker/wasmtime_ffi.py)."""
-    outcome = await house.run(ESCAPES[name])
+    outcome = await harness.run(ESCAPES[name])
     told = str(outcome.execution.result or outcome.execution.failure)
     assert "object" not in told.replace("[object", "").replace("objects", "") or name in ("stack", "proxy")
     assert "/src/executor" not in told and "Traceback" not in told
 
 
 @pytest.mark.parametrize("name", PYTHON)
-async def test_61_dunder_escapes(house: House, name: str) -> None:
+async def test_61_dunder_escapes(harness: ExecutorHarness, name: str) -> None:
     """Defence: an interpreter without these (runtime/python): there is no host object to reach by them."""
-    outcome = await house.run(f"return str({PYTHON[name]})", language="python")
+    outcome = await harness.run(f"return str({PYTHON[name]})", language="python")
     told = str(outcome.execution.result or "") + str(outcome.execution.failure or "")
     assert "root:" not in told and "EXECUTOR" not in told and "Popen" not in told and "/src/executor" not in told
     assert outcome.execution.failure is not None
@@ -61,15 +61,15 @@ FLOODS = {
 
 
 @pytest.mark.parametrize("name", FLOODS)
-async def test_62_floods(house: House, name: str) -> None:
+async def test_62_floods(harness: ExecutorHarness, name: str) -> None:
     """Defence: fuel, memory and output bounds of each sandbox (model `Limits`); others are served meanwhile."""
     code, expected = FLOODS[name]
-    outcome = await house.run(code, limits=Limits(cpu_ms=400, memory_bytes=48 << 20), typecheck="off")
+    outcome = await harness.run(code, limits=Limits(cpu_ms=400, memory_bytes=48 << 20), typecheck="off")
     assert outcome.execution.failure is not None and outcome.execution.failure.code in expected
-    assert value(await house.run("return 1")) == 1
+    assert value(await harness.run("return 1")) == 1
 
 
-async def test_63_probes_of_files_environment_network_and_processes(house: House) -> None:
+async def test_63_probes_of_files_environment_network_and_processes(harness: ExecutorHarness) -> None:
     """Defence: no such names inside; and around it `seal.seal`, with a clean environment."""
     code = """
         const out = [];
@@ -78,7 +78,7 @@ async def test_63_probes_of_files_environment_network_and_processes(house: House
         try { out.push(await import("fs")) } catch (e) { out.push("undefined") }
         return out;
     """
-    outcome = await house.run(code)
+    outcome = await harness.run(code)
     if outcome.execution.failure is None:
         assert set(value(outcome)) == {"undefined"}
     for child in psutil.Process().children(recursive=True):
@@ -91,34 +91,34 @@ async def test_63_probes_of_files_environment_network_and_processes(house: House
         assert not [name for name in names if name.startswith("EXECUTOR_") or "TOKEN" in name]
 
 
-async def test_64_a_forged_snapshot(house: House) -> None:
+async def test_64_a_forged_snapshot(harness: ExecutorHarness) -> None:
     """Defence: the code is replayed against the journal; no state of a sandbox is ever stored or read."""
-    paused = await house.run('const n = 1; await tools.ledger.entries.addEntry({key: "a", amount: n}); return n')
+    paused = await harness.run('const n = 1; await tools.ledger.entries.addEntry({key: "a", amount: n}); return n')
     assert paused.execution.status == "paused"
-    tables = await house.executor.database.read(
+    tables = await harness.executor.database.read(
         lambda c: [row[0] for row in c.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'")]
     )
     assert not [name for name in tables if "snapshot" in name or "heap" in name]
-    await house.settle(paused, "approve")
-    assert value(await house.wait(paused.execution.id)) == 1
+    await harness.settle(paused, "approve")
+    assert value(await harness.wait(paused.execution.id)) == 1
 
 
-async def test_65_state_left_for_the_next_execution(house: House) -> None:
+async def test_65_state_left_for_the_next_execution(harness: ExecutorHarness) -> None:
     """Defence: every program starts from the same image, in a new instance (runtime/typescript/slot.py)."""
     plant = """
         globalThis.left = 'secret'; Array.prototype.left = 1; JSON.parse = () => 'mine';
         Object.prototype.then = undefined; Promise.prototype.left = 1; return 1;
     """
     for _ in range(10):
-        await house.run(plant)
+        await harness.run(plant)
         after = "return [typeof left, typeof [].left, JSON.parse('2'), typeof Promise.resolve().left]"
-        assert value(await house.run(after)) == ["undefined", "undefined", 2, "undefined"]
+        assert value(await harness.run(after)) == ["undefined", "undefined", 2, "undefined"]
 
 
-async def test_66_a_budget_dodged_by_parallel_calls(house: House) -> None:
+async def test_66_a_budget_dodged_by_parallel_calls(harness: ExecutorHarness) -> None:
     """Defence: calls are counted where they are proposed (`Limits.calls`), before any is sent."""
     calls = 'Promise.allSettled(Array.from({length: 50}, () => tools.ledger.entries.listEntries({key: "a"})))'
-    outcome = await house.run(f"return (await {calls}).length", limits=Limits(calls=5))
+    outcome = await harness.run(f"return (await {calls}).length", limits=Limits(calls=5))
     assert outcome.execution.failure is not None and outcome.execution.failure.code == "call_limit"
 
 
@@ -135,14 +135,14 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("result", HOSTILE)
-async def test_67_results_and_arguments_that_attack_the_bridge(house: House, result: str) -> None:
+async def test_67_results_and_arguments_that_attack_the_bridge(harness: ExecutorHarness, result: str) -> None:
     """Defence: values cross as JSON text made inside, and parsed outside by a strict reader."""
-    outcome = await house.run(f"return {result}")
+    outcome = await harness.run(f"return {result}")
     assert outcome.execution.status in ("completed", "failed")
     if outcome.execution.failure is not None:
         assert outcome.execution.failure.code in ("code_error", "invalid_result", "output_invalid", "not_serializable")
     else:
         json.loads(outcome.execution.result or "null")
-    await house.run(f"return await tools.ledger.entries.addEntry({result})")
-    assert house.effects() == []
-    assert value(await house.run("return ({}).polluted === undefined")) is True
+    await harness.run(f"return await tools.ledger.entries.addEntry({result})")
+    assert harness.effects() == []
+    assert value(await harness.run("return ({}).polluted === undefined")) is True

@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.runtime.remote.serving import HostProcess
+from tests.runtime.remote.host_process import HostProcess
 from tests.support.daemon import Daemon
 
 TOKEN = "exh_" + "h" * 43

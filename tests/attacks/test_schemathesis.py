@@ -13,7 +13,7 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 from schemathesis.core.result import Ok
 
-from tests.api.serving import Daemon, running_daemon, running_upstream
+from tests.surfaces.api.daemon_server import Daemon, running_daemon, running_upstream
 
 EXAMPLES = 3  # of each operation and mode; what is found with more belongs here as a test of its own
 

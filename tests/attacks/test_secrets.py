@@ -19,20 +19,20 @@ from executor.secrets.redaction import MARK
 from executor.settings import Settings
 from executor.storage.executions import calls, events
 from tests.execution.conftest import shared_state
-from tests.support.connected import Home, value
-from tests.support.guarded import Guarded, running
+from tests.support.connection_harness import ConnectionHarness, value
+from tests.support.protected_service import ProtectedService, running
 
 CANARY = "cnry-8f3kQ/+z&=1"
 
 
 @pytest.fixture
-def service() -> Iterator[Guarded]:
+def service() -> Iterator[ProtectedService]:
     with running() as server:
         yield server
 
 
 @pytest.fixture
-def thief() -> Iterator[Guarded]:
+def thief() -> Iterator[ProtectedService]:
     """Another origin, run by somebody else."""
     with running() as server:
         yield server
@@ -45,21 +45,21 @@ def settings(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Settin
 
 
 @pytest.fixture
-async def home(settings: Settings, service: Guarded) -> AsyncIterator[Home]:
+async def harness(settings: Settings, service: ProtectedService) -> AsyncIterator[ConnectionHarness]:
     executor = await Executor.open(settings)
-    home = Home(executor, service)
-    await home.add_source()
-    yield home
+    harness = ConnectionHarness(executor, service)
+    await harness.add_source()
+    yield harness
     await executor.close()
 
 
-async def everything(home: Home) -> str:
+async def everything(harness: ConnectionHarness) -> str:
     """All that the database can show of what happened."""
-    workspace_id = home.workspace_id
-    found = await home.executor.database.read(lambda c: events.after(c, workspace_id, limit=5_000))
+    workspace_id = harness.workspace_id
+    found = await harness.executor.database.read(lambda c: events.after(c, workspace_id, limit=5_000))
     ids = {event.execution_id for event in found if event.execution_id}
     journals = [
-        await home.executor.database.read(lambda c, one=one: calls.of_execution(c, workspace_id, one)) for one in ids
+        await harness.executor.database.read(lambda c, one=one: calls.of_execution(c, workspace_id, one)) for one in ids
     ]
     return f"{found} {journals}"
 
@@ -81,27 +81,27 @@ WAYS: list[tuple[str, str, dict[str, str]]] = [
 
 
 @pytest.mark.parametrize(("tool", "way", "values"), WAYS)
-async def test_echoing_upstream(home: Home, tool: str, way: str, values: dict[str, str]) -> None:
+async def test_echoing_upstream(harness: ConnectionHarness, tool: str, way: str, values: dict[str, str]) -> None:
     """18, 22: a service that echoes the credential, plain or encoded. Defence: `errand.clean` in `CallSender.send`."""
-    await home.connect(way, values)
-    done = await home.run(f"return await tools.guarded.use.{tool}({{}})")
+    await harness.connect(way, values)
+    done = await harness.run(f"return await tools.guarded.use.{tool}({{}})")
     assert MARK in json.dumps(value(done))
-    assert not writings(str(done)) and not writings(await everything(home))
+    assert not writings(str(done)) and not writings(await everything(harness))
 
 
-async def test_echo_in_an_error(home: Home) -> None:
+async def test_echo_in_an_error(harness: ConnectionHarness) -> None:
     """19: the echo is in a failure. Defence: `errand.told` in `CallSender.send`."""
-    await home.connect("token", {"token": CANARY})
+    await harness.connect("token", {"token": CANARY})
     code = "try { await tools.guarded.use.fails({}) } catch (e) { return [e.message, e.hint, e.details] }"
-    done = await home.run(code)
+    done = await harness.run(code)
     assert MARK in json.dumps(value(done))
-    assert not writings(str(done)) and not writings(await everything(home))
+    assert not writings(str(done)) and not writings(await everything(harness))
 
 
-async def test_secret_in_a_traceback_or_log(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_secret_in_a_traceback_or_log(harness: ConnectionHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     """19: something breaks inside with the value in its message. Defence: `in_use.redact_line` in
     `JsonLines.format`."""
-    await home.connect("token", {"token": CANARY})
+    await harness.connect("token", {"token": CANARY})
     lines: list[str] = []
 
     class Keep(logging.Handler):
@@ -115,49 +115,56 @@ async def test_secret_in_a_traceback_or_log(home: Home, monkeypatch: pytest.Monk
     async def breaks(*args: Any, credential: Any = None, **options: Any) -> str:
         raise RuntimeError(f"sent {dict(credential.headers)}")
 
-    monkeypatch.setattr(home.executor.catalog, "invoke", breaks)
+    monkeypatch.setattr(harness.executor.catalog, "invoke", breaks)
     try:
-        done = await home.run("return await tools.guarded.use.bearer({})")
+        done = await harness.run("return await tools.guarded.use.bearer({})")
     finally:
         logging.getLogger().removeHandler(handler)
     assert done.execution.failure is not None and "RuntimeError" in "".join(lines) and MARK in "".join(lines)
-    assert not writings("".join(lines)) and not writings(f"{done} {await everything(home)}")
+    assert not writings("".join(lines)) and not writings(f"{done} {await everything(harness)}")
 
 
 @pytest.mark.parametrize(("tool", "way", "values"), [("leave", "token", {"token": CANARY})])
-async def test_cross_host_redirect(home: Home, thief: Guarded, tool: str, way: str, values: dict[str, str]) -> None:
+async def test_cross_host_redirect(
+    harness: ConnectionHarness, thief: ProtectedService, tool: str, way: str, values: dict[str, str]
+) -> None:
     """20: a redirect to another origin, granted or not, gets no credential. Defence: `redirected` drops all headers."""
-    home.service.elsewhere = f"{thief.url}/open"
-    home.executor.egress.allow_private = True  # else it would not even be reached
-    await home.connect(way, values)
-    value(await home.run(f"return await tools.guarded.use.{tool}({{}})"))
+    harness.service.elsewhere = f"{thief.url}/open"
+    harness.executor.egress.allow_private = True  # else it would not even be reached
+    await harness.connect(way, values)
+    value(await harness.run(f"return await tools.guarded.use.{tool}({{}})"))
     [got] = thief.calls
     assert not writings(json.dumps(got)) and "authorization" not in got["headers"]
 
 
-async def test_cross_host_redirect_keeping_custom_headers(home: Home, thief: Guarded) -> None:
+async def test_cross_host_redirect_keeping_custom_headers(harness: ConnectionHarness, thief: ProtectedService) -> None:
     """20: also headers of any other name, cookies and query parameters. Defence: `redirected` in egress."""
-    home.service.elsewhere = f"{thief.url}/open"
-    home.executor.egress.allow_private = True
+    harness.service.elsewhere = f"{thief.url}/open"
+    harness.executor.egress.allow_private = True
     placements = tuple(
         {"in": where, "name": name, "template": "{key}"}
         for where, name in (("header", "X-Odd-Name"), ("cookie", "sid"), ("query", "k"))
     )
-    await home.connect("", {"key": CANARY}, placements=placements)
-    value(await home.run("return await tools.guarded.use.leave({})"))
-    assert home.service.calls[-1]["headers"]["x-odd-name"] == CANARY and home.service.calls[-1]["query"]["k"] == CANARY
+    await harness.connect("", {"key": CANARY}, placements=placements)
+    value(await harness.run("return await tools.guarded.use.leave({})"))
+    assert (
+        harness.service.calls[-1]["headers"]["x-odd-name"] == CANARY
+        and harness.service.calls[-1]["query"]["k"] == CANARY
+    )
     assert not writings(json.dumps(thief.calls))
 
 
-async def test_a_write_with_a_credential_is_not_redirected_elsewhere(home: Home, thief: Guarded) -> None:
+async def test_a_write_with_a_credential_is_not_redirected_elsewhere(
+    harness: ConnectionHarness, thief: ProtectedService
+) -> None:
     """20: neither is its body. Defence: `redirected` refuses it."""
-    home.service.elsewhere = f"{thief.url}/open"
-    home.executor.egress.allow_private = True
-    await home.connect("token", {"token": CANARY})
-    await home.executor.engine.run(home.executor.tenancy.agent, "return 1", seconds=10)
-    paused = await home.run("return await tools.guarded.use.leaveWrite({body: {a: 1}})")
-    await home.executor.engine.settle(home.executor.tenancy.operator, paused.interactions[0].id, "approve")
-    done = await home.wait(paused)
+    harness.service.elsewhere = f"{thief.url}/open"
+    harness.executor.egress.allow_private = True
+    await harness.connect("token", {"token": CANARY})
+    await harness.executor.engine.run(harness.executor.tenancy.agent, "return 1", seconds=10)
+    paused = await harness.run("return await tools.guarded.use.leaveWrite({body: {a: 1}})")
+    await harness.executor.engine.settle(harness.executor.tenancy.operator, paused.interactions[0].id, "approve")
+    done = await harness.wait(paused)
     assert done.execution.failure is not None and done.execution.failure.code == "egress_refused"
     assert thief.calls == []
 
@@ -173,37 +180,39 @@ async def test_https_to_http() -> None:
         redirect(sent, parse(sent.url), 302, "http://api.example/x")
 
 
-async def test_secret_in_a_query_string(home: Home, caplog: pytest.LogCaptureFixture) -> None:
+async def test_secret_in_a_query_string(harness: ConnectionHarness, caplog: pytest.LogCaptureFixture) -> None:
     """23: an address with the key in it reaches no log, error, event or result. Defence: `shown`, before redaction."""
     caplog.set_level(logging.DEBUG)
-    await home.connect("query_key", {"key": CANARY})
-    home.service.elsewhere = home.service.url + "/leaveQuery?api_key=" + "x"
+    await harness.connect("query_key", {"key": CANARY})
+    harness.service.elsewhere = harness.service.url + "/leaveQuery?api_key=" + "x"
     seen = ""
     for tool in ("query", "leaveQuery"):
-        done = await home.run(f"try {{ return await tools.guarded.use.{tool}({{}}) }} catch (e) {{ return e.message }}")
+        done = await harness.run(
+            f"try {{ return await tools.guarded.use.{tool}({{}}) }} catch (e) {{ return e.message }}"
+        )
         seen += str(done)
-    home.service.accepts = {"another"}
-    tool = await home.executor.catalog.tool(home.workspace_id, "guarded.use.query")
-    [made] = await home.executor.connections.of_source((await home.source()).id)
-    credential = await home.executor.connections.credential(made)
+    harness.service.accepts = {"another"}
+    tool = await harness.executor.catalog.tool(harness.workspace_id, "guarded.use.query")
+    [made] = await harness.executor.connections.of_source((await harness.source()).id)
+    credential = await harness.executor.connections.credential(made)
     assert tool is not None
     with pytest.raises(ToolError) as raw:  # what it says before anything is redacted
-        await home.executor.catalog.invoke(tool, {}, idempotency_key="", credential=credential)
+        await harness.executor.catalog.invoke(tool, {}, idempotency_key="", credential=credential)
     assert "api_key" in raw.value.message and not writings(raw.value.message)
-    home.service.shutdown()
-    home.service.server_close()
-    gone = await home.run("try { return await tools.guarded.use.query({}) } catch (e) { return e.message }")
-    assert not writings(seen + str(gone) + caplog.text + await everything(home))
+    harness.service.shutdown()
+    harness.service.server_close()
+    gone = await harness.run("try { return await tools.guarded.use.query({}) } catch (e) { return e.message }")
+    assert not writings(seen + str(gone) + caplog.text + await everything(harness))
 
 
-async def test_plaintext_in_database_wal_or_backup(home: Home, tmp_path: Path) -> None:
+async def test_plaintext_in_database_wal_or_backup(harness: ConnectionHarness, tmp_path: Path) -> None:
     """24: nothing that is stored holds a value in the clear. Defence: `Secrets.keep` seals; `Statics.hidden`."""
-    secrets, by = home.executor.secrets, home.executor.tenancy.operator
-    await secrets.set(home.workspace_id, "mail", CANARY, by=by)
-    await home.connect("token", {"token": CANARY})
-    await home.add_source(namespace="static", headers=(("Authorization", f"Bearer {CANARY}"),))
-    value(await home.run("return await tools.static.use.bearer({})"))
-    assert home.service.calls[-1]["headers"]["authorization"] == f"Bearer {CANARY}"
+    secrets, by = harness.executor.secrets, harness.executor.tenancy.operator
+    await secrets.set(harness.workspace_id, "mail", CANARY, by=by)
+    await harness.connect("token", {"token": CANARY})
+    await harness.add_source(namespace="static", headers=(("Authorization", f"Bearer {CANARY}"),))
+    value(await harness.run("return await tools.static.use.bearer({})"))
+    assert harness.service.calls[-1]["headers"]["authorization"] == f"Bearer {CANARY}"
     with sqlite3.connect(tmp_path / "data" / "executor.db") as live, sqlite3.connect(tmp_path / "backup.db") as copy:
         live.backup(copy)
         dump = "\n".join(copy.iterdump())
@@ -215,12 +224,12 @@ async def test_plaintext_in_database_wal_or_backup(home: Home, tmp_path: Path) -
 
 
 async def test_a_static_header_of_an_older_version_is_sealed_and_leaves_no_trace(
-    settings: Settings, service: Guarded, tmp_path: Path
+    settings: Settings, service: ProtectedService, tmp_path: Path
 ) -> None:
     """24: what was written in the clear once. Defence: `Statics.migrate`, and `Database.compact` after it."""
     executor = await Executor.open(settings)
-    home = Home(executor, service)
-    source = await home.add_source()
+    harness = ConnectionHarness(executor, service)
+    source = await harness.add_source()
     config = {**source.config, "headers": [["Authorization", f"Bearer {CANARY}"]]}
     from executor.model.source import Source
     from executor.storage.catalog import sources
@@ -229,17 +238,17 @@ async def test_a_static_header_of_an_older_version_is_sealed_and_leaves_no_trace
     await executor.database.write(lambda c: sources.rewrite(c, old))
     await executor.close()
     executor = await Executor.open(settings)
-    home = Home(executor, service)
-    value(await home.run("return await tools.guarded.use.bearer({})"))
+    harness = ConnectionHarness(executor, service)
+    value(await harness.run("return await tools.guarded.use.bearer({})"))
     assert service.calls[-1]["headers"]["authorization"] == f"Bearer {CANARY}"
     files = [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
     assert not writings(b"".join(path.read_bytes() for path in files).decode("latin-1"))
     await executor.close()
 
 
-async def test_world_readable_files(home: Home, tmp_path: Path) -> None:
+async def test_world_readable_files(harness: ConnectionHarness, tmp_path: Path) -> None:
     """25: database, WAL and key are for their owner only. Defence: modes in `prepare_file` and `FileKeeper.write`."""
-    await home.connect("token", {"token": CANARY})
+    await harness.connect("token", {"token": CANARY})
     names = {path.name for path in (tmp_path / "data").iterdir()}
     assert {"executor.db", "secret.key"} <= names
     for path in (tmp_path / "data").iterdir():
@@ -247,79 +256,79 @@ async def test_world_readable_files(home: Home, tmp_path: Path) -> None:
             assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
 
 
-async def test_a_credential_rebound_to_another_host(home: Home, thief: Guarded) -> None:
+async def test_a_credential_rebound_to_another_host(harness: ConnectionHarness, thief: ProtectedService) -> None:
     """26: the document moves its server; the credential stays. Defence: `one.origin == origin` in `resolve`."""
-    await home.connect("token", {"token": CANARY})
-    home.service.extra = {"servers": [{"url": thief.url}]}
-    home.executor.egress.allow_private = True
-    await home.executor.catalog.refresh(home.workspace_id, (await home.source()).id)
-    paused = await home.run("return await tools.guarded.use.bearer({})")
+    await harness.connect("token", {"token": CANARY})
+    harness.service.extra = {"servers": [{"url": thief.url}]}
+    harness.executor.egress.allow_private = True
+    await harness.executor.catalog.refresh(harness.workspace_id, (await harness.source()).id)
+    paused = await harness.run("return await tools.guarded.use.bearer({})")
     [asked] = paused.interactions
     assert asked.prompt["credential"]["origin"] == thief.url and thief.calls == []
 
 
 async def test_an_operation_with_a_server_of_its_own_gets_no_credential_of_the_source(
-    home: Home, thief: Guarded
+    harness: ConnectionHarness, thief: ProtectedService
 ) -> None:
     """26: one path of the document names another server. Defence: the tool's own server in `origin_of`."""
-    await home.connect("token", {"token": CANARY})
-    from tests.support.guarded import document
+    await harness.connect("token", {"token": CANARY})
+    from tests.support.protected_service import document
 
-    paths = document(home.service.url)["paths"]
+    paths = document(harness.service.url)["paths"]
     paths["/bearer"]["servers"] = [{"url": thief.url}]
-    home.service.extra = {"paths": paths}
-    home.executor.egress.allow_private = True
-    await home.executor.catalog.refresh(home.workspace_id, (await home.source()).id)
-    paused = await home.run("return await tools.guarded.use.bearer({})")
+    harness.service.extra = {"paths": paths}
+    harness.executor.egress.allow_private = True
+    await harness.executor.catalog.refresh(harness.workspace_id, (await harness.source()).id)
+    paused = await harness.run("return await tools.guarded.use.bearer({})")
     assert paused.execution.status == "paused" and thief.calls == []
 
 
-async def test_oracle_of_redaction(home: Home) -> None:
+async def test_oracle_of_redaction(harness: ConnectionHarness) -> None:
     """27: the mark tells neither length nor which value. Defence: one `MARK`; whole values only."""
     shown = set()
     for length in (8, 40, 400):
-        await home.connect("token", {"token": "q7" * (length // 2)}, replace=True)
-        done = await home.run("return (await tools.guarded.use.bearer({})).echoes['0'].plain")
+        await harness.connect("token", {"token": "q7" * (length // 2)}, replace=True)
+        done = await harness.run("return (await tools.guarded.use.bearer({})).echoes['0'].plain")
         shown.add(value(done))
     assert shown == {MARK}
     part = ("q7" * 200)[:-1]
-    done = await home.run(f"return (await tools.guarded.use.bearer({{}})) && '{part}'.length")
+    done = await harness.run(f"return (await tools.guarded.use.bearer({{}})) && '{part}'.length")
     assert value(done) == len(part)
 
 
-async def test_host_content_length_or_authorization_overridden_by_arguments(home: Home) -> None:
+async def test_host_content_length_or_authorization_overridden_by_arguments(harness: ConnectionHarness) -> None:
     """33: arguments set what only the credential may set. Defence: `with_headers`, and OWN_HEADERS in request.py."""
-    from tests.support.guarded import document
+    from tests.support.protected_service import document
 
-    paths = document(home.service.url)["paths"]
+    paths = document(harness.service.url)["paths"]
     names = ("Authorization", "Host", "Content-Length", "X-Api-Key", "Cookie")
     paths["/bearer"]["get"]["parameters"] = [
         {"in": "header", "name": name, "schema": {"type": "string"}} for name in names
     ] + [{"in": "query", "name": "api_key", "schema": {"type": "string"}}]
     paths["/query"]["get"]["parameters"] = [{"in": "query", "name": "api_key", "schema": {"type": "string"}}]
     paths["/header"]["get"]["parameters"] = [{"in": "header", "name": "X-Api-Key", "schema": {"type": "string"}}]
-    home.service.extra = {"paths": paths}
-    await home.executor.catalog.refresh(home.workspace_id, (await home.source()).id)
+    harness.service.extra = {"paths": paths}
+    await harness.executor.catalog.refresh(harness.workspace_id, (await harness.source()).id)
     for way in ("token", "query_key", "header_key"):
-        await home.connect(way, {"token" if way == "token" else "key": CANARY}, name=way)
+        await harness.connect(way, {"token" if way == "token" else "key": CANARY}, name=way)
     forged = "{Authorization: 'Bearer forged', Host: 'evil', 'Content-Length': '1', api_key: 'forged'}"
     for tool, argument in (("bearer", forged), ("query", "{api_key: 'forged'}"), ("header", "{'X-Api-Key': 'forged'}")):
-        await home.run(f"try {{ await tools.guarded.use.{tool}({argument}) }} catch (e) {{ return e.message }}")
+        await harness.run(f"try {{ await tools.guarded.use.{tool}({argument}) }} catch (e) {{ return e.message }}")
     for tool in ("query", "header"):
-        await home.run(f"return await tools.guarded.use.{tool}({{}})")
-    for sent in home.service.calls:
+        await harness.run(f"return await tools.guarded.use.{tool}({{}})")
+    for sent in harness.service.calls:
         assert "evil" not in json.dumps(sent) and "forged" not in json.dumps(sent)
         assert sent["headers"].get("authorization", f"Bearer {CANARY}") == f"Bearer {CANARY}"
-    by_path = {sent["path"]: sent for sent in home.service.calls}
+    by_path = {sent["path"]: sent for sent in harness.service.calls}
     assert by_path["/query"]["query"]["api_key"] == CANARY and by_path["/header"]["headers"]["x-api-key"] == CANARY
 
 
-async def test_an_echo_in_the_sources_own_document(home: Home) -> None:
-    """18: the document itself echoes what it was fetched with. Defence: `request.redact` where it is read."""
-    home.service.extra = {"info": {"title": "t", "version": "1", "description": f"hi {CANARY}"}}
+async def test_an_echo_in_the_sources_own_document(harness: ConnectionHarness) -> None:
+    """18: the document itself echoes what it was fetched with. Defence: `redact` of the request, where it is read."""
+    harness.service.extra = {"info": {"title": "t", "version": "1", "description": f"hi {CANARY}"}}
     extra_path = {"/x": {"get": {"operationId": "x", "description": f"key {CANARY}", "responses": {"200": {}}}}}
-    home.service.extra["paths"] = extra_path
-    await home.add_source(namespace="echo", headers=(("X-Api-Key", CANARY),))
-    [head] = await home.executor.catalog.page(home.workspace_id, source="echo")
-    described = await home.executor.catalog.describe(home.workspace_id, head.path)
+    harness.service.extra["paths"] = extra_path
+    await harness.add_source(namespace="echo", headers=(("X-Api-Key", CANARY),))
+    [head] = await harness.executor.catalog.page(harness.workspace_id, source="echo")
+    described = await harness.executor.catalog.describe(harness.workspace_id, head.path)
     assert not writings(str(described)) and MARK in str(described)

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
-from tests.api.serving import Daemon, wait_for
 from tests.attacks.test_shown_is_sent import LONG, PAY, TRICKS, asked, whole
 from tests.sources.upstream import Got
 from tests.support.bank import bank, cli
-from tests.web.conftest import Open, also_asked, browser, visit  # noqa: F401 - fixtures
+from tests.support.conditions import wait_for
+from tests.surfaces.api.daemon_server import Daemon
+from tests.surfaces.web.conftest import Open, also_asked, browser, visit  # noqa: F401 - fixtures
 
 
 @pytest.fixture(scope="module")

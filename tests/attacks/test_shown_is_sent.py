@@ -13,11 +13,11 @@ import pytest
 from executor.errors import ToolError
 from executor.execution.calls.arguments import parse_arguments
 from executor.surfaces.mcp import gateway
-from tests.api.serving import Daemon
-from tests.mcp.conftest import connected, text_of
 from tests.sources.graphql.service import Service
 from tests.sources.upstream import Got, serving
 from tests.support.bank import TOKEN, bank, cli
+from tests.surfaces.api.daemon_server import Daemon
+from tests.surfaces.mcp.conftest import connected, text_of
 
 PAY = "return await tools.bank.money.pay"
 

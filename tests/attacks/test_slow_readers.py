@@ -12,8 +12,9 @@ from contextlib import ExitStack, suppress
 import pytest
 
 from executor.surfaces.http import deliveries
-from tests.api.identities import Caller, agent, keyed, made, operator
-from tests.api.serving import Daemon, wait_for
+from tests.support.conditions import wait_for
+from tests.surfaces.api.daemon_server import Daemon
+from tests.surfaces.api.identities import Caller, agent, keyed, made, operator
 
 LIMIT = 60.0
 SIZE = 5_000_000  # more than the kernel takes for a reader who reads nothing: 4 MiB on Linux

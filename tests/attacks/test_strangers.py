@@ -17,9 +17,10 @@ from executor.identity import anonymous as sessions
 from executor.model.ids import now_ms
 from executor.storage.tables.access import anonymous_sessions
 from executor.storage.tables.core import events, executions
-from tests.api.identities import Caller, agent, anonymous, invited, keyed, made, nobody, operator
-from tests.api.serving import Daemon, running_daemon, wait_for
+from tests.support.conditions import wait_for
 from tests.support.tool_results import about
+from tests.surfaces.api.daemon_server import Daemon, running_daemon
+from tests.surfaces.api.identities import Caller, agent, anonymous, invited, keyed, made, nobody, operator
 
 SLOW = "await new Promise(done => setTimeout(done, 250000)); return 1"
 LARGE = {

@@ -16,10 +16,11 @@ from executor.daemon.control import Running
 from executor.settings import Settings
 from executor.surfaces.cli import follow
 from executor.surfaces.cli.client import Client
-from tests.api.identities import Caller, agent, anonymous, operator
-from tests.api.serving import Answer, Daemon, running_daemon, wait_for
 from tests.support import daemon as processes
+from tests.support.conditions import wait_for
 from tests.support.tool_results import about
+from tests.surfaces.api.daemon_server import Answer, Daemon, running_daemon
+from tests.surfaces.api.identities import Caller, agent, anonymous, operator
 
 LIMIT = 60.0
 SAME = ("executionId", "status", "result", "createdAt")

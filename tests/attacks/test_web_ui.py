@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 
-from executor.surfaces.web.files import Files
-from executor.surfaces.web.pages import Pages
-from tests.api.serving import Daemon
-from tests.web.conftest import Open, also_asked, browser, hostile, visit  # noqa: F401 - fixtures
-from tests.web.hostile import MARKUP
-from tests.web.views import routes
+from tests.surfaces.api.daemon_server import Daemon
+from tests.surfaces.web.conftest import Open, also_asked, browser, hostile, visit  # noqa: F401 - fixtures
+from tests.surfaces.web.files import get
+from tests.surfaces.web.hostile_api import MARKUP
+from tests.surfaces.web.views import routes
 
 # Each is a way by which a text of others would come alive, had it got into a page; what became of it.
 PLANT = {
@@ -95,7 +94,7 @@ def test_49_every_page_forbids_framing_and_foreign_code(daemon: Daemon) -> None:
 
 
 def test_50_markup_of_a_tool_runs_in_the_page_of_whoever_looks(visit: Open, daemon: Daemon, hostile: str) -> None:  # noqa: F811
-    """React makes text of it everywhere; no page has `dangerouslySetInnerHTML` (tests/web/test_types.py)."""
+    """React makes text of it everywhere; no page has `dangerouslySetInnerHTML` (tests/surfaces/web/test_types.py)."""
     view = daemon.execute("return await tools.evil.hostile.echo({})")
     page = visit(f"/executions/{view['executionId']}")
     page.get_by_role("region", name="Result").get_by_text(MARKUP).first.wait_for()
@@ -136,7 +135,7 @@ def sign_in_page(browser: Any, daemon: Daemon) -> Iterator[Any]:  # noqa: F811
     ],
 )
 def test_52_an_address_that_leads_out_of_the_folder(daemon: Daemon, path: str) -> None:
-    """surfaces/web/files.Files.read: an address is looked up in a list, and is never made into a path."""
+    """surfaces/web/pages.py: `is_servable`, and Starlette refuses a path that leads out of the folder."""
     connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=30)
     connection.putrequest("GET", path, skip_host=True)
     connection.putheader("Host", f"127.0.0.1:{daemon.port}")
@@ -147,24 +146,26 @@ def test_52_an_address_that_leads_out_of_the_folder(daemon: Daemon, path: str) -
 
 
 @pytest.mark.parametrize("path", ["/../key.js", "/assets/../../key.js", "//../key.js", "/./../key.js"])
-def test_52_an_address_that_leads_to_a_file_beside_the_folder(tmp_path: Path, path: str) -> None:
+async def test_52_an_address_that_leads_to_a_file_beside_the_folder(tmp_path: Path, path: str) -> None:
     """The same line, for a file of a kind that is served."""
     (tmp_path / "static" / "assets").mkdir(parents=True)
     (tmp_path / "static" / "index.html").write_text("page")
     (tmp_path / "key.js").write_text("KEY")
-    assert b"KEY" not in bytes(Pages(Files(tmp_path / "static")).answer(path, {}).body)
+    assert b"KEY" not in (await get(tmp_path / "static", path)).body
 
 
-def test_52_a_link_in_the_folder_leads_out_of_it(tmp_path: Path) -> None:
-    """surfaces/web/files.listed: `S_ISREG` of `lstat`; and `O_NOFOLLOW` in `read` for one that comes later."""
+async def test_52_a_link_in_the_folder_leads_out_of_it(tmp_path: Path) -> None:
+    """Starlette's `lookup_path` looks where a link leads, at every request; `stat_file` in surfaces/web/pages.py does
+    not follow one for a packed copy."""
     folder = tmp_path / "static"
     folder.mkdir()
     (folder / "index.html").write_text("page")
     (tmp_path / "key.js").write_text("KEY")
     (folder / "key.js").symlink_to(tmp_path / "key.js")
     (folder / "late.js").write_text("late")
-    files = Files(folder)
-    assert files.read("/key.js") is None
+    (folder / "late.js.gz").symlink_to(tmp_path / "key.js")
+    assert (await get(folder, "/key.js")).body == b"page"
+    assert (await get(folder, "/late.js", {"accept-encoding": "gzip"})).body == b"late"
     (folder / "late.js").unlink()
     (folder / "late.js").symlink_to(tmp_path / "key.js")
-    assert files.read("/late.js") is None
+    assert (await get(folder, "/late.js")).body == b"page"

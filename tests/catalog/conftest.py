@@ -13,16 +13,16 @@ from executor.catalog.catalog import Catalog
 from executor.model.source import Source
 from executor.model.tool import Tool
 from executor.network.client import Egress
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import OpenApi
+from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.database import Database
 from tests.sources.openapi.documents import document
 from tests.sources.upstream import Upstream, as_json, serving
-from tests.support.catalogs import opened
+from tests.support.catalogs import open_catalog
 
 
 @dataclass
-class House:
+class CatalogHarness:
     database: Database
     catalog: Catalog
     workspace: str
@@ -31,7 +31,7 @@ class House:
     async def connect(self, paths: dict[str, Any], namespace: str = "things", **parts: Any) -> Source:
         self.upstream.routes["/openapi.json"] = as_json(document(paths, **parts))
         location = self.upstream.url + "/openapi.json"
-        request = SourceRequest(location=location, namespace=namespace, allow_private=True)
+        request = SourceRequest(location=location, namespace=namespace, consented=Consent(private_network=True))
         return await self.catalog.add_source(self.workspace, request)
 
     async def tool(self, path: str) -> Tool:
@@ -47,6 +47,6 @@ def upstream() -> Iterator[Upstream]:
 
 
 @pytest.fixture
-async def house(tmp_path: Path, upstream: Upstream) -> AsyncIterator[House]:
-    async with opened(tmp_path, {"openapi": OpenApi(Egress())}) as made:
-        yield House(made.database, made.catalog, made.workspace, upstream)
+async def harness(tmp_path: Path, upstream: Upstream) -> AsyncIterator[CatalogHarness]:
+    async with open_catalog(tmp_path, {"openapi": OpenApi(Egress())}) as made:
+        yield CatalogHarness(made.database, made.catalog, made.workspace, upstream)

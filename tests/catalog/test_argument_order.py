@@ -9,7 +9,7 @@ import pytest
 
 from executor.catalog.signatures.escape import comment
 from executor.errors import NotFound, ToolError
-from tests.catalog.conftest import House
+from tests.catalog.conftest import CatalogHarness
 
 TEXT = {"type": "string"}
 
@@ -26,15 +26,15 @@ def event(**parts: Any) -> dict[str, Any]:
     return {"operationId": "insert", "tags": ["events"], "parameters": own, "requestBody": body}
 
 
-async def arguments(house: House, path: str, language: Any = "typescript") -> list[str]:
-    told = await house.catalog.describe(house.workspace, path, language=language)
+async def arguments(harness: CatalogHarness, path: str, language: Any = "typescript") -> list[str]:
+    told = await harness.catalog.describe(harness.workspace, path, language=language)
     head = told["signature"].split("Promise<")[0].split("->")[0]
     return re.findall(r"\b(notify\??|calendar\??|region\??|start\??|summary\??|color\??|alt\??|trace\??)\s*:", head)
 
 
 @pytest.mark.parametrize("required", [True, False])
 async def test_signatures_show_what_must_be_given_then_fields_then_own_arguments_then_shared_ones(
-    house: House, required: bool
+    harness: CatalogHarness, required: bool
 ) -> None:
     """A field that its body demands is shown as required, also where the body as a whole is not."""
     shared = [parameter("alt"), parameter("trace", "header")]
@@ -49,47 +49,47 @@ async def test_signatures_show_what_must_be_given_then_fields_then_own_arguments
             "post": {**own, "parameters": [shared[1], *own["parameters"]]},
         }
     }
-    await house.connect({**paths, **others})
-    found = await arguments(house, "things.events.insert")
+    await harness.connect({**paths, **others})
+    found = await arguments(harness, "things.events.insert")
     assert set(found[:3]) == {"calendar", "region", "summary"}
     assert found[3:] == ["start?", "color?", "notify?", "trace?", "alt?"] or found[3:] == [
         "start?", "color?", "notify?", "alt?", "trace?",
     ]  # fmt: skip
 
 
-async def test_python_shows_the_same_order(house: House) -> None:
-    await house.connect({"/c/{calendar}/events": {"post": event(required=True)}})
-    assert await arguments(house, "things.events.insert", "python") == [
+async def test_python_shows_the_same_order(harness: CatalogHarness) -> None:
+    await harness.connect({"/c/{calendar}/events": {"post": event(required=True)}})
+    assert await arguments(harness, "things.events.insert", "python") == [
         "calendar", "region", "summary", "start", "color", "notify",
     ]  # fmt: skip
 
 
-async def test_a_field_called_body_is_in_the_signature_and_is_checked_as_that(house: House) -> None:
+async def test_a_field_called_body_is_in_the_signature_and_is_checked_as_that(harness: CatalogHarness) -> None:
     doc = {"type": "object", "properties": {"type": TEXT}, "required": ["type"]}
     schema = {"type": "object", "properties": {"body": doc, "public": {"type": "boolean"}}, "required": ["body"]}
     body = {"required": True, "content": {"application/json": {"schema": schema}}}
-    await house.connect({"/c": {"post": {"operationId": "comment", "tags": ["c"], "requestBody": body}}})
-    tool = await house.tool("things.c.comment")
-    told = await house.catalog.describe(house.workspace, tool.path)
+    await harness.connect({"/c": {"post": {"operationId": "comment", "tags": ["c"], "requestBody": body}}})
+    tool = await harness.tool("things.c.comment")
+    told = await harness.catalog.describe(harness.workspace, tool.path)
     assert "body: " in told["signature"] and "requestBody" not in told["signature"]
-    await house.catalog.check(tool, {"body": {"type": "doc"}})
-    await house.catalog.check(tool, {"requestBody": {"body": {"type": "doc"}}})
+    await harness.catalog.check(tool, {"body": {"type": "doc"}})
+    await harness.catalog.check(tool, {"requestBody": {"body": {"type": "doc"}}})
     with pytest.raises(ToolError) as wrong:
-        await house.catalog.check(tool, {"body": {"type": 1}})
+        await harness.catalog.check(tool, {"body": {"type": 1}})
     assert "/body/type" in str(wrong.value) and "requestBody" not in str(wrong.value)
     with pytest.raises(ToolError) as wrong:
-        await house.catalog.check(tool, {"requestBody": {"body": {"type": 1}}})
+        await harness.catalog.check(tool, {"requestBody": {"body": {"type": 1}}})
     assert "/requestBody/body/type" in str(wrong.value)
 
 
-async def test_a_list_without_all_names_the_tool_and_its_cursor(house: House) -> None:
+async def test_a_list_without_all_names_the_tool_and_its_cursor(harness: CatalogHarness) -> None:
     operation = {"operationId": "find", "tags": ["t"], "parameters": [parameter("nextPage"), parameter("per_page")]}
-    await house.connect({"/t": {"get": operation}, "/one": {"get": {"operationId": "one", "tags": ["t"]}}})
+    await harness.connect({"/t": {"get": operation}, "/one": {"get": {"operationId": "one", "tags": ["t"]}}})
     with pytest.raises(NotFound) as missing:
-        await house.catalog.describe(house.workspace, "things.t.find.all")
+        await harness.catalog.describe(harness.workspace, "things.t.find.all")
     assert missing.value.hint == "things.t.find has no `.all`: call it page by page, with `nextPage`"
     with pytest.raises(NotFound) as missing:
-        await house.catalog.describe(house.workspace, "things.t.one.all")
+        await harness.catalog.describe(harness.workspace, "things.t.one.all")
     assert missing.value.hint == "things.t.one has no `.all`: call it as it is, without `.all`"
 
 

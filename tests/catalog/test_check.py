@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from executor.errors import ToolError
-from tests.catalog.conftest import House
+from tests.catalog.conftest import CatalogHarness
 from tests.sources.openapi.documents import json_body
 from tests.sources.upstream import as_json
 
@@ -27,12 +27,12 @@ def operation(schema: Any = None, **parts: Any) -> dict[str, Any]:
     return {"operationId": "make", "tags": ["t"], "requestBody": body, "parameters": [limit], **parts}
 
 
-async def problems(house: House, arguments: Any, schema: Any = None) -> list[dict[str, str]]:
-    if await house.catalog.source(house.workspace, "things") is None:
+async def problems(harness: CatalogHarness, arguments: Any, schema: Any = None) -> list[dict[str, str]]:
+    if await harness.catalog.source(harness.workspace, "things") is None:
         parts = {"components": {"schemas": {"Thing": THING, "Tree": TREE}}}
-        await house.connect({"/t/{id}": {"post": operation(schema)}}, **parts)
+        await harness.connect({"/t/{id}": {"post": operation(schema)}}, **parts)
     try:
-        await house.catalog.check(await house.tool("things.t.make"), arguments)
+        await harness.catalog.check(await harness.tool("things.t.make"), arguments)
     except ToolError as error:
         assert error.tool_code == "invalid_arguments"
         assert "tools.things.t.make(args" in error.hint
@@ -52,8 +52,8 @@ async def problems(house: House, arguments: Any, schema: Any = None) -> list[dic
         {"id": "1", "body": {"name": "a", "unknown": "allowed by the schema"}},
     ],
 )
-async def test_right_arguments_pass(house: House, arguments: dict[str, Any]) -> None:
-    assert await problems(house, arguments) == []
+async def test_right_arguments_pass(harness: CatalogHarness, arguments: dict[str, Any]) -> None:
+    assert await problems(harness, arguments) == []
 
 
 @pytest.mark.parametrize(
@@ -77,12 +77,12 @@ async def test_right_arguments_pass(house: House, arguments: dict[str, Any]) -> 
     ],
 )
 async def test_wrong_arguments_are_named_where_they_were_given(
-    house: House, arguments: Any, at: str, says: str
+    harness: CatalogHarness, arguments: Any, at: str, says: str
 ) -> None:
     parts = {"components": {"schemas": {"Thing": THING, "Tree": TREE}}}
-    await house.connect({"/t/{id}": {"post": operation()}}, **parts)
+    await harness.connect({"/t/{id}": {"post": operation()}}, **parts)
     with pytest.raises(ToolError) as caught:
-        await house.catalog.check(await house.tool("things.t.make"), arguments)
+        await harness.catalog.check(await harness.tool("things.t.make"), arguments)
     error = caught.value
     assert error.tool_code == "invalid_arguments"
     assert error.tool_details["problems"][0]["at"] == at
@@ -90,13 +90,13 @@ async def test_wrong_arguments_are_named_where_they_were_given(
     assert error.hint
 
 
-async def test_all_problems_come_at_once(house: House) -> None:
-    found = await problems(house, {"name": 1, "size": "x", "odd": 1})
+async def test_all_problems_come_at_once(harness: CatalogHarness) -> None:
+    found = await problems(harness, {"name": 1, "size": "x", "odd": 1})
     assert {one["at"] for one in found} == {"/id", "/name", "/size", "/odd"}
 
 
-async def test_long_values_do_not_flood_the_message(house: House) -> None:
-    (found,) = await problems(house, {"id": "1", "name": "a", "size": "x" * 100_000})
+async def test_long_values_do_not_flood_the_message(harness: CatalogHarness) -> None:
+    (found,) = await problems(harness, {"id": "1", "name": "a", "size": "x" * 100_000})
     assert len(found["message"]) < 400
 
 
@@ -117,32 +117,32 @@ async def test_long_values_do_not_flood_the_message(house: House) -> None:
         {"$dynamicRef": "#x", "$id": "http://127.0.0.1:1/x"},
     ],
 )
-async def test_a_broken_schema_never_blocks_a_call(house: House, broken: dict[str, Any]) -> None:
+async def test_a_broken_schema_never_blocks_a_call(harness: CatalogHarness, broken: dict[str, Any]) -> None:
     schema = {"type": "object", "properties": {"odd": broken, "fine": {"type": "integer"}}}
-    assert await problems(house, {"id": "1", "odd": "x", "fine": 1}, schema) == []
-    assert [one["at"] for one in await problems(house, {"id": "1", "fine": "x"}, schema)] == ["/fine"]
+    assert await problems(harness, {"id": "1", "odd": "x", "fine": 1}, schema) == []
+    assert [one["at"] for one in await problems(harness, {"id": "1", "fine": "x"}, schema)] == ["/fine"]
 
 
-async def test_a_pattern_that_explodes_gives_up_soon(house: House) -> None:
+async def test_a_pattern_that_explodes_gives_up_soon(harness: CatalogHarness) -> None:
     schema = {"type": "object", "properties": {"odd": {"type": "string", "pattern": r"^(a|a)*\1(?=b)(a+)+$"}}}
-    assert await problems(house, {"id": "1", "odd": "a" * 50_000 + "!"}, schema)
+    assert await problems(harness, {"id": "1", "odd": "a" * 50_000 + "!"}, schema)
 
 
-async def test_arguments_nested_without_end_are_refused_not_fatal(house: House) -> None:
+async def test_arguments_nested_without_end_are_refused_not_fatal(harness: CatalogHarness) -> None:
     tree: dict[str, Any] = {}
     for _ in range(900):
         tree = {"kids": [tree]}
-    await problems(house, {"id": "1", "name": "a", "tree": tree})
+    await problems(harness, {"id": "1", "name": "a", "tree": tree})
 
 
-async def test_checked_arguments_reach_the_service(house: House) -> None:
-    await problems(house, {"id": "a/b", "name": "x"})
-    house.upstream.otherwise = as_json({"done": True}, 201)
-    tool = await house.tool("things.t.make")
-    answer = await house.catalog.invoke(tool, {"id": "a/b", "name": "x", "limit": 3}, idempotency_key="k")
+async def test_checked_arguments_reach_the_service(harness: CatalogHarness) -> None:
+    await problems(harness, {"id": "a/b", "name": "x"})
+    harness.upstream.otherwise = as_json({"done": True}, 201)
+    tool = await harness.tool("things.t.make")
+    answer = await harness.catalog.invoke(tool, {"id": "a/b", "name": "x", "limit": 3}, idempotency_key="k")
     assert answer == '{"done": true}'
-    assert house.upstream.requests[-1].target == "/t/a%2Fb?limit=3"
-    assert house.upstream.requests[-1].json == {"name": "x"}
+    assert harness.upstream.requests[-1].target == "/t/a%2Fb?limit=3"
+    assert harness.upstream.requests[-1].json == {"name": "x"}
 
 
 def ladder(steps: int, last: Any) -> dict[str, Any]:
@@ -155,23 +155,25 @@ def ladder(steps: int, last: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("inside", [True, False])
-async def test_a_ladder_of_alternatives_is_opened_instead_of_compared_for_ever(house: House, inside: bool) -> None:
+async def test_a_ladder_of_alternatives_is_opened_instead_of_compared_for_ever(
+    harness: CatalogHarness, inside: bool
+) -> None:
     first = {"$ref": "#/components/schemas/L0"}
     schema = {"type": "object", "properties": {"a": first}} if inside else first
     schemas = ladder(12, {"type": "object", "required": ["zz"]})
-    source = await house.connect({"/t": {"post": operation(schema)}}, components={"schemas": schemas})
+    source = await harness.connect({"/t": {"post": operation(schema)}}, components={"schemas": schemas})
     assert any("alternatives" in one.reason for one in source.skipped)
-    tool = await house.tool("things.t.make")
+    tool = await harness.tool("things.t.make")
     arguments = {"a": 5} if inside else {"body": {"b": 5}}
-    await house.catalog.check(tool, arguments)
+    await harness.catalog.check(tool, arguments)
     with pytest.raises(ToolError):
-        await house.catalog.check(tool, {**arguments, "limit": "x"})
+        await harness.catalog.check(tool, {**arguments, "limit": "x"})
 
 
-async def test_as_many_alternatives_as_real_documents_have_are_still_checked(house: House) -> None:
+async def test_as_many_alternatives_as_real_documents_have_are_still_checked(harness: CatalogHarness) -> None:
     one_of = {
         "oneOf": [{"type": "object", "properties": {"kind": {"const": n}}, "required": ["kind"]} for n in range(300)]
     }
     body = {"type": "object", "properties": {"a": one_of}}
-    assert await problems(house, {"id": "1", "a": {"kind": 299}}, body) == []
-    assert [one["at"] for one in await problems(house, {"id": "1", "a": {"kind": 300}}, body)] == ["/a"]
+    assert await problems(harness, {"id": "1", "a": {"kind": 299}}, body) == []
+    assert [one["at"] for one in await problems(harness, {"id": "1", "a": {"kind": 300}}, body)] == ["/a"]

@@ -17,8 +17,8 @@ from executor.execution.builtins.tools import BUILTINS
 from executor.model.language import Language
 from executor.model.tool import Tool
 from tests.catalog.checkers import python_says, typescript_says
-from tests.catalog.conftest import House
-from tests.catalog.made_up import Making, validator_of
+from tests.catalog.conftest import CatalogHarness
+from tests.catalog.schema_generator import SchemaGenerator, validator_of
 from tests.catalog.test_signatures import nasty
 
 PARSER = tree_sitter.Parser(tree_sitter.Language(tree_sitter_typescript.language_typescript()))
@@ -117,7 +117,7 @@ def test_what_nothing_is_said_about_may_be_called_in_any_way(tmp_path: Path) -> 
 def made_up_calls(seeds: range, language: Language) -> tuple[list[Tool], dict[str, Any], list[str]]:
     tools, definitions, code = [], {}, []
     for seed in seeds:
-        making = Making(seed)
+        making = SchemaGenerator(seed)
         definitions[f"s{seed}"] = making.definitions
         for number in range(4):
             schema = making.arguments()
@@ -172,34 +172,38 @@ def test_nothing_a_document_says_breaks_out_of_a_declaration(
     assert {type(node) for node in body} <= {ast.ImportFrom, ast.ClassDef, ast.Assign, ast.AnnAssign}
 
 
-async def test_declarations_hold_what_the_code_names_and_nothing_else(house: House) -> None:
+async def test_declarations_hold_what_the_code_names_and_nothing_else(harness: CatalogHarness) -> None:
     operation = {"responses": {"200": {"description": "fine"}}}
     paths = {f"/{group}": {"get": {**operation, "operationId": f"get_{group}", "tags": [group]}} for group in "abc"}
-    await house.connect(paths, "things")
-    one = await house.catalog.declarations(house.workspace, "typescript", ["things.a.getA", "no.such.tool", "nö"])
+    await harness.connect(paths, "things")
+    one = await harness.catalog.declarations(harness.workspace, "typescript", ["things.a.getA", "no.such.tool", "nö"])
     assert "getA" in one.text and "getB" not in one.text and "such" not in one.text
-    some = await house.catalog.declarations(house.workspace, "python", ["things.a", "things.b"], others=[tool("x.y")])
+    some = await harness.catalog.declarations(
+        harness.workspace, "python", ["things.a", "things.b"], others=[tool("x.y")]
+    )
     assert "getA" in some.text and "getB" in some.text and "getC" not in some.text and "tools_x_y" in some.text
-    every = await house.catalog.declarations(house.workspace, "typescript", [""])
+    every = await harness.catalog.declarations(harness.workspace, "typescript", [""])
     assert all(name in every.text for name in ("getA", "getB", "getC"))
-    assert await house.catalog.declarations(house.workspace, "typescript", [""]) is every
-    await house.catalog.remove_source(house.workspace, "things")
-    again = await house.catalog.declarations(house.workspace, "typescript", [""])
+    assert await harness.catalog.declarations(harness.workspace, "typescript", [""]) is every
+    await harness.catalog.remove_source(harness.workspace, "things")
+    again = await harness.catalog.declarations(harness.workspace, "typescript", [""])
     assert "getA" not in again.text and again.digest != every.digest
 
 
 async def test_too_many_tools_under_one_name_may_be_called_in_any_way(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    harness: CatalogHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("executor.catalog.declarations.loader.MAX_TOOLS", 2)
     operation = {"responses": {"200": {"description": "fine"}}}
     paths = {f"/x{number}": {"get": {**operation, "operationId": f"get{number}", "tags": ["g"]}} for number in range(3)}
-    await house.connect(paths, "things")
-    declared = await house.catalog.declarations(house.workspace, "typescript", ["things"])
+    await harness.connect(paths, "things")
+    declared = await harness.catalog.declarations(harness.workspace, "typescript", ["things"])
     assert "things: any;" in declared.text
 
 
-async def test_a_body_may_stand_beside_the_parameters_or_in_one_argument(house: House, tmp_path: Path) -> None:
+async def test_a_body_may_stand_beside_the_parameters_or_in_one_argument(
+    harness: CatalogHarness, tmp_path: Path
+) -> None:
     body = {
         "type": "object",
         "properties": {"title": TEXT, "tags": {"type": "array", "items": TEXT}},
@@ -211,17 +215,17 @@ async def test_a_body_may_stand_beside_the_parameters_or_in_one_argument(house: 
         "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
         "responses": {"200": {"description": "fine"}},
     }
-    await house.connect({"/things": {"post": operation}}, "things")
-    path = next(head.path for head in await house.catalog.page(house.workspace))
-    typescript = (await house.catalog.declarations(house.workspace, "typescript", [path])).text
-    python = (await house.catalog.declarations(house.workspace, "python", [path])).text
+    await harness.connect({"/things": {"post": operation}}, "things")
+    path = next(head.path for head in await harness.catalog.page(harness.workspace))
+    typescript = (await harness.catalog.declarations(harness.workspace, "typescript", [path])).text
+    python = (await harness.catalog.declarations(harness.workspace, "python", [path])).text
     right = (
         {"owner": "a", "title": "t"},
         {"owner": "a", "body": {"title": "t"}},
         {"owner": "a", "title": "t", "body": {"tags": []}},
     )
     for arguments in right:
-        await house.catalog.check(await house.tool(path), arguments)
+        await harness.catalog.check(await harness.tool(path), arguments)
         assert typescript_says(tmp_path, typescript, call(path, arguments, "typescript")) == []
         assert python_says(python, call(path, arguments, "python")) == []
     for wrong in ({"owner": "a"}, {"title": "t"}, {"owner": "a", "titel": "t"}, {"owner": "a", "title": 1}):

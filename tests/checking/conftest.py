@@ -10,22 +10,22 @@ import pytest
 from executor.checking.checker import Checker
 from executor.checking.checkers import language_server
 from executor.checking.diagnostics import Diagnostic, Verdict
-from tests.execution.conftest import House, house, ledger, reopen, settings
+from tests.execution.conftest import ExecutorHarness, harness, ledger, reopen, settings
 
-__all__ = ["house", "ledger", "reopen", "settings"]
+__all__ = ["harness", "ledger", "reopen", "settings"]
 
 
 @dataclass
-class Desk:
-    house: House
+class CheckerHarness:
+    harness: ExecutorHarness
 
     @property
     def checker(self) -> Checker:
-        return self.house.executor.checker
+        return self.harness.executor.checker
 
     @property
     def workspace_id(self) -> str:
-        return self.house.executor.tenancy.workspace.id
+        return self.harness.executor.tenancy.workspace.id
 
     async def verdict(self, code: str, language: str = "typescript") -> Verdict:
         return await self.checker.verdict(self.workspace_id, language, code)
@@ -48,8 +48,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(house: House) -> Desk:
-    return Desk(house)
+def checks(harness: ExecutorHarness) -> CheckerHarness:
+    return CheckerHarness(harness)
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from executor.checking.path_index import Names
-from tests.checking.conftest import Desk
+from tests.checking.conftest import CheckerHarness
 
 TYPESCRIPT = {
     "tools.|": ["describe", "discover", "executor", "ledger"],
@@ -39,18 +39,18 @@ PYTHON = {
 
 
 @pytest.mark.parametrize("code", TYPESCRIPT)
-async def test_typescript_is_completed(desk: Desk, code: str) -> None:
-    assert await desk.labels(code) == TYPESCRIPT[code]
+async def test_typescript_is_completed(checks: CheckerHarness, code: str) -> None:
+    assert await checks.labels(code) == TYPESCRIPT[code]
 
 
 @pytest.mark.parametrize("code", PYTHON)
-async def test_python_is_completed(desk: Desk, code: str) -> None:
-    assert await desk.labels(code, "python") == PYTHON[code]
+async def test_python_is_completed(checks: CheckerHarness, code: str) -> None:
+    assert await checks.labels(code, "python") == PYTHON[code]
 
 
-async def test_an_item_says_what_it_is_and_what_it_replaces(desk: Desk) -> None:
+async def test_an_item_says_what_it_is_and_what_it_replaces(checks: CheckerHarness) -> None:
     code = "const x = 1;\nawait tools.ledger.entries.addE"
-    (item,) = await desk.checker.complete(desk.workspace_id, "typescript", code, len(code))
+    (item,) = await checks.checker.complete(checks.workspace_id, "typescript", code, len(code))
     assert item == {
         "label": "addEntry",
         "kind": "function",
@@ -68,19 +68,19 @@ def test_whole_subtrees_are_jumped_over_when_listing_a_group() -> None:
     assert list(Names(["a.b", "a.b.c", "a.bc"]).below("a")) == ["b", "bc"]
 
 
-async def test_what_a_policy_denies_is_not_offered(desk: Desk) -> None:
-    assert await desk.labels("await tools.ledger.entries.add|") == ["addEntry"]
-    await desk.house.policy("ledger.entries.addEntry", "deny")
-    assert await desk.labels("await tools.ledger.entries.|") == ["listEntries", "removeEntry"]
-    assert await desk.labels("await tools.ledger.entries.addEntry({|") == []
-    await desk.house.policy("ledger.**", "deny")
-    assert await desk.labels("tools.|") == ["describe", "discover", "executor"]
+async def test_what_a_policy_denies_is_not_offered(checks: CheckerHarness) -> None:
+    assert await checks.labels("await tools.ledger.entries.add|") == ["addEntry"]
+    await checks.harness.policy("ledger.entries.addEntry", "deny")
+    assert await checks.labels("await tools.ledger.entries.|") == ["listEntries", "removeEntry"]
+    assert await checks.labels("await tools.ledger.entries.addEntry({|") == []
+    await checks.harness.policy("ledger.**", "deny")
+    assert await checks.labels("tools.|") == ["describe", "discover", "executor"]
 
 
-async def test_what_a_policy_denies_is_not_named_by_a_check(desk: Desk) -> None:
+async def test_what_a_policy_denies_is_not_named_by_a_check(checks: CheckerHarness) -> None:
     code = "await tools.ledger.entries.addEntri({key: 'a'})"
-    (before,) = await desk.errors(code)
-    await desk.house.policy("ledger.entries.addEntry", "deny")
-    (after,) = await desk.errors(code)
+    (before,) = await checks.errors(code)
+    await checks.harness.policy("ledger.entries.addEntry", "deny")
+    (after,) = await checks.errors(code)
     assert "addEntry" in before.hint
     assert "addEntry" not in after.hint

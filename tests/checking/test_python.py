@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.checking.conftest import Desk
+from tests.checking.conftest import CheckerHarness
 
 PYTHON = "python"
 
 
-async def test_a_wrong_argument_is_an_error_at_its_place_with_the_right_signature(desk: Desk) -> None:
-    (error,) = await desk.errors("a = 1\nawait tools.ledger.entries.addEntry(key=5)", PYTHON)
+async def test_a_wrong_argument_is_an_error_at_its_place_with_the_right_signature(checks: CheckerHarness) -> None:
+    (error,) = await checks.errors("a = 1\nawait tools.ledger.entries.addEntry(key=5)", PYTHON)
     assert (error.line, error.column) == (2, 37)
     assert error.message == 'key: 5 is not of type "string"'
     assert error.tool == "ledger.entries.addEntry"
@@ -30,13 +30,13 @@ async def test_a_wrong_argument_is_an_error_at_its_place_with_the_right_signatur
         ("await tools.ledger.entries.addEntry('a')", "one object of arguments"),
     ],
 )
-async def test_arguments_that_would_be_refused_are_errors(desk: Desk, code: str, said: str) -> None:
-    errors = await desk.errors(code, PYTHON)
+async def test_arguments_that_would_be_refused_are_errors(checks: CheckerHarness, code: str, said: str) -> None:
+    errors = await checks.errors(code, PYTHON)
     assert errors and all(said in error.message for error in errors)
 
 
-async def test_an_unknown_tool_is_an_error_that_names_the_nearest(desk: Desk) -> None:
-    (error,) = await desk.errors("await tools.ledger.entries.addEntri(key='a')", PYTHON)
+async def test_an_unknown_tool_is_an_error_that_names_the_nearest(checks: CheckerHarness) -> None:
+    (error,) = await checks.errors("await tools.ledger.entries.addEntri(key='a')", PYTHON)
     assert (error.code, error.column, error.end_column) == ("unknown_tool", 28, 36)
     assert "ledger.entries.addEntry" in error.hint
 
@@ -60,23 +60,23 @@ async def test_an_unknown_tool_is_an_error_that_names_the_nearest(desk: Desk) ->
         "try:\n    await tools.ledger.entries.listEntries()\nexcept (PermissionError, ImportError) as e:\n    str(e)",
     ],
 )
-async def test_code_that_is_right_is_not_even_a_warning(desk: Desk, code: str) -> None:
-    assert await desk.warnings(code, PYTHON) == []
+async def test_code_that_is_right_is_not_even_a_warning(checks: CheckerHarness, code: str) -> None:
+    assert await checks.warnings(code, PYTHON) == []
 
 
-async def test_a_call_whose_failure_is_caught_only_warns(desk: Desk) -> None:
+async def test_a_call_whose_failure_is_caught_only_warns(checks: CheckerHarness) -> None:
     code = "try:\n    await tools.ledger.entries.addEntry(key=5)\nexcept Exception as e:\n    print(e)"
-    assert await desk.warnings(code, PYTHON)
+    assert await checks.warnings(code, PYTHON)
 
 
-async def test_the_program_s_own_types_only_warn(desk: Desk) -> None:
-    (warning,) = await desk.warnings("await tools.ledger.entries.listEntries()\ny: int = 's'", PYTHON)
+async def test_the_program_s_own_types_only_warn(checks: CheckerHarness) -> None:
+    (warning,) = await checks.warnings("await tools.ledger.entries.listEntries()\ny: int = 's'", PYTHON)
     assert (warning.line, warning.column) == (2, 10)
 
 
-async def test_nothing_is_ever_run_by_a_check(desk: Desk) -> None:
-    assert await desk.warnings("while True:\n    pass\nawait tools.ledger.entries.listEntries()", PYTHON) == []
+async def test_nothing_is_ever_run_by_a_check(checks: CheckerHarness) -> None:
+    assert await checks.warnings("while True:\n    pass\nawait tools.ledger.entries.listEntries()", PYTHON) == []
 
 
-async def test_broken_syntax_is_left_to_the_sandbox(desk: Desk) -> None:
-    assert await desk.warnings("if True\n    await tools.ledger.entries.addEntry(key=5)", PYTHON) == []
+async def test_broken_syntax_is_left_to_the_sandbox(checks: CheckerHarness) -> None:
+    assert await checks.warnings("if True\n    await tools.ledger.entries.addEntry(key=5)", PYTHON) == []

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.api.serving import Daemon
-from tests.cli.conftest import Cli, shared
 from tests.support.shop import daemon, shop
+from tests.surfaces.api.daemon_server import Daemon
+from tests.surfaces.cli.conftest import Cli, shared
 
 __all__ = ["daemon", "shared", "shop"]
 WRONG = "return await tools.shop.things.createThing({nam: 1})"

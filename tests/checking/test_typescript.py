@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.checking.conftest import Desk
+from tests.checking.conftest import CheckerHarness
 
 
-async def test_a_wrong_argument_is_an_error_at_its_place_with_the_right_signature(desk: Desk) -> None:
-    (error,) = await desk.errors("const a = 1;\nreturn await tools.ledger.entries.addEntry({key: 5})")
+async def test_a_wrong_argument_is_an_error_at_its_place_with_the_right_signature(checks: CheckerHarness) -> None:
+    (error,) = await checks.errors("const a = 1;\nreturn await tools.ledger.entries.addEntry({key: 5})")
     assert (error.line, error.column, error.end_line, error.end_column) == (2, 45, 2, 48)
     assert "'number' is not assignable to type 'string'" in error.message
     assert error.tool == "ledger.entries.addEntry"
@@ -35,25 +35,25 @@ async def test_a_wrong_argument_is_an_error_at_its_place_with_the_right_signatur
         ('return await tools.ledger.entries.addEntry("a")', "'string'"),
     ],
 )
-async def test_arguments_that_would_be_refused_are_errors(desk: Desk, code: str, said: str) -> None:
-    (error,) = await desk.errors(code)
+async def test_arguments_that_would_be_refused_are_errors(checks: CheckerHarness, code: str, said: str) -> None:
+    (error,) = await checks.errors(code)
     assert said in error.message
 
 
-async def test_an_unknown_tool_is_an_error_that_names_the_nearest(desk: Desk) -> None:
-    (error,) = await desk.errors("return await tools.ledger.entries.addEntri({key: 'a'})")
+async def test_an_unknown_tool_is_an_error_that_names_the_nearest(checks: CheckerHarness) -> None:
+    (error,) = await checks.errors("return await tools.ledger.entries.addEntri({key: 'a'})")
     assert (error.code, error.column, error.end_column) == ("unknown_tool", 35, 43)
     assert "ledger.entries.addEntry" in error.hint
 
 
 @pytest.mark.parametrize("language", ["typescript", "python"])
-async def test_a_group_of_tools_is_no_tool(desk: Desk, language: str) -> None:
-    (error,) = await desk.errors("await tools.ledger.entries()", language)
+async def test_a_group_of_tools_is_no_tool(checks: CheckerHarness, language: str) -> None:
+    (error,) = await checks.errors("await tools.ledger.entries()", language)
     assert (error.code, error.tool) == ("unknown_tool", "ledger.entries")
 
 
-async def test_an_unknown_tool_is_found_behind_another_name(desk: Desk) -> None:
-    (error,) = await desk.errors("const {ledger} = tools; return ledger.entries.addEntri({key: 'a'})")
+async def test_an_unknown_tool_is_found_behind_another_name(checks: CheckerHarness) -> None:
+    (error,) = await checks.errors("const {ledger} = tools; return ledger.entries.addEntri({key: 'a'})")
     assert error.tool == "ledger.entries.addEntri"
 
 
@@ -75,8 +75,8 @@ async def test_an_unknown_tool_is_found_behind_another_name(desk: Desk) -> None:
         "let x = null; if (Date.now()) x = 'a'; return await tools.ledger.entries.listEntries({key: x})",
     ],
 )
-async def test_code_that_may_be_right_is_never_an_error(desk: Desk, code: str) -> None:
-    assert await desk.errors(code) == []
+async def test_code_that_may_be_right_is_never_an_error(checks: CheckerHarness, code: str) -> None:
+    assert await checks.errors(code) == []
 
 
 @pytest.mark.parametrize(
@@ -90,30 +90,30 @@ async def test_code_that_may_be_right_is_never_an_error(desk: Desk, code: str) -
         "const made = await tools.ledger.entries.addEntry({key: 'a'}); const n: number = 'x'; return made",
     ],
 )
-async def test_what_stays_in_doubt_is_a_warning(desk: Desk, code: str) -> None:
-    assert await desk.warnings(code)
+async def test_what_stays_in_doubt_is_a_warning(checks: CheckerHarness, code: str) -> None:
+    assert await checks.warnings(code)
 
 
-async def test_code_that_names_no_tool_is_not_checked(desk: Desk) -> None:
-    assert await desk.warnings("const n: number = 'x'; return n") == []
-    assert desk.checker.typescript.pid == 0
+async def test_code_that_names_no_tool_is_not_checked(checks: CheckerHarness) -> None:
+    assert await checks.warnings("const n: number = 'x'; return n") == []
+    assert checks.checker.typescript.pid == 0
 
 
-async def test_broken_syntax_is_left_to_the_sandbox(desk: Desk) -> None:
-    assert await desk.warnings("return await tools.ledger.entries.addEntry({key: 5,") == []
+async def test_broken_syntax_is_left_to_the_sandbox(checks: CheckerHarness) -> None:
+    assert await checks.warnings("return await tools.ledger.entries.addEntry({key: 5,") == []
 
 
-async def test_columns_count_characters_also_behind_an_emoji(desk: Desk) -> None:
+async def test_columns_count_characters_also_behind_an_emoji(checks: CheckerHarness) -> None:
     code = "const s = '😀'; return await tools.ledger.entries.addEntry({key: 5})"
-    (error,) = await desk.errors(code)
+    (error,) = await checks.errors(code)
     assert error.column == code.index("key") + 1
 
 
-async def test_what_the_sandbox_offers_is_known(desk: Desk) -> None:
+async def test_what_the_sandbox_offers_is_known(checks: CheckerHarness) -> None:
     code = """
     const url = new URL("https://x.example/?a=1"); console.log(url.searchParams.get("a"), atob(btoa("x")));
     setTimeout(() => console.warn(crypto.randomUUID()), 10); structuredClone({}); new TextEncoder().encode("x");
     const stop = new AbortController(); stop.abort(); performance.now(); queueMicrotask(() => {});
     try { await tools.ledger.entries.listEntries() } catch (e) { if (e instanceof ToolError) return e.retryable }
     """
-    assert await desk.warnings(code) == []
+    assert await checks.warnings(code) == []

@@ -8,12 +8,12 @@ import pytest
 from executor.daemon.wiring.executor import Executor
 from executor.settings import Settings
 from tests.execution.conftest import shared_state
-from tests.support.connected import Home
-from tests.support.guarded import Guarded, running
+from tests.support.connection_harness import ConnectionHarness
+from tests.support.protected_service import ProtectedService, running
 
 
 @pytest.fixture
-def service() -> Iterator[Guarded]:
+def service() -> Iterator[ProtectedService]:
     with running() as server:
         yield server
 
@@ -25,9 +25,9 @@ def settings(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Settin
 
 
 @pytest.fixture
-async def home(settings: Settings, service: Guarded) -> AsyncIterator[Home]:
+async def harness(settings: Settings, service: ProtectedService) -> AsyncIterator[ConnectionHarness]:
     executor = await Executor.open(settings)
-    home = Home(executor, service)
-    await home.add_source()
-    yield home
+    harness = ConnectionHarness(executor, service)
+    await harness.add_source()
+    yield harness
     await executor.close()

@@ -9,21 +9,21 @@ from typing import Any
 import pytest
 
 from executor.execution.approvals import orphans
-from tests.api import identities
-from tests.api.serving import Answer, Daemon, running_daemon
-from tests.support.guarded import Guarded, running
+from tests.support.protected_service import ProtectedService, running
+from tests.surfaces.api import identities
+from tests.surfaces.api.daemon_server import Answer, Daemon, running_daemon
 
 CANARY = "cnry-api-20x"
 
 
 @pytest.fixture(scope="module")
-def service() -> Iterator[Guarded]:
+def service() -> Iterator[ProtectedService]:
     with running() as server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory, service: Guarded) -> Iterator[Daemon]:
+def daemon(tmp_path_factory: pytest.TempPathFactory, service: ProtectedService) -> Iterator[Daemon]:
     with running_daemon(tmp_path_factory.mktemp("daemon")) as daemon:
         added = daemon.post("/v1/sources", {"location": f"{service.url}/openapi.json", "namespace": "guarded"})
         assert added.status == 201, added.body
@@ -107,7 +107,7 @@ def test_a_call_that_waits_goes_on_when_its_credential_is_given_with_the_source(
     assert daemon.request("DELETE", f"/v1/connections/{made.json['id']}").status == 200
 
 
-def test_questions_about_a_source_end_with_it_and_the_code_is_told(daemon: Daemon, service: Guarded) -> None:
+def test_questions_about_a_source_end_with_it_and_the_code_is_told(daemon: Daemon, service: ProtectedService) -> None:
     daemon.post("/v1/sources", {"location": f"{service.url}/openapi.json", "namespace": "gone"})
     code = "try { return await tools.gone.use.bearer({}) } catch (error) { return error.message }"
     waiting = daemon.execute(code)
@@ -120,7 +120,7 @@ def test_questions_about_a_source_end_with_it_and_the_code_is_told(daemon: Daemo
 
 
 def test_all_of_them_end_however_many_newer_ones_there_are(
-    daemon: Daemon, service: Guarded, monkeypatch: pytest.MonkeyPatch
+    daemon: Daemon, service: ProtectedService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(orphans, "PAGE", 2)
     daemon.post("/v1/sources", {"location": f"{service.url}/openapi.json", "namespace": "gone"})
@@ -139,7 +139,7 @@ def test_a_source_that_was_uploaded_can_not_be_read_again_and_does_not_fail_for_
     body = {"document": json.dumps({**document, "paths": paths}), "namespace": "uploaded"}
     assert daemon.post("/v1/sources", body).status == 201
     refused = daemon.post("/v1/sources/uploaded/refresh")
-    assert refused.status == 409 and "nothing to read again" in refused.json["detail"]
+    assert refused.status == 409 and "can't be refreshed" in refused.json["detail"]
     assert daemon.get("/v1/sources/uploaded").json["status"] == "connected"
 
 

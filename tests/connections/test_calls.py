@@ -10,7 +10,7 @@ import pytest
 from executor.connections.new_connection import Offer
 from executor.errors import Conflict, InvalidRequest
 from executor.network.credentials import command_origin
-from tests.support.connected import Home, value
+from tests.support.connection_harness import ConnectionHarness, value
 
 
 @pytest.mark.parametrize(
@@ -30,108 +30,110 @@ from tests.support.connected import Home, value
     ],
 )
 async def test_a_credential_is_sent_where_the_document_says(
-    home: Home, tool: str, way: str, values: dict[str, str], at: tuple[str, str], expected: str
+    harness: ConnectionHarness, tool: str, way: str, values: dict[str, str], at: tuple[str, str], expected: str
 ) -> None:
-    await home.connect(way, values)
-    value(await home.run(f"return await tools.guarded.use.{tool}({{}})"))
-    assert home.service.calls[-1][at[0]][at[1]] == expected
+    await harness.connect(way, values)
+    value(await harness.run(f"return await tools.guarded.use.{tool}({{}})"))
+    assert harness.service.calls[-1][at[0]][at[1]] == expected
 
 
-async def test_several_keys_at_once_are_asked_for_and_sent_together(home: Home) -> None:
-    paused = await home.run("return await tools.guarded.use.both({})")
+async def test_several_keys_at_once_are_asked_for_and_sent_together(harness: ConnectionHarness) -> None:
+    paused = await harness.run("return await tools.guarded.use.both({})")
     [asked] = paused.interactions
     inputs = [one["name"] for one in asked.prompt["credential"]["ways"][0]["inputs"]]
     assert inputs == ["header_key", "second"]
-    await home.give(asked, {"header_key": "k-one", "second": "k-two"})
-    value(await home.wait(paused))
-    sent = home.service.calls[-1]["headers"]
+    await harness.give(asked, {"header_key": "k-one", "second": "k-two"})
+    value(await harness.wait(paused))
+    sent = harness.service.calls[-1]["headers"]
     assert (sent["x-api-key"], sent["x-app-id"]) == ("k-one", "k-two")
 
 
-async def test_the_actors_own_connection_comes_before_the_workspaces(home: Home) -> None:
-    await home.connect("token", {"token": "k-workspace"})
-    value(await home.run("return await tools.guarded.use.bearer({})"))
-    assert home.service.calls[-1]["headers"]["authorization"] == "Bearer k-workspace"
-    agent = home.executor.tenancy.agent
+async def test_the_actors_own_connection_comes_before_the_workspaces(harness: ConnectionHarness) -> None:
+    await harness.connect("token", {"token": "k-workspace"})
+    value(await harness.run("return await tools.guarded.use.bearer({})"))
+    assert harness.service.calls[-1]["headers"]["authorization"] == "Bearer k-workspace"
+    agent = harness.executor.tenancy.agent
     offer = Offer(values={"token": "k-own"}, way="token", scope="actor")
-    await home.executor.connections.add(await home.source(), offer, by=agent)
-    value(await home.run("return await tools.guarded.use.bearer({})"))
-    assert home.service.calls[-1]["headers"]["authorization"] == "Bearer k-own"
+    await harness.executor.connections.add(await harness.source(), offer, by=agent)
+    value(await harness.run("return await tools.guarded.use.bearer({})"))
+    assert harness.service.calls[-1]["headers"]["authorization"] == "Bearer k-own"
 
 
-async def test_another_actors_connection_is_not_used(home: Home) -> None:
-    await home.connect("token", {"token": "k-operators-own"}, scope="actor")
-    paused = await home.run("return await tools.guarded.use.bearer({})")
-    assert paused.execution.status == "paused" and home.service.calls == []
+async def test_another_actors_connection_is_not_used(harness: ConnectionHarness) -> None:
+    await harness.connect("token", {"token": "k-operators-own"}, scope="actor")
+    paused = await harness.run("return await tools.guarded.use.bearer({})")
+    assert paused.execution.status == "paused" and harness.service.calls == []
 
 
-async def test_a_tool_that_needs_nothing_is_sent_without_waiting(home: Home) -> None:
-    value(await home.run("return await tools.guarded.use.open({})"))
+async def test_a_tool_that_needs_nothing_is_sent_without_waiting(harness: ConnectionHarness) -> None:
+    value(await harness.run("return await tools.guarded.use.open({})"))
 
 
-async def test_a_secret_that_is_there_already_can_be_used_and_rotating_it_changes_what_is_sent(home: Home) -> None:
-    secrets, by = home.executor.secrets, home.executor.tenancy.operator
-    await secrets.set(home.workspace_id, "mail", "k-first", by=by)
-    await home.connect("token", {}, secrets={"token": "mail"})
-    value(await home.run("return await tools.guarded.use.bearer({})"))
+async def test_a_secret_that_is_there_already_can_be_used_and_rotating_it_changes_what_is_sent(
+    harness: ConnectionHarness,
+) -> None:
+    secrets, by = harness.executor.secrets, harness.executor.tenancy.operator
+    await secrets.set(harness.workspace_id, "mail", "k-first", by=by)
+    await harness.connect("token", {}, secrets={"token": "mail"})
+    value(await harness.run("return await tools.guarded.use.bearer({})"))
     with pytest.raises(Conflict, match="used by 1 connection"):
-        await secrets.remove(home.workspace_id, "mail", by=by)
-    await secrets.rotate(home.workspace_id, "mail", "k-second", by=by)
-    value(await home.run("return await tools.guarded.use.bearer({})"))
-    sent = [one["headers"]["authorization"] for one in home.service.calls]
+        await secrets.remove(harness.workspace_id, "mail", by=by)
+    await secrets.rotate(harness.workspace_id, "mail", "k-second", by=by)
+    value(await harness.run("return await tools.guarded.use.bearer({})"))
+    sent = [one["headers"]["authorization"] for one in harness.service.calls]
     assert sent == ["Bearer k-first", "Bearer k-second"]
 
 
-async def test_a_credential_is_refused_that_lacks_an_input_or_breaks_a_header(home: Home) -> None:
+async def test_a_credential_is_refused_that_lacks_an_input_or_breaks_a_header(harness: ConnectionHarness) -> None:
     for values in ({}, {"username": "ann"}, {"username": "a", "password": "b", "more": "c"}):
         with pytest.raises(InvalidRequest):
-            await home.connect("login", values)
+            await harness.connect("login", values)
     with pytest.raises(InvalidRequest, match="can't be sent"):
-        await home.connect("token", {"token": "abc\r\nX-Evil: 1"})
+        await harness.connect("token", {"token": "abc\r\nX-Evil: 1"})
     with pytest.raises(InvalidRequest):
-        await home.connect("", {"v": "x"}, placements=({"in": "header", "name": "Host", "template": "{v}"},))
+        await harness.connect("", {"v": "x"}, placements=({"in": "header", "name": "Host", "template": "{v}"},))
 
 
-async def test_a_name_is_replaced_only_when_that_was_said(home: Home) -> None:
-    first = await home.connect("token", {"token": "k-1"})
+async def test_a_name_is_replaced_only_when_that_was_said(harness: ConnectionHarness) -> None:
+    first = await harness.connect("token", {"token": "k-1"})
     with pytest.raises(Conflict):
-        await home.connect("token", {"token": "k-2"})
-    second = await home.connect("token", {"token": "k-2"}, replace=True)
-    [kept] = await home.executor.connections.of_source(first.source_id)
+        await harness.connect("token", {"token": "k-2"})
+    second = await harness.connect("token", {"token": "k-2"}, replace=True)
+    [kept] = await harness.executor.connections.of_source(first.source_id)
     assert second.id == first.id == kept.id and kept.revision == first.revision + 1
 
 
-async def test_placed_by_hand_it_goes_with_every_call(home: Home) -> None:
+async def test_placed_by_hand_it_goes_with_every_call(harness: ConnectionHarness) -> None:
     placements: Any = ({"in": "header", "name": "X-Api-Key", "template": "Key {key}"},)
-    await home.connect("", {"key": "k-hand"}, placements=placements)
-    value(await home.run("return await tools.guarded.use.header({})"))
-    assert home.service.calls[-1]["headers"]["x-api-key"] == "Key k-hand"
+    await harness.connect("", {"key": "k-hand"}, placements=placements)
+    value(await harness.run("return await tools.guarded.use.header({})"))
+    assert harness.service.calls[-1]["headers"]["x-api-key"] == "Key k-hand"
 
 
-async def test_removing_a_connection_takes_its_values_with_it(home: Home) -> None:
-    made = await home.connect("token", {"token": "k-1"})
-    await home.executor.connections.remove(home.executor.tenancy.operator, made.id)
-    secrets = home.executor.secrets
-    assert await home.executor.connections.of_source(made.source_id) == []
-    with pytest.raises(Exception, match="gone"):
-        await secrets.value(home.workspace_id, made.inputs["token"])
+async def test_removing_a_connection_takes_its_values_with_it(harness: ConnectionHarness) -> None:
+    made = await harness.connect("token", {"token": "k-1"})
+    await harness.executor.connections.remove(harness.executor.tenancy.operator, made.id)
+    secrets = harness.executor.secrets
+    assert await harness.executor.connections.of_source(made.source_id) == []
+    with pytest.raises(Exception, match="missing"):
+        await secrets.value(harness.workspace_id, made.inputs["token"])
 
 
 async def test_a_service_that_refuses_the_credential_is_not_asked_again_and_the_next_call_asks_a_human(
-    home: Home,
+    harness: ConnectionHarness,
 ) -> None:
-    home.service.accepts = {"k-good"}
-    made = await home.connect("token", {"token": "k-bad"})
-    failed = await home.run("return await tools.guarded.use.bearer({})")
-    assert failed.execution.failure is not None and len(home.service.calls) == 1
+    harness.service.accepts = {"k-good"}
+    made = await harness.connect("token", {"token": "k-bad"})
+    failed = await harness.run("return await tools.guarded.use.bearer({})")
+    assert failed.execution.failure is not None and len(harness.service.calls) == 1
     assert "connections add guarded --replace" in failed.execution.failure.hint, failed.execution.failure
-    [marked] = await home.executor.connections.of_source(made.source_id)
+    [marked] = await harness.executor.connections.of_source(made.source_id)
     assert marked.status == "rejected" and "401" in marked.error
-    paused = await home.run("return (await tools.guarded.use.bearer({})).url")
+    paused = await harness.run("return (await tools.guarded.use.bearer({})).url")
     [asked] = paused.interactions
-    assert asked.kind == "credential" and len(home.service.calls) == 1
-    await home.give(asked, {"token": "k-good"})
-    assert value(await home.wait(paused)) == "/bearer"
+    assert asked.kind == "credential" and len(harness.service.calls) == 1
+    await harness.give(asked, {"token": "k-good"})
+    assert value(await harness.wait(paused)) == "/bearer"
 
 
 def test_a_command_is_pinned_by_its_whole_line() -> None:

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from executor.sources.challenges import asked_for
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import Consent, SourceRequest
 from tests.sources.graphql.service import Service
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json
 from tests.sources.upstream import serving as upstream_serving
-from tests.support.connected import Home, value
+from tests.support.connection_harness import ConnectionHarness, value
 
 BASIC = "Basic " + base64.b64encode(b"ann:pw").decode()
 LOGIN = {"username": "ann", "password": "pw"}
@@ -44,7 +44,9 @@ OPERATIONS = {
 }
 
 
-async def test_the_challenge_of_an_http_service_chooses_the_form(home: Home, upstream: Upstream) -> None:
+async def test_the_challenge_of_an_http_service_chooses_the_form(
+    harness: ConnectionHarness, upstream: Upstream
+) -> None:
     involved = {"digest": 'Digest realm="x", nonce="y"', "negotiate": "Negotiate", "hawk": "Hawk"}
     paths = {f"/{name}": {"get": {"operationId": f"get-{name}"}} for name in (*OPERATIONS, *involved)}
     document = {"openapi": "3.1.0", "info": {"title": "Door", "version": "1"}, "paths": paths}
@@ -54,43 +56,53 @@ async def test_the_challenge_of_an_http_service_chooses_the_form(home: Home, ups
     for name, (header, scheme, values, expected) in OPERATIONS.items():
         upstream.routes[f"/{name}"] = guarded(header, expected)
         location, namespace = f"{upstream.url}/openapi.json", f"door{name}"
-        request = SourceRequest(location=location, namespace=namespace, kind="openapi", allow_private=True)
-        await home.executor.catalog.add_source(home.workspace_id, request)
-        paused = await home.run(f"return await tools.{namespace}.{name}.get{name.title()}({{}})")
+        request = SourceRequest(
+            location=location, namespace=namespace, kind="openapi", consented=Consent(private_network=True)
+        )
+        await harness.executor.catalog.add_source(harness.workspace_id, request)
+        paused = await harness.run(f"return await tools.{namespace}.{name}.get{name.title()}({{}})")
         [asked] = paused.interactions
         way = asked.prompt["credential"]["ways"][0]
         assert (way["scheme"], sorted(one["name"] for one in way["inputs"])) == (scheme, sorted(values)), name
-        await home.give(asked, values)
-        assert value(await home.wait(paused)) == {"fine": True}
+        await harness.give(asked, values)
+        assert value(await harness.wait(paused)) == {"fine": True}
     for name in involved:
-        request = SourceRequest(location=location, namespace=f"in{name}", kind="openapi", allow_private=True)
-        await home.executor.catalog.add_source(home.workspace_id, request)
-        failed = await home.run(f"return await tools.in{name}.{name}.get{name.title()}({{}})")
+        request = SourceRequest(
+            location=location, namespace=f"in{name}", kind="openapi", consented=Consent(private_network=True)
+        )
+        await harness.executor.catalog.add_source(harness.workspace_id, request)
+        failed = await harness.run(f"return await tools.in{name}.{name}.get{name.title()}({{}})")
         failure = failed.execution.failure
         assert failed.execution.status == "failed" and not failed.interactions and failure is not None
-        assert f"asks for {name.title()} authentication, which is not supported" in str(failure)
+        assert f"requires {name.title()} authentication, which is not supported" in str(failure)
 
 
-async def test_the_challenge_orders_what_a_document_offers(home: Home, upstream: Upstream) -> None:
+async def test_the_challenge_orders_what_a_document_offers(harness: ConnectionHarness, upstream: Upstream) -> None:
     schemes = {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}, "login": {"type": "http", "scheme": "basic"}}
     paths = {"/a": {"get": {"operationId": "read"}}}
     info = {"title": "Door", "version": "1"}
     document = {"openapi": "3.1.0", "info": info, "paths": paths, "components": {"securitySchemes": schemes}}
     upstream.routes["/openapi.json"] = as_json(document)
     upstream.routes["/a"] = guarded('Basic realm="x"', BASIC)
-    request = SourceRequest(location=f"{upstream.url}/openapi.json", namespace="door", allow_private=True)
-    await home.executor.catalog.add_source(home.workspace_id, request)
-    [asked] = (await home.run("return await tools.door.a.read({})")).interactions
+    request = SourceRequest(
+        location=f"{upstream.url}/openapi.json", namespace="door", consented=Consent(private_network=True)
+    )
+    await harness.executor.catalog.add_source(harness.workspace_id, request)
+    [asked] = (await harness.run("return await tools.door.a.read({})")).interactions
     assert [way["name"] for way in asked.prompt["credential"]["ways"]] == ["login", "key"]
 
 
-async def test_the_challenge_of_a_graphql_or_mcp_server_chooses_the_form(home: Home, upstream: Upstream) -> None:
+async def test_the_challenge_of_a_graphql_or_mcp_server_chooses_the_form(
+    harness: ConnectionHarness, upstream: Upstream
+) -> None:
     service = Service()
     upstream.routes["/graphql"] = service
-    request = SourceRequest(location=f"{upstream.url}/graphql", namespace="blog", kind="graphql", allow_private=True)
-    await home.executor.catalog.add_source(home.workspace_id, request)
+    request = SourceRequest(
+        location=f"{upstream.url}/graphql", namespace="blog", kind="graphql", consented=Consent(private_network=True)
+    )
+    await harness.executor.catalog.add_source(harness.workspace_id, request)
     upstream.routes["/graphql"] = guarded('Basic realm="x"', "nothing")
-    [asked] = (await home.run("return await tools.blog.query.count({})")).interactions
+    [asked] = (await harness.run("return await tools.blog.query.count({})")).interactions
     assert asked.prompt["credential"]["ways"][0]["scheme"] == "basic"
     for challenge, type in (
         ('Basic realm="x"', "http-basic"),
@@ -99,8 +111,10 @@ async def test_the_challenge_of_a_graphql_or_mcp_server_chooses_the_form(home: H
     ):
         upstream.routes["/mcp"] = guarded(challenge, "nothing")
         namespace = f"server_{type.replace('-', '_')}"
-        request = SourceRequest(location=f"{upstream.url}/mcp", namespace=namespace, kind="mcp", allow_private=True)
-        source = await home.executor.catalog.add_source(home.workspace_id, request)
+        request = SourceRequest(
+            location=f"{upstream.url}/mcp", namespace=namespace, kind="mcp", consented=Consent(private_network=True)
+        )
+        source = await harness.executor.catalog.add_source(harness.workspace_id, request)
         assert source.config["auth"][0]["type"] == type and source.status == "failing"
 
 

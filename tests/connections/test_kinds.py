@@ -15,59 +15,61 @@ from executor.connections.new_connection import Offer
 from executor.model.source import Source
 from executor.policy.drafts import draft
 from executor.secrets.redaction import MARK
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.catalog import policies
 from tests.sources.graphql.service import Service
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json
 from tests.sources.upstream import serving as upstream_serving
-from tests.support.connected import Home, value
+from tests.support.connection_harness import ConnectionHarness, value
 
-SCRIPT = str(Path(__file__).parent / "servers" / "secretive.py")
+SCRIPT = str(Path(__file__).parent / "servers" / "key_server.py")
 COMMAND = (sys.executable, SCRIPT, "stdio")
 CANARY = "cnry-mcp-77t"
+RUN = Consent(private_network=True, runs_code=True, by_operator=True)
 
 
-async def add(home: Home, **given: Any) -> Source:
-    added = await home.executor.catalog.add_source(home.workspace_id, SourceRequest(allow_private=True, **given))
-    rule = draft(f"{given['namespace']}.**", "allow", (), owner_id=home.workspace_id)
-    by = home.executor.tenancy.operator
-    await home.executor.database.write(lambda c: policies.add(c, home.workspace_id, rule, None, by=by))
+async def add(harness: ConnectionHarness, **given: Any) -> Source:
+    request = SourceRequest(**{"consented": Consent(private_network=True), **given})
+    added = await harness.executor.catalog.add_source(harness.workspace_id, request)
+    rule = draft(f"{given['namespace']}.**", "allow", (), owner_id=harness.workspace_id)
+    by = harness.executor.tenancy.operator
+    await harness.executor.database.write(lambda c: policies.add(c, harness.workspace_id, rule, None, by=by))
     return added
 
 
-async def connect(home: Home, source: Source, *placements: dict[str, str], **given: Any) -> None:
+async def connect(harness: ConnectionHarness, source: Source, *placements: dict[str, str], **given: Any) -> None:
     offer = Offer(values={"value": CANARY}, placements=placements, **given)
-    await home.executor.connections.add(source, offer, by=home.executor.tenancy.operator)
+    await harness.executor.connections.add(source, offer, by=harness.executor.tenancy.operator)
 
 
-async def test_a_command_gets_it_in_its_environment_and_nowhere_else(home: Home) -> None:
-    source = await add(home, command=COMMAND, namespace="child", consent=True, by_operator=True)
-    before = value(await home.run("return await tools.child.key({})"))
+async def test_a_command_gets_it_in_its_environment_and_nowhere_else(harness: ConnectionHarness) -> None:
+    source = await add(harness, command=COMMAND, namespace="child", consented=RUN)
+    before = value(await harness.run("return await tools.child.key({})"))
     assert "key=none" in before
-    await connect(home, source, {"in": "environment", "name": "API_KEY", "template": "{value}"})
-    after = value(await home.run("return await tools.child.key({})"))
+    await connect(harness, source, {"in": "environment", "name": "API_KEY", "template": "{value}"})
+    after = value(await harness.run("return await tools.child.key({})"))
     assert f"key={MARK}" in after and CANARY not in after and "EXECUTOR" not in after
     assert CANARY not in after.partition("argv=")[2]
 
 
-async def test_another_command_under_the_same_source_gets_nothing(home: Home) -> None:
+async def test_another_command_under_the_same_source_gets_nothing(harness: ConnectionHarness) -> None:
     """Pinned to the command line: a source whose command was changed is another place."""
-    source = await add(home, command=COMMAND, namespace="child", consent=True, by_operator=True)
-    await connect(home, source, {"in": "environment", "name": "API_KEY", "template": "{value}"})
-    [made] = await home.executor.connections.of_source(source.id)
-    credential = await home.executor.connections.credential(made)
+    source = await add(harness, command=COMMAND, namespace="child", consented=RUN)
+    await connect(harness, source, {"in": "environment", "name": "API_KEY", "template": "{value}"})
+    [made] = await harness.executor.connections.of_source(source.id)
+    credential = await harness.executor.connections.credential(made)
     from executor.sources.mcp.transports.endpoint import of_command, with_credential
 
     assert dict(with_credential(of_command(COMMAND, {}), credential).environment) == {"API_KEY": CANARY}
     assert dict(with_credential(of_command((*COMMAND, "--evil"), {}), credential).environment) == {}
 
 
-async def test_sessions_are_not_shared_between_credentials(home: Home) -> None:
-    source = await add(home, command=COMMAND, namespace="child", consent=True, by_operator=True)
+async def test_sessions_are_not_shared_between_credentials(harness: ConnectionHarness) -> None:
+    source = await add(harness, command=COMMAND, namespace="child", consented=RUN)
     code = "return await tools.child.session({})"
-    first = value(await home.run(code))
-    await connect(home, source, {"in": "environment", "name": "API_KEY", "template": "{value}"})
-    second, again = value(await home.run(code)), value(await home.run(code))
+    first = value(await harness.run(code))
+    await connect(harness, source, {"in": "environment", "name": "API_KEY", "template": "{value}"})
+    second, again = value(await harness.run(code)), value(await harness.run(code))
     assert first != second and second == again
 
 
@@ -81,22 +83,22 @@ def guarded_mcp() -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
 
 
 async def test_a_server_that_lists_nothing_without_a_credential_is_read_once_it_has_one(
-    home: Home, guarded_mcp: tuple[str, subprocess.Popen[bytes]]
+    harness: ConnectionHarness, guarded_mcp: tuple[str, subprocess.Popen[bytes]]
 ) -> None:
     url, process = guarded_mcp
-    source = await add(home, location=url, namespace="remote")
+    source = await add(harness, location=url, namespace="remote")
     assert (source.status, source.tool_count) == ("failing", 0) and source.config["auth"][0]["type"] == "http-bearer"
     offer = Offer(values={"token": CANARY})
-    await home.executor.connections.add(source, offer, by=home.executor.tenancy.operator)
-    refreshed = await home.executor.catalog.refresh(home.workspace_id, source.id)
+    await harness.executor.connections.add(source, offer, by=harness.executor.tenancy.operator)
+    refreshed = await harness.executor.catalog.refresh(harness.workspace_id, source.id)
     assert refreshed.source.status == "connected" and refreshed.source.tool_count == 2
-    value(await home.run("return await tools.remote.session({})"))
+    value(await harness.run("return await tools.remote.session({})"))
     assert process.stdout is not None
     assert (await asyncio.to_thread(process.stdout.readline)).decode().strip() == f"Bearer {CANARY}"
     assert CANARY not in str(refreshed.source)
 
 
-async def test_graphql_is_read_and_called_with_its_credential(home: Home) -> None:
+async def test_graphql_is_read_and_called_with_its_credential(harness: ConnectionHarness) -> None:
     with upstream_serving() as upstream:
         service = Service()
 
@@ -107,20 +109,20 @@ async def test_graphql_is_read_and_called_with_its_credential(home: Home) -> Non
             return service(got, handler)
 
         upstream.routes["/graphql"] = service
-        source = await add(home, location=f"{upstream.url}/graphql", namespace="blog", kind="graphql")
+        source = await add(harness, location=f"{upstream.url}/graphql", namespace="blog", kind="graphql")
         upstream.routes["/graphql"] = guarded
-        paused = await home.run("return await tools.blog.query.count({})")
+        paused = await harness.run("return await tools.blog.query.count({})")
         [asked] = paused.interactions
         assert asked.kind == "credential"
         placements = ({"in": "header", "name": "X-Key", "template": "{value}"},)
-        await home.give(asked, {"value": CANARY}, placements=placements)
-        done = await home.wait(paused)
+        await harness.give(asked, {"value": CANARY}, placements=placements)
+        done = await harness.wait(paused)
         assert done.execution.status == "completed", done.execution.failure
-        await home.executor.catalog.refresh(home.workspace_id, source.id)
+        await harness.executor.catalog.refresh(harness.workspace_id, source.id)
 
 
 async def test_a_python_function_is_given_it_for_its_call(
-    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    harness: ConnectionHarness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "keyed_module.py").write_text(
         "from executor.sources.python import credential, tool\n"
@@ -128,10 +130,10 @@ async def test_a_python_function_is_given_it_for_its_call(
         "def size_of() -> int:\n    return len(credential().get('API_KEY', ''))\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    source = await add(home, location="python:keyed_module", namespace="keyed", consent=True, by_operator=True)
-    assert value(await home.run("return await tools.keyed.sizeOf({})")) == 0
-    await connect(home, source, {"in": "environment", "name": "API_KEY", "template": "{value}"})
-    assert value(await home.run("return await tools.keyed.sizeOf({})")) == len(CANARY)
+    source = await add(harness, location="python:keyed_module", namespace="keyed", consented=RUN)
+    assert value(await harness.run("return await tools.keyed.sizeOf({})")) == 0
+    await connect(harness, source, {"in": "environment", "name": "API_KEY", "template": "{value}"})
+    assert value(await harness.run("return await tools.keyed.sizeOf({})")) == len(CANARY)
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from tests.api.serving import Daemon, running_daemon
 from tests.connections.test_kinds import COMMAND, SCRIPT
 from tests.sources.graphql.service import Service
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json
 from tests.sources.upstream import serving as upstream_serving
+from tests.surfaces.api.daemon_server import Daemon, running_daemon
 
 GOOD, BAD = "cnry-good-51", "cnry-wrong-52"
 OPERATIONS: dict[str, dict[str, Any]] = {
@@ -150,7 +150,7 @@ def test_what_the_rules_do_not_allow_is_not_called(daemon: Daemon, upstream: Ups
         view = verdict(daemon, made)
     finally:
         daemon.request("DELETE", f"/v1/policies/{rule['id']}")
-    assert view["outcome"] == "untested" and "rules" in view["error"] and view["checked"] == "nothing"
+    assert view["outcome"] == "untested" and "policies" in view["error"] and view["checked"] == "nothing"
     assert upstream.requests == []
 
 

@@ -10,6 +10,7 @@ import pytest
 from executor import errors
 from executor.daemon import data_files, port
 from executor.errors import DataDirectoryUnusable, InvalidRequest, StorageFull
+from executor.private_files import write_private
 from executor.settings import Settings
 
 
@@ -55,11 +56,18 @@ def test_a_full_disk_is_told_as_such(tmp_path: Path, number: int) -> None:
 
 
 def test_a_private_file_replaces_the_old_one_whole(tmp_path: Path) -> None:
-    data_files.write_private(tmp_path / "daemon.json", "old")
-    data_files.write_private(tmp_path / "daemon.json", "new")
+    write_private(tmp_path / "daemon.json", "old")
+    write_private(tmp_path / "daemon.json", b"new", durable=True)
     assert (tmp_path / "daemon.json").read_text() == "new"
     assert (tmp_path / "daemon.json").stat().st_mode & 0o777 == 0o600
     assert [path.name for path in tmp_path.iterdir()] == ["daemon.json"]
+
+
+def test_a_private_file_that_can_not_be_written_leaves_the_old_one_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError):
+        write_private(tmp_path / "folder", "a folder is in its place")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
 def test_a_taken_port_is_told_with_its_number_and_owner() -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.api import identities
-from tests.api.serving import Daemon, running_daemon, wait_for
+from tests.support.conditions import wait_for
+from tests.surfaces.api import identities
+from tests.surfaces.api.daemon_server import Daemon, running_daemon
 
 READ = "return (await tools.demo.invoices.listInvoices({})).length"
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from executor.daemon.http_server import Listening, Patience
+from tests.support.conditions import until
 
 WHOLE = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 BEGUN = {
@@ -100,8 +101,7 @@ async def test_whoever_never_takes_the_answer_loses_the_connection() -> None:
         _, writer = await asyncio.open_connection(*address, limit=1000)
         writer.write(WHOLE)
         await surfaces.asked.wait()
-        while server.connections:  # noqa: ASYNC110 - nobody tells
-            await asyncio.sleep(0.01)
+        await until(lambda: not server.connections)
         writer.close()
         with suppress(ConnectionError):
             await writer.wait_closed()

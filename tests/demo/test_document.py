@@ -3,8 +3,8 @@ from __future__ import annotations
 import json
 
 from executor.demo.document import document
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import build_catalog
+from executor.sources.source_request import SourceRequest
 
 
 def test_the_document_of_the_sample_service_gives_all_its_tools() -> None:

@@ -15,7 +15,7 @@ from agents_eval.tally import tokens
 from agents_eval.upstream import SERVICES, running_upstream
 from benchmarks.wire import Http, Mcp
 
-from tests.api.serving import running_daemon
+from tests.surfaces.api.daemon_server import running_daemon
 
 HERE = {Shop, Everything}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from executor.model.interaction import Interaction
 from executor.model.policy import Policy
 from executor.policy.drafts import draft
 from executor.settings import Settings
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.catalog import policies
 from tests.support.ledger import Ledger, effects
 
@@ -47,7 +46,7 @@ def shared_state(factory: pytest.TempPathFactory) -> Path:
 
 
 @dataclass
-class House:
+class ExecutorHarness:
     executor: Executor
     ledger: Ledger
 
@@ -74,19 +73,21 @@ class House:
 
 
 @pytest.fixture
-async def reopen(settings: Settings, ledger: Ledger) -> AsyncIterator[Callable[[], Awaitable[House]]]:
+async def reopen(settings: Settings, ledger: Ledger) -> AsyncIterator[Callable[[], Awaitable[ExecutorHarness]]]:
     """Opens the Executor, closing the one before: a restart of the daemon on the same data directory."""
     opened: list[Executor] = []
 
-    async def open_again() -> House:
+    async def open_again() -> ExecutorHarness:
         if opened:
             await opened.pop().close()
         executor = await Executor.open(settings)
         opened.append(executor)
         if not await executor.catalog.source(executor.tenancy.workspace.id, "ledger"):
-            request = SourceRequest(location=f"{ledger.url}/openapi.json", namespace="ledger", allow_private=True)
+            request = SourceRequest(
+                location=f"{ledger.url}/openapi.json", namespace="ledger", consented=Consent(private_network=True)
+            )
             await executor.catalog.add_source(executor.tenancy.workspace.id, request)
-        return House(executor, ledger)
+        return ExecutorHarness(executor, ledger)
 
     yield open_again
     for executor in opened:
@@ -94,17 +95,10 @@ async def reopen(settings: Settings, ledger: Ledger) -> AsyncIterator[Callable[[
 
 
 @pytest.fixture
-async def house(reopen: Callable[[], Awaitable[House]]) -> House:
+async def harness(reopen: Callable[[], Awaitable[ExecutorHarness]]) -> ExecutorHarness:
     return await reopen()
 
 
 def value(outcome: Outcome) -> Any:
     assert outcome.execution.status == "completed", outcome
     return orjson.loads(outcome.execution.result or "null")
-
-
-async def until(condition: Callable[[], bool], seconds: float = 120.0) -> None:
-    """Wait on a condition, never on a guess."""
-    async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110 - the condition lives in another process or thread
-            await asyncio.sleep(0.005)

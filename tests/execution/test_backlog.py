@@ -9,7 +9,8 @@ import pytest
 
 from executor.execution.backlog import STANDBY, Backlog, Waiting
 from executor.settings import Settings
-from tests.execution.conftest import House, until, value
+from tests.execution.conftest import ExecutorHarness, value
+from tests.support.conditions import until
 
 LANE = ("actor", "typescript")
 
@@ -44,16 +45,16 @@ def settings(settings: Settings) -> Settings:
 
 
 async def test_a_queued_execution_says_so_ends_can_be_cancelled_and_is_waited_for(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    harness: ExecutorHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("executor.execution.backlog.STANDBY", 1)
-    agent, engine = house.executor.tenancy.agent, house.executor.engine
+    agent, engine = harness.executor.tenancy.agent, harness.executor.engine
     spin = "const ends = Date.now(); for (let n = 0; n < 3e6; n++); return %d"
     submitted = [await engine.submit(agent, spin % n) for n in range(12)]
     assert {one.status for one in submitted[4:]} == {"queued"}
     assert (await engine.cancel(agent, submitted[8].id)).status == "cancelled"
     others = [one for one in submitted if one is not submitted[8]]
-    outcomes = await asyncio.gather(*(house.wait(one.id) for one in others))
+    outcomes = await asyncio.gather(*(harness.wait(one.id) for one in others))
     assert [value(outcome) for outcome in outcomes] == [n for n in range(12) if n != 8]
     await until(lambda: engine.live == 0)
     assert not len(engine._dispatch.backlog) and not engine._dispatch._per_actor

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.execution.conftest import House, value
+from tests.execution.conftest import ExecutorHarness, value
 from tests.sources.upstream import as_json, serving
 from tests.support.ledger import DOCUMENT
 
 
-async def test_code_can_discover_describe_and_call_what_it_found(house: House) -> None:
-    outcome = await house.run("""
+async def test_code_can_discover_describe_and_call_what_it_found(harness: ExecutorHarness) -> None:
+    outcome = await harness.run("""
         const found = await tools.discover({query: "ledger list entries", limit: 3});
         const about = await tools.describe.tool({path: found.bestPath, includeSchemas: true});
         return [found.bestPath, about.signature.includes("listEntries"), typeof about.inputSchema];
@@ -23,8 +23,10 @@ async def test_code_can_discover_describe_and_call_what_it_found(house: House) -
         ("python", "[await tools.discover(), await tools.discover({}), await tools.discover(query='')]"),
     ],
 )
-async def test_discover_without_a_query_says_what_is_connected(house: House, language: str, code: str) -> None:
-    for answer in value(await house.run(code, runtime=language)):
+async def test_discover_without_a_query_says_what_is_connected(
+    harness: ExecutorHarness, language: str, code: str
+) -> None:
+    for answer in value(await harness.run(code, runtime=language)):
         assert (answer["bestPath"], answer["items"]) == (None, [])
         assert set(answer["groups"]) == {"ledger"}
 
@@ -39,8 +41,10 @@ async def test_discover_without_a_query_says_what_is_connected(house: House, lan
         ("python", "[await tools.discover(namespace='ledger', query=''), await tools.discover(namespace='ledger')]"),
     ],
 )
-async def test_discover_with_a_namespace_alone_looks_around_in_it(house: House, language: str, code: str) -> None:
-    for answer in value(await house.run(code, runtime=language)):
+async def test_discover_with_a_namespace_alone_looks_around_in_it(
+    harness: ExecutorHarness, language: str, code: str
+) -> None:
+    for answer in value(await harness.run(code, runtime=language)):
         assert "ledger.entries" in answer["groups"] and answer["bestPath"] is None
         assert "ledger.entries.listEntries" in [item["path"] for item in answer["items"]]
         assert all("description" in item and "signature" not in item for item in answer["items"])
@@ -53,47 +57,47 @@ async def test_discover_with_a_namespace_alone_looks_around_in_it(house: House, 
         ("python", "await tools.discover(query='ledger list entries', EXPLAIN)"),
     ],
 )
-async def test_scores_come_when_they_are_asked_for(house: House, language: str, code: str) -> None:
-    plain = value(await house.run(code.replace(", EXPLAIN", ""), runtime=language))
+async def test_scores_come_when_they_are_asked_for(harness: ExecutorHarness, language: str, code: str) -> None:
+    plain = value(await harness.run(code.replace(", EXPLAIN", ""), runtime=language))
     assert "signature" in plain["items"][0] and not {"score", "matched"} & set(plain["items"][0])
     wish = "explain: true" if language == "typescript" else "explain=True"
-    asked = value(await house.run(code.replace("EXPLAIN", wish), runtime=language))
+    asked = value(await harness.run(code.replace("EXPLAIN", wish), runtime=language))
     assert {"score", "matched"} <= set(asked["items"][0])
 
 
-async def test_the_connected_sources_are_listed(house: House) -> None:
-    [source] = value(await house.run("return await tools.executor.sources.list()"))
+async def test_the_connected_sources_are_listed(harness: ExecutorHarness) -> None:
+    [source] = value(await harness.run("return await tools.executor.sources.list()"))
     assert (source["namespace"], source["kind"], source["status"]) == ("ledger", "openapi", "connected")
 
 
-async def test_adding_a_source_from_code_needs_a_human(house: House) -> None:
-    outcome = await house.run(
-        f'return await tools.executor.sources.add({{url: "{house.ledger.url}/openapi.json", namespace: "second"}})'
+async def test_adding_a_source_from_code_needs_a_human(harness: ExecutorHarness) -> None:
+    outcome = await harness.run(
+        f'return await tools.executor.sources.add({{url: "{harness.ledger.url}/openapi.json", namespace: "second"}})'
     )
     assert outcome.execution.status == "paused"
-    assert await house.executor.catalog.source(house.executor.tenancy.workspace.id, "second") is None
-    await house.settle(outcome, "approve")
-    assert value(await house.wait(outcome.execution.id))["namespace"] == "second"
-    found = await house.run('return (await tools.second.entries.listEntries({key: "z"})).key')
+    assert await harness.executor.catalog.source(harness.executor.tenancy.workspace.id, "second") is None
+    await harness.settle(outcome, "approve")
+    assert value(await harness.wait(outcome.execution.id))["namespace"] == "second"
+    found = await harness.run('return (await tools.second.entries.listEntries({key: "z"})).key')
     assert value(found) == "z"
 
 
-async def test_a_source_on_a_private_network_is_refused_without_a_human(house: House) -> None:
-    await house.policy("executor.sources.add", "allow")
-    outcome = await house.run(
-        f'try {{ await tools.executor.sources.add({{url: "{house.ledger.url}/openapi.json", namespace: "second"}}) }}'
+async def test_a_source_on_a_private_network_is_refused_without_a_human(harness: ExecutorHarness) -> None:
+    await harness.policy("executor.sources.add", "allow")
+    outcome = await harness.run(
+        f'try {{ await tools.executor.sources.add({{url: "{harness.ledger.url}/openapi.json", namespace: "second"}}) }}'
         " catch (e) { return e.code }"
     )
     assert value(outcome) == "egress_refused"
 
 
-async def test_wrong_arguments_of_a_built_in_tool_are_refused_like_any_others(house: House) -> None:
-    outcome = await house.run("try { await tools.discover({query: 5}) } catch (e) { return e.code }")
+async def test_wrong_arguments_of_a_built_in_tool_are_refused_like_any_others(harness: ExecutorHarness) -> None:
+    outcome = await harness.run("try { await tools.discover({query: 5}) } catch (e) { return e.code }")
     assert value(outcome) == "invalid_arguments"
 
 
-async def test_describing_an_unknown_tool_names_the_nearest(house: House) -> None:
-    outcome = await house.run(
+async def test_describing_an_unknown_tool_names_the_nearest(harness: ExecutorHarness) -> None:
+    outcome = await harness.run(
         'try { await tools.describe.tool({path: "ledger.entries.listEntry"}) } catch (e) { return [e.code, e.hint] }'
     )
     code, hint = value(outcome)
@@ -101,16 +105,16 @@ async def test_describing_an_unknown_tool_names_the_nearest(house: House) -> Non
     assert "ledger.entries.listEntries" in hint
 
 
-async def test_an_approval_opens_only_the_private_addresses_it_showed(house: House) -> None:
+async def test_an_approval_opens_only_the_private_addresses_it_showed(harness: ExecutorHarness) -> None:
     with serving() as hidden:
         document = {**DOCUMENT, "servers": [{"url": "http://10.1.2.3:8080/x"}]}
         hidden.routes["/openapi.json"] = as_json(document)
-        outcome = await house.run(
+        outcome = await harness.run(
             f'try {{ await tools.executor.sources.add({{url: "{hidden.url}/openapi.json", namespace: "second"}}) }}'
             " catch (e) { return [e.code, e.message, e.hint] }"
         )
-        await house.settle(outcome, "approve")
-        code, message, hint = value(await house.wait(outcome.execution.id))
+        await harness.settle(outcome, "approve")
+        code, message, hint = value(await harness.wait(outcome.execution.id))
     assert code == "egress_refused"
     assert "10.1.2.3:8080" in message
     assert "baseUrl" in hint

@@ -10,9 +10,10 @@ import orjson
 import pytest
 
 from executor.model.source import Source
-from executor.sources.kind import DECIDING, Kind, SourceRequest, configured_destination, destination_of
+from executor.sources.kind import DECIDING, Kind, configured_destination, destination_of
+from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.catalog import sources
-from tests.execution.conftest import House, value
+from tests.execution.conftest import ExecutorHarness, value
 from tests.sources.mcp.conftest import HOSTILE
 
 CONFIG: dict[str, Any] = {
@@ -80,10 +81,10 @@ def test_all_config_of_a_kind_that_does_not_say_decides() -> None:
     assert destination_of(other, first) != destination_of(other, second)
 
 
-async def test_a_source_whose_kind_is_no_longer_installed_has_a_destination(house: House) -> None:
+async def test_a_source_whose_kind_is_no_longer_installed_has_a_destination(harness: ExecutorHarness) -> None:
     """Policies about it can still be listed, tried and removed."""
     left = Source("src_1", "ws_1", "theirs", "a", "A", {"endpoint": "https://a"})
-    assert await house.executor.catalog.destination(left) == destination_of(None, left)
+    assert await harness.executor.catalog.destination(left) == destination_of(None, left)
 
 
 def test_another_source_or_kind_at_the_same_place_is_not_the_same() -> None:
@@ -97,14 +98,14 @@ def test_what_reading_again_may_change_is_not_part_of_it() -> None:
     assert where_sent(renamed) == where_sent(source())
 
 
-async def moved(house: House, namespace: str, **changes: Any) -> None:
+async def moved(harness: ExecutorHarness, namespace: str, **changes: Any) -> None:
     """As if the source had been changed while the question was open."""
-    workspace = house.executor.tenancy.workspace.id
-    found = await house.executor.catalog.source(workspace, namespace)
+    workspace = harness.executor.tenancy.workspace.id
+    found = await harness.executor.catalog.source(workspace, namespace)
     assert found is not None
     other = replace(found, config={**found.config, **changes})
-    await house.executor.database.write(lambda c: sources.replace(c, other))
-    house.executor.catalog._forget(other)
+    await harness.executor.database.write(lambda c: sources.replace(c, other))
+    harness.executor.catalog._forget(other)
 
 
 @pytest.mark.parametrize(
@@ -113,16 +114,16 @@ async def moved(house: House, namespace: str, **changes: Any) -> None:
     ids=["base_url", "headers", "origins", "options"],
 )
 async def test_a_source_that_changed_after_the_approval_is_asked_about_again(
-    house: House, changes: dict[str, Any]
+    harness: ExecutorHarness, changes: dict[str, Any]
 ) -> None:
-    outcome = await house.run(WRITE)
-    await moved(house, "ledger", **changes)
-    await house.settle(outcome, "approve")
-    again = await house.wait(outcome.execution.id)
+    outcome = await harness.run(WRITE)
+    await moved(harness, "ledger", **changes)
+    await harness.settle(outcome, "approve")
+    again = await harness.wait(outcome.execution.id)
     [question] = again.interactions
     assert again.execution.status == "paused" and question.id != outcome.interactions[0].id
-    assert "changed since it was asked" in question.prompt["reason"]
-    assert house.effects() == []
+    assert "changed after the request" in question.prompt["reason"]
+    assert harness.effects() == []
 
 
 @pytest.mark.parametrize(
@@ -135,19 +136,21 @@ async def test_a_source_that_changed_after_the_approval_is_asked_about_again(
     ids=["command", "environment", "directory"],
 )
 async def test_a_command_that_changed_after_the_approval_is_asked_about_again(
-    house: House, changes: dict[str, Any]
+    harness: ExecutorHarness, changes: dict[str, Any]
 ) -> None:
-    request = SourceRequest(command=(sys.executable, HOSTILE, "calls"), consent=True, by_operator=True, namespace="run")
-    await house.executor.catalog.add_source(house.executor.tenancy.workspace.id, request)
-    outcome = await house.run("return await tools.run.work({})")
+    request = SourceRequest(
+        command=(sys.executable, HOSTILE, "calls"), namespace="run", consented=Consent(runs_code=True, by_operator=True)
+    )
+    await harness.executor.catalog.add_source(harness.executor.tenancy.workspace.id, request)
+    outcome = await harness.run("return await tools.run.work({})")
     [question] = outcome.interactions
     assert question.prompt["host"] == f"this machine, where the command `{sys.executable}` runs"
-    await moved(house, "run", **changes)
-    await house.settle(outcome, "approve")
-    again = await house.wait(outcome.execution.id)
+    await moved(harness, "run", **changes)
+    await harness.settle(outcome, "approve")
+    again = await harness.wait(outcome.execution.id)
     assert again.execution.status == "paused" and "changed" in again.interactions[0].prompt["reason"]
-    await house.settle(again, "approve")
-    assert value(await house.wait(outcome.execution.id)) == "done {}"
+    await harness.settle(again, "approve")
+    assert value(await harness.wait(outcome.execution.id)) == "done {}"
 
 
 @pytest.mark.parametrize(
@@ -171,13 +174,15 @@ async def test_a_command_that_changed_after_the_approval_is_asked_about_again(
         ({"url": "python:os"}, "the daemon itself, which would import and run: python:os"),
     ],
 )
-async def test_adding_a_source_names_what_it_opens(house: House, arguments: dict[str, Any], host: str) -> None:
+async def test_adding_a_source_names_what_it_opens(
+    harness: ExecutorHarness, arguments: dict[str, Any], host: str
+) -> None:
     arguments = {**arguments, "namespace": "fresh"}
-    outcome = await house.run(f"return await {ADDED}({orjson.dumps(arguments).decode()})")
+    outcome = await harness.run(f"return await {ADDED}({orjson.dumps(arguments).decode()})")
     [question] = outcome.interactions
     assert question.prompt["host"] == host and question.prompt["arguments"] == arguments
 
 
-async def test_a_template_is_named_by_the_address_it_stands_for(house: House) -> None:
-    outcome = await house.run(f"return await {ADDED}({{url: 'github', namespace: 'gh'}})")
+async def test_a_template_is_named_by_the_address_it_stands_for(harness: ExecutorHarness) -> None:
+    outcome = await harness.run(f"return await {ADDED}({{url: 'github', namespace: 'gh'}})")
     assert outcome.interactions[0].prompt["host"].startswith("https://")

@@ -11,15 +11,17 @@ import pytest
 
 from executor.errors import Fenced
 from executor.execution.journal.journal import Journal
-from tests.execution.conftest import House
+from tests.execution.conftest import ExecutorHarness
 
 
-async def test_a_write_of_a_run_that_lost_its_execution_is_refused_and_leaves_no_complaint_behind(house: House) -> None:
+async def test_a_write_of_a_run_that_lost_its_execution_is_refused_and_leaves_no_complaint_behind(
+    harness: ExecutorHarness,
+) -> None:
     """Whoever waits for it is told; when nobody does any more, the event loop has nothing to complain about."""
     complaints: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
-    execution = (await house.run("return 1")).execution
-    journal = Journal(house.executor.database, replace(execution, epoch=execution.epoch + 1))
+    execution = (await harness.run("return 1")).execution
+    journal = Journal(harness.executor.database, replace(execution, epoch=execution.epoch + 1))
     journal.note("execution.checked", {})
     with pytest.raises(Fenced):
         await journal.durable()
@@ -28,6 +30,6 @@ async def test_a_write_of_a_run_that_lost_its_execution_is_refused_and_leaves_no
     assert left is not None
     await asyncio.wait([left])
     del journal, left
-    await house.run("return 2")  # the writer lets go of the last job only with the next one
+    await harness.run("return 2")  # the writer lets go of the last job only with the next one
     gc.collect()
     assert complaints == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.execution.conftest import House, value
+from tests.execution.conftest import ExecutorHarness, value
 
 HINTS = {
     "typescript": """\
@@ -37,16 +37,18 @@ WRITTEN = {"typescript": "tools.", "python": "async def "}
 
 
 @pytest.mark.parametrize("language", HINTS)
-async def test_a_refused_call_is_told_the_signature_in_the_language_of_the_code(house: House, language: str) -> None:
-    outcome = await house.run(HINTS[language], language=language, typecheck="off")
+async def test_a_refused_call_is_told_the_signature_in_the_language_of_the_code(
+    harness: ExecutorHarness, language: str
+) -> None:
+    outcome = await harness.run(HINTS[language], language=language, typecheck="off")
     hints = value(outcome)
     assert len(hints) == 2
     assert all(WRITTEN[language] in hint for hint in hints)
 
 
 @pytest.mark.parametrize("language", TOLD)
-async def test_signatures_are_told_in_the_language_of_the_code(house: House, language: str) -> None:
-    told = value(await house.run(TOLD[language], language=language))
+async def test_signatures_are_told_in_the_language_of_the_code(harness: ExecutorHarness, language: str) -> None:
+    told = value(await harness.run(TOLD[language], language=language))
     assert all(WRITTEN[language] in signature for signature in told)
     other = "async def " if language == "typescript" else "Promise<"
     assert not any(other in signature for signature in told)
@@ -62,8 +64,10 @@ async def test_signatures_are_told_in_the_language_of_the_code(house: House, lan
         ("return 1 + 1", "typescript"),
     ],
 )
-async def test_code_without_a_language_runs_in_the_one_it_shows(house: House, code: str, language: str) -> None:
-    outcome = await house.run(code)
+async def test_code_without_a_language_runs_in_the_one_it_shows(
+    harness: ExecutorHarness, code: str, language: str
+) -> None:
+    outcome = await harness.run(code)
     assert outcome.execution.failure is None
     assert (outcome.execution.language, outcome.execution.runtime) == (language, language)
 
@@ -79,8 +83,8 @@ async def test_code_without_a_language_runs_in_the_one_it_shows(house: House, co
     ],
 )
 async def test_code_sent_as_another_language_is_told_which_to_name(
-    house: House, code: str, language: str, hint: str
+    harness: ExecutorHarness, code: str, language: str, hint: str
 ) -> None:
-    failure = (await house.run(code, language=language)).execution.failure
+    failure = (await harness.run(code, language=language)).execution.failure
     assert failure is not None
     assert failure.hint == hint

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -11,12 +10,13 @@ import pytest_asyncio
 
 from executor.daemon.wiring.executor import Executor
 from executor.settings import Settings
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.executions import events
-from tests.execution.conftest import House, shared_state, until, value
+from tests.execution.conftest import ExecutorHarness, shared_state, value
 from tests.sources.graphql.service import Service
 from tests.sources.openapi.documents import document
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving
+from tests.support.conditions import until
 
 ITEM = {"type": "object", "properties": {"id": {"type": "integer"}}}
 LIST = {"200": {"description": "", "content": {"application/json": {"schema": {"type": "array", "items": ITEM}}}}}
@@ -71,19 +71,21 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def limited(settings: Settings, service: Upstream) -> AsyncIterator[House]:
+async def limited(settings: Settings, service: Upstream) -> AsyncIterator[ExecutorHarness]:
     executor = await Executor.open(settings)
-    request = SourceRequest(location=f"{service.url}/openapi.json", namespace="shop", allow_private=True)
+    request = SourceRequest(
+        location=f"{service.url}/openapi.json", namespace="shop", consented=Consent(private_network=True)
+    )
     await executor.catalog.add_source(executor.tenancy.workspace.id, request)
-    house = House(executor, None)  # type: ignore[arg-type]
-    await house.policy("**", "allow")
-    yield house
-    await house.executor.close()
+    harness = ExecutorHarness(executor, None)  # type: ignore[arg-type]
+    await harness.policy("**", "allow")
+    yield harness
+    await harness.executor.close()
 
 
-async def waits(house: House, execution_id: str) -> list[dict[str, Any]]:
-    found = await house.executor.database.read(
-        lambda c: events.after(c, house.executor.tenancy.workspace.id, execution_id=execution_id, limit=1_000)
+async def waits(harness: ExecutorHarness, execution_id: str) -> list[dict[str, Any]]:
+    found = await harness.executor.database.read(
+        lambda c: events.after(c, harness.executor.tenancy.workspace.id, execution_id=execution_id, limit=1_000)
     )
     return [event.data for event in found if event.type == "call.waiting"]
 
@@ -95,7 +97,7 @@ READ = {
 CAUGHT = "try { await CALL } catch ({code, status, details, retryable}) { return {code, status, details, retryable} }"
 
 
-async def test_a_read_waits_and_is_sent_again(limited: House, upstream: Upstream) -> None:
+async def test_a_read_waits_and_is_sent_again(limited: ExecutorHarness, upstream: Upstream) -> None:
     for language, code in READ.items():
         for status, header in [(429, "Retry-After"), (503, "Retry-After"), (403, "X-RateLimit-Reset")]:
             more = {"X-RateLimit-Remaining": "0"} if status == 403 else {}
@@ -109,7 +111,7 @@ async def test_a_read_waits_and_is_sent_again(limited: House, upstream: Upstream
             ]
 
 
-async def test_a_page_in_the_middle_is_asked_for_again(limited: House, upstream: Upstream) -> None:
+async def test_a_page_in_the_middle_is_asked_for_again(limited: ExecutorHarness, upstream: Upstream) -> None:
     def pages(got: Got, handler: Handler) -> Reply:
         if "page=2" in got.target and not seen:
             seen.append(got.target)
@@ -124,7 +126,7 @@ async def test_a_page_in_the_middle_is_asked_for_again(limited: House, upstream:
     assert [got.target for got in upstream.requests].count("/things?page=2") == 2
 
 
-async def test_a_write_is_sent_once_and_says_when_to_try_again(limited: House, upstream: Upstream) -> None:
+async def test_a_write_is_sent_once_and_says_when_to_try_again(limited: ExecutorHarness, upstream: Upstream) -> None:
     for status, seconds in [(429, "7"), (503, "12"), (429, "0")]:
         service = upstream.routes["/things"] = Limited(9, status, **{"Retry-After": seconds})
         outcome = await limited.run(CAUGHT.replace("CALL", "tools.shop.things.addThing({})"))
@@ -136,7 +138,7 @@ async def test_a_write_is_sent_once_and_says_when_to_try_again(limited: House, u
 
 
 async def test_a_read_does_not_wait_longer_than_it_may(
-    limited: House, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+    limited: ExecutorHarness, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = upstream.routes["/things"] = Limited(9, 429, **{"Retry-After": "3600"})
     found = value(await limited.run(CAUGHT.replace("CALL", "tools.shop.things.listThings({})")))
@@ -149,22 +151,22 @@ async def test_a_read_does_not_wait_longer_than_it_may(
     assert len(service.got) == 1
 
 
-async def test_a_wait_ends_when_the_execution_is_cancelled(limited: House, upstream: Upstream) -> None:
+async def test_a_wait_ends_when_the_execution_is_cancelled(limited: ExecutorHarness, upstream: Upstream) -> None:
     service = upstream.routes["/things"] = Limited(9, 429, **{"Retry-After": "90"})
     outcome = await limited.run(READ["typescript"], seconds=0.0)
     await until(lambda: bool(service.got))
-    async with asyncio.timeout(60):
-        while not await waits(limited, outcome.execution.id):  # noqa: ASYNC110 - it is written by another thread
-            await asyncio.sleep(0.01)
+    await until(lambda: waits(limited, outcome.execution.id))
     await limited.executor.engine.cancel(limited.executor.tenancy.operator, outcome.execution.id)
     assert (await limited.wait(outcome.execution.id)).execution.status == "cancelled"
     assert len(service.got) == 1
 
 
-async def test_a_query_of_graphql_waits_and_a_mutation_does_not(limited: House, upstream: Upstream) -> None:
+async def test_a_query_of_graphql_waits_and_a_mutation_does_not(limited: ExecutorHarness, upstream: Upstream) -> None:
     service = Service()
     upstream.routes["/graphql"] = service
-    request = SourceRequest(location=f"{upstream.url}/graphql", namespace="blog", allow_private=True)
+    request = SourceRequest(
+        location=f"{upstream.url}/graphql", namespace="blog", consented=Consent(private_network=True)
+    )
     await limited.executor.catalog.add_source(limited.executor.tenancy.workspace.id, request)
     await limited.policy("blog.mutation.deletePost", "allow")
     throttled = as_json({"errors": [{"message": "slow", "extensions": {"code": "THROTTLED"}}]})
@@ -182,7 +184,7 @@ async def test_a_query_of_graphql_waits_and_a_mutation_does_not(limited: House, 
 
 
 async def test_a_read_that_waited_when_the_daemon_ended_is_sent_by_the_next(
-    settings: Settings, upstream: Upstream, limited: House
+    settings: Settings, upstream: Upstream, limited: ExecutorHarness
 ) -> None:
     service = upstream.routes["/things"] = Limited(1, 429, **{"Retry-After": "90"})
     outcome = await limited.run(READ["typescript"], seconds=0.0)

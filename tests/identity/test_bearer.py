@@ -15,23 +15,23 @@ from mcp.client.auth import OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 
-from tests.api.identities import operator
-from tests.api.serving import Answer, Daemon, running_daemon
-from tests.support.issuing import SCOPE, Issuing, issuing
+from tests.support.token_issuer import SCOPE, TokenIssuer, issuing
 from tests.support.tool_results import about, text_of, value_of
+from tests.surfaces.api.daemon_server import Answer, Daemon, running_daemon
+from tests.surfaces.api.identities import operator
 
 METADATA = "/.well-known/oauth-protected-resource"
 HANDSHAKE = {"mcp-protocol-version": "2025-11-25", "Accept": "application/json, text/event-stream"}
 
 
 @pytest.fixture(scope="module")
-def authority() -> Iterator[Issuing]:
+def authority() -> Iterator[TokenIssuer]:
     with issuing("/realm") as authority:
         yield authority
 
 
 @pytest.fixture(scope="module")
-def daemon(authority: Issuing, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+def daemon(authority: TokenIssuer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     with running_daemon(tmp_path_factory.mktemp("daemon"), mcp_issuer=authority.issuer) as daemon:
         authority.ledger.resource = f"{daemon.url}/mcp"
         yield daemon
@@ -83,7 +83,9 @@ class Person:
         return AuthorizationCodeResult(**{name: self.came_back.get(name) for name in ("code", "state", "iss")})
 
 
-async def test_the_official_client_finds_the_server_logs_in_and_executes(daemon: Daemon, authority: Issuing) -> None:
+async def test_the_official_client_finds_the_server_logs_in_and_executes(
+    daemon: Daemon, authority: TokenIssuer
+) -> None:
     person, kept = Person(), Kept()
     about = OAuthClientMetadata(redirect_uris=["http://127.0.0.1:9/done"], client_name="dance", scope=None)
     auth = OAuthClientProvider(f"{daemon.url}/mcp", about, kept, person.visit, person.report)
@@ -105,14 +107,14 @@ def test_a_request_without_a_token_is_told_where_to_get_one(daemon: Daemon) -> N
     assert refused.headers["www-authenticate"] == expected
 
 
-def test_a_bad_token_is_told_that_it_is_bad(daemon: Daemon, authority: Issuing) -> None:
+def test_a_bad_token_is_told_that_it_is_bad(daemon: Daemon, authority: TokenIssuer) -> None:
     for token in ("nonsense", authority.token(exp=1)):
         challenge = ask(daemon, token).headers["www-authenticate"]
         assert 'error="invalid_token"' in challenge and "resource_metadata=" in challenge
     assert 'error_description="the token has expired"' in challenge
 
 
-def test_a_token_without_the_scope_is_told_which_one(daemon: Daemon, authority: Issuing) -> None:
+def test_a_token_without_the_scope_is_told_which_one(daemon: Daemon, authority: TokenIssuer) -> None:
     refused = ask(daemon, authority.token(scope="openid executor"))
     assert (refused.status, refused.json["code"], refused.json["scope"]) == (403, "insufficient_scope", SCOPE)
     challenge = refused.headers["www-authenticate"]
@@ -124,7 +126,7 @@ def test_other_addresses_do_not_speak_of_the_authorization_server(daemon: Daemon
 
 
 @pytest.mark.parametrize("path", [METADATA, f"{METADATA}/mcp"])
-def test_the_protected_resource_is_described_to_anybody(daemon: Daemon, authority: Issuing, path: str) -> None:
+def test_the_protected_resource_is_described_to_anybody(daemon: Daemon, authority: TokenIssuer, path: str) -> None:
     described = daemon.get(path, role=None)
     assert described.status == 200
     assert described.json == {
@@ -136,11 +138,11 @@ def test_the_protected_resource_is_described_to_anybody(daemon: Daemon, authorit
     }
 
 
-def test_older_clients_find_the_metadata_of_the_server_here(daemon: Daemon, authority: Issuing) -> None:
+def test_older_clients_find_the_metadata_of_the_server_here(daemon: Daemon, authority: TokenIssuer) -> None:
     assert daemon.get("/.well-known/oauth-authorization-server", role=None).json == authority.document()
 
 
-def test_each_subject_is_an_agent_of_its_own_that_sees_only_what_it_did(daemon: Daemon, authority: Issuing) -> None:
+def test_each_subject_is_an_agent_of_its_own_that_sees_only_what_it_did(daemon: Daemon, authority: TokenIssuer) -> None:
     made = ask(daemon, authority.token(sub="bea", name="Bea")).json["result"]
     again = ask(
         daemon, authority.token(sub="bea", name="Somebody else"), "resume", executionId=about(made)["executionId"]
@@ -155,19 +157,19 @@ def test_each_subject_is_an_agent_of_its_own_that_sees_only_what_it_did(daemon: 
     assert "bea" in [one["data"].get("subject") for one in created]
 
 
-def test_the_audit_tells_by_which_token_and_from_where(daemon: Daemon, authority: Issuing) -> None:
+def test_the_audit_tells_by_which_token_and_from_where(daemon: Daemon, authority: TokenIssuer) -> None:
     ask(daemon, authority.token(sub="dan"))
     origins = [one["origin"] or "" for one in daemon.get("/v1/audit?limit=1000").json["items"]]
     assert any(one.startswith("bearer jwt_") and one.endswith("127.0.0.1 mcp") for one in origins)
 
 
-def test_a_name_is_shown_in_one_line_and_with_where_it_is_from(daemon: Daemon, authority: Issuing) -> None:
+def test_a_name_is_shown_in_one_line_and_with_where_it_is_from(daemon: Daemon, authority: TokenIssuer) -> None:
     ask(daemon, authority.token(sub="eve", name="operator\n\u202e<b>" + "x" * 500))
     [found] = [one["name"] for one in operator(daemon).get("/v1/agents").json["items"] if "operator" in one["name"]]
     assert found.isprintable() and len(found) < 120 and found.endswith(f"({urlsplit(authority.issuer).netloc})")
 
 
-def test_an_agent_that_was_revoked_stays_out_with_every_token(daemon: Daemon, authority: Issuing) -> None:
+def test_an_agent_that_was_revoked_stays_out_with_every_token(daemon: Daemon, authority: TokenIssuer) -> None:
     assert ask(daemon, authority.token(sub="fay")).status == 200
     [found] = [one for one in operator(daemon).get("/v1/agents").json["items"] if one["name"].startswith("fay ")]
     assert operator(daemon).delete(f"/v1/agents/{found['id']}").status == 204
@@ -175,7 +177,7 @@ def test_an_agent_that_was_revoked_stays_out_with_every_token(daemon: Daemon, au
     assert operator(daemon).delete(f"/v1/agents/{found['id']}").status == 409
 
 
-def test_scopes_may_come_as_a_list(daemon: Daemon, authority: Issuing) -> None:
+def test_scopes_may_come_as_a_list(daemon: Daemon, authority: TokenIssuer) -> None:
     assert ask(daemon, authority.token(scope=None, scp=[SCOPE, "other"])).status == 200
     assert ask(daemon, authority.token(scope=None, scp=f"other {SCOPE}")).status == 200
     assert ask(daemon, authority.token(scope=None)).status == 403
@@ -186,7 +188,7 @@ def test_our_own_tokens_work_as_before(daemon: Daemon) -> None:
     assert ask(daemon, "operator").status == 200
 
 
-def test_without_an_authorization_server_there_is_nothing_to_find(tmp_path: Path, authority: Issuing) -> None:
+def test_without_an_authorization_server_there_is_nothing_to_find(tmp_path: Path, authority: TokenIssuer) -> None:
     with running_daemon(tmp_path) as plain:
         assert plain.get(METADATA, role=None).status == 404
         assert plain.get("/.well-known/oauth-authorization-server", role=None).status == 404
@@ -194,21 +196,21 @@ def test_without_an_authorization_server_there_is_nothing_to_find(tmp_path: Path
         assert (refused.status, refused.headers["www-authenticate"]) == (401, "Bearer")
 
 
-def test_another_audience_and_other_scopes_can_be_agreed_on(tmp_path: Path, authority: Issuing) -> None:
+def test_another_audience_and_other_scopes_can_be_agreed_on(tmp_path: Path, authority: TokenIssuer) -> None:
     options: dict[str, Any] = {"mcp_audience": "api://executor", "mcp_scopes": (), "mcp_issuer": authority.issuer}
     with running_daemon(tmp_path, **options, mcp_jwks_url=f"{authority.issuer}/jwks") as daemon:
         assert ask(daemon, authority.token(aud=["x", "api://executor"], scope=None)).status == 200
         assert ask(daemon, authority.token(aud=f"{daemon.url}/mcp", scope=None)).status == 401
 
 
-def test_a_server_that_can_not_be_asked_lets_nobody_in(tmp_path: Path, authority: Issuing) -> None:
+def test_a_server_that_can_not_be_asked_lets_nobody_in(tmp_path: Path, authority: TokenIssuer) -> None:
     with running_daemon(tmp_path, mcp_issuer="http://127.0.0.1:9") as daemon:
         refused = ask(daemon, authority.token(iss="http://127.0.0.1:9"))
         assert (refused.status, refused.json["code"]) == (503, "issuer_unavailable")
         assert ask(daemon, "agent").status == 200
 
 
-def test_a_workspace_that_is_not_there_lets_nobody_in(tmp_path: Path, authority: Issuing) -> None:
+def test_a_workspace_that_is_not_there_lets_nobody_in(tmp_path: Path, authority: TokenIssuer) -> None:
     with running_daemon(tmp_path, mcp_issuer=authority.issuer, mcp_workspace="ws_none") as daemon:
         refused = ask(daemon, authority.token(aud=f"{daemon.url}/mcp"))
         assert (refused.status, "mcp_workspace" in refused.json["hint"]) == (403, True)

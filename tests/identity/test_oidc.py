@@ -13,20 +13,20 @@ from executor.daemon.wiring.issuers import secret_of
 from executor.errors import InvalidRequest, SecretUnavailable
 from executor.settings import Settings
 from executor.storage.tables.core import accounts
-from tests.api.identities import made, operator
-from tests.api.serving import Daemon, running_daemon
-from tests.support.issuing import Issuing, a_key, issuing
-from tests.support.signing_in import CALLBACK, CLIENT, SECRET, START, Browser, query_of, settings_of
+from tests.support.sign_in_browser import CALLBACK, CLIENT, SECRET, START, Browser, query_of, settings_of
+from tests.support.token_issuer import TokenIssuer, a_key, issuing
+from tests.surfaces.api.daemon_server import Daemon, running_daemon
+from tests.surfaces.api.identities import made, operator
 
 
 @pytest.fixture(scope="module")
-def authority() -> Iterator[Issuing]:
+def authority() -> Iterator[TokenIssuer]:
     with issuing("/tenant") as authority:
         yield authority
 
 
 @pytest.fixture(scope="module")
-def daemon(authority: Issuing, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+def daemon(authority: TokenIssuer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EXECUTOR_SECRET_OIDC", SECRET)
         with running_daemon(tmp_path_factory.mktemp("daemon"), **settings_of(authority)) as daemon:
@@ -35,7 +35,7 @@ def daemon(authority: Issuing, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 @pytest.fixture(autouse=True)
-def anew(daemon: Daemon, authority: Issuing) -> None:
+def anew(daemon: Daemon, authority: TokenIssuer) -> None:
     daemon.executor.authenticator.attempts.clear()
     assert daemon.executor.issuers.sign_ins is not None
     daemon.executor.issuers.sign_ins.starts.clear()
@@ -46,13 +46,13 @@ def invite(daemon: Daemon, email: str, role: str = "member") -> Any:
     return made(operator(daemon).post("/v1/invitations", {"role": role, "email": email}))
 
 
-def somebody(authority: Issuing, sub: str, **about: Any) -> str:
+def somebody(authority: TokenIssuer, sub: str, **about: Any) -> str:
     email = f"{sub}@example.org"
     authority.person = {"sub": sub, "name": sub.title(), "email": email, "email_verified": True, **about}
     return email
 
 
-def test_the_way_to_the_provider_carries_state_nonce_and_pkce(daemon: Daemon, authority: Issuing) -> None:
+def test_the_way_to_the_provider_carries_state_nonce_and_pkce(daemon: Daemon, authority: TokenIssuer) -> None:
     browser = Browser(daemon)
     answer = browser.get(START)
     url, asked = answer.headers["location"], query_of(answer.headers["location"])
@@ -67,7 +67,7 @@ def test_the_way_to_the_provider_carries_state_nonce_and_pkce(daemon: Daemon, au
     assert query_of(browser.start())["state"] != asked["state"]
 
 
-def test_an_invited_person_signs_in_and_is_a_member(daemon: Daemon, authority: Issuing) -> None:
+def test_an_invited_person_signs_in_and_is_a_member(daemon: Daemon, authority: TokenIssuer) -> None:
     invite(daemon, somebody(authority, "ann"), "viewer")
     browser = Browser(daemon)
     back = browser.sign_in("/approvals?page=2")
@@ -80,7 +80,7 @@ def test_an_invited_person_signs_in_and_is_a_member(daemon: Daemon, authority: I
     assert "invitation.accepted" in events and "session.opened" in events
 
 
-def test_the_same_person_comes_back_as_the_same_account(daemon: Daemon, authority: Issuing) -> None:
+def test_the_same_person_comes_back_as_the_same_account(daemon: Daemon, authority: TokenIssuer) -> None:
     invite(daemon, somebody(authority, "bea"))
     first, second = Browser(daemon), Browser(daemon)
     first.sign_in()
@@ -89,17 +89,17 @@ def test_the_same_person_comes_back_as_the_same_account(daemon: Daemon, authorit
     assert second.whoami()["accountId"] == first.whoami()["accountId"]
 
 
-def test_a_stranger_is_told_to_ask_for_an_invitation(daemon: Daemon, authority: Issuing) -> None:
+def test_a_stranger_is_told_to_ask_for_an_invitation(daemon: Daemon, authority: TokenIssuer) -> None:
     somebody(authority, "cal")
     browser = Browser(daemon)
     refused = browser.sign_in()
-    assert refused.status == 403 and b"invitation" in refused.body
+    assert refused.status == 403 and b"invite" in refused.body
     assert "executor_session" not in browser.cookies
     rows = daemon.run(daemon.executor.database.read(lambda c: list(c.execute(sa.select(accounts.c.subject)).scalars())))
     assert "cal" not in rows
 
 
-def test_an_invitation_is_used_once(daemon: Daemon, authority: Issuing) -> None:
+def test_an_invitation_is_used_once(daemon: Daemon, authority: TokenIssuer) -> None:
     invitation = invite(daemon, somebody(authority, "dan"))
     assert Browser(daemon).sign_in().status == 303
     somebody(authority, "dan-two", email="DAN@example.org")
@@ -108,13 +108,13 @@ def test_an_invitation_is_used_once(daemon: Daemon, authority: Issuing) -> None:
     assert found["status"] == "accepted"
 
 
-def test_a_revoked_invitation_opens_nothing(daemon: Daemon, authority: Issuing) -> None:
+def test_a_revoked_invitation_opens_nothing(daemon: Daemon, authority: TokenIssuer) -> None:
     invitation = invite(daemon, somebody(authority, "eve"))
     assert operator(daemon).delete(f"/v1/invitations/{invitation['id']}").status in (200, 204)
     assert Browser(daemon).sign_in().status == 403
 
 
-def test_name_and_address_may_come_from_the_userinfo_endpoint(daemon: Daemon, authority: Issuing) -> None:
+def test_name_and_address_may_come_from_the_userinfo_endpoint(daemon: Daemon, authority: TokenIssuer) -> None:
     invite(daemon, somebody(authority, "fay"))
     authority.tells_in_token = False
     browser = Browser(daemon)
@@ -122,7 +122,7 @@ def test_name_and_address_may_come_from_the_userinfo_endpoint(daemon: Daemon, au
     assert browser.whoami()["name"] == "Fay"
 
 
-def test_whoever_was_removed_comes_back_by_invitation_alone(tmp_path: Path, authority: Issuing) -> None:
+def test_whoever_was_removed_comes_back_by_invitation_alone(tmp_path: Path, authority: TokenIssuer) -> None:
     email = somebody(authority, "gus")
     options = {**settings_of(authority), "oidc_client_secret": "", "oidc_default_role": "viewer"}
     with running_daemon(tmp_path, **options) as daemon:
@@ -143,8 +143,8 @@ def test_whoever_was_removed_comes_back_by_invitation_alone(tmp_path: Path, auth
             authority.ledger.clients[CLIENT] = kept
 
 
-def test_two_tabs_do_not_disturb_each_other(daemon: Daemon, authority: Issuing) -> None:
-    from tests.support.signing_in import consent
+def test_two_tabs_do_not_disturb_each_other(daemon: Daemon, authority: TokenIssuer) -> None:
+    from tests.support.sign_in_browser import consent
 
     invite(daemon, somebody(authority, "hal"))
     browser = Browser(daemon)
@@ -153,17 +153,17 @@ def test_two_tabs_do_not_disturb_each_other(daemon: Daemon, authority: Issuing) 
     assert browser.come_back(consent(second)).headers["location"] == "/two"
 
 
-def test_a_person_who_says_no_is_told_so(daemon: Daemon, authority: Issuing) -> None:
+def test_a_person_who_says_no_is_told_so(daemon: Daemon, authority: TokenIssuer) -> None:
     authority.consents = False
     try:
         refused = Browser(daemon).sign_in()
     finally:
         authority.consents = True
-    assert refused.status == 401 and b"did not let you in" in refused.body
+    assert refused.status == 401 and b"refused the sign-in" in refused.body
     assert "default-src 'none'" in refused.headers["content-security-policy"]
 
 
-def test_a_provider_with_elliptic_keys_works_too(daemon: Daemon, authority: Issuing) -> None:
+def test_a_provider_with_elliptic_keys_works_too(daemon: Daemon, authority: TokenIssuer) -> None:
     invite(daemon, somebody(authority, "ida"))
     authority.published = [authority.key.as_dict(private=False), a_key("ES256").as_dict(private=False)]
     daemon.executor.issuers.sign_ins._provider._keys._tried_at = None  # type: ignore[union-attr]  # as if time had passed
@@ -174,7 +174,7 @@ def test_a_provider_with_elliptic_keys_works_too(daemon: Daemon, authority: Issu
         authority.key, authority.algorithm = kept, "RS256"
 
 
-def test_nothing_secret_of_a_sign_in_is_stored(daemon: Daemon, authority: Issuing) -> None:
+def test_nothing_secret_of_a_sign_in_is_stored(daemon: Daemon, authority: TokenIssuer) -> None:
     browser = Browser(daemon)
     asked = query_of(browser.start())
     held = [value for name, value in browser.cookies.items() if name.startswith("executor_sign_in_")]

@@ -65,7 +65,7 @@ def test_a_file_without_a_token_is_refused_rather_than_used(tmp_path: Path, cont
     path = tmp_path / OPERATOR_FILE
     path.write_text(content, encoding="latin-1")
     path.chmod(0o600)
-    with pytest.raises(DataDirectoryUnusable, match="does not hold a token"):
+    with pytest.raises(DataDirectoryUnusable, match="does not contain a token"):
         Tokens.load_or_create(tmp_path)
 
 

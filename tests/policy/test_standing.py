@@ -54,16 +54,16 @@ def test_each_rule_is_told_why_it_did_not_decide() -> None:
         rule("shop.pay", "allow", "below"),
     ]
     assert verdicts(call(arguments={"amount": 500}), rules) == [
-        ("no", "its pattern does not cover the path"),
-        ("no", "it is about another actor"),
-        ("no", "it is about another source"),
-        ("no", "it is about effect read, and this tool's is write"),
+        ("no", "its pattern does not match the path"),
+        ("no", "it is for another actor"),
+        ("no", "it is for another source"),
+        ("no", "it is for effect read, but this tool's effect is write"),
         ("no", "/amount<=100 does not hold"),
         ("decides", ""),
-        ("later", "it holds, but a rule above it comes first"),
+        ("later", "it applies, but a policy above it comes first"),
     ]
     doubtful = [why for _, why in verdicts(call(arguments={"amount": "5"}), rules)]
-    assert doubtful[4] == "/amount<=100 can't be judged: what is there is of another kind"
+    assert doubtful[4] == "/amount<=100 can't be judged: the value there has another type"
     assert verdicts(call(arguments=None), rules)[4] == ("no", "/amount<=100 can't be judged without arguments")
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from executor.runtime.javascript.blank import Blanked
 from executor.runtime.typescript.runtime import TypeScriptRuntime
-from tests.runtime.driving import failure_of, value_of
+from tests.runtime.program_driver import failure_of, value_of
 
 CONSTRUCTS = {
     "annotations": "const a: number = 1; let b: string[] = []; var c: Map<string, number> | null = null; return a",

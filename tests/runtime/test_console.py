@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 
 from executor.runtime.typescript.runtime import TypeScriptRuntime
-from tests.runtime.driving import first_step, logs_of
+from tests.runtime.program_driver import first_step, logs_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -6,7 +6,7 @@ import pytest
 
 from executor.runtime.javascript.hints import HINTS, Hint
 from executor.runtime.typescript.runtime import TypeScriptRuntime
-from tests.runtime.driving import failure_of
+from tests.runtime.program_driver import failure_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

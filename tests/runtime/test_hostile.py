@@ -10,7 +10,7 @@ import pytest
 
 from executor.runtime.protocol import Answer
 from executor.runtime.typescript.runtime import TypeScriptRuntime
-from tests.runtime.driving import CLOCK, Failed, drive, failure_of, first_step, outcome, program, value_of
+from tests.runtime.program_driver import CLOCK, Failed, drive, failure_of, first_step, outcome, program, value_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from executor.runtime.typescript.runtime import TypeScriptRuntime
-from tests.runtime.driving import value_of
+from tests.runtime.program_driver import value_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

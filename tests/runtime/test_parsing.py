@@ -15,7 +15,9 @@ import pytest_asyncio
 from executor.runtime.javascript import blank_queue
 from executor.runtime.javascript.plain_source import plain
 from executor.runtime.typescript.runtime import TypeScriptRuntime
-from tests.runtime.driving import failure_of, value_of
+from executor.runtime.worker.frames import Reply
+from tests.runtime.program_driver import failure_of, value_of
+from tests.support.conditions import until
 
 ENDLESS_TO_PARSE = b"(i)[l*@i]@\xf0\x9f\x98\x80[;enum /default>```,[}s /n\nt ${".decode()
 TYPED = "const a: number = 1; return a + 1"
@@ -67,18 +69,26 @@ async def test_the_parser_for_large_code_ends_when_nobody_needs_it(
     monkeypatch.setattr(blank_queue, "_IDLE_SECONDS", 0.01)
     large = TYPED + " " * 40_000
     assert await value_of(own, large) == 2
-    async with asyncio.timeout(120):
-        while own._large_lane.pid:  # noqa: ASYNC110 - what is waited for happens in another process
-            await asyncio.sleep(0.01)
+    await until(lambda: not own._large_lane.pid)
     assert await value_of(own, large) == 2
 
 
-async def test_a_sandbox_closed_while_its_code_is_parsed_gives_its_place_back(cache_dir: Path) -> None:
+async def test_a_sandbox_closed_while_its_code_is_parsed_gives_its_place_back(
+    cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsing, blank = asyncio.Event(), blank_queue.Lane.blank
+
+    async def note_and_blank(lane: blank_queue.Lane, code: bytes) -> Reply:
+        parsing.set()
+        return await blank(lane, code)
+
+    monkeypatch.setattr(blank_queue.Lane, "blank", note_and_blank)
     runtime = TypeScriptRuntime(workers=1, slots=1, cache_dir=cache_dir)
     await runtime.start()
     for _ in range(3):
+        parsing.clear()
         task = asyncio.create_task(failure_of(runtime, ENDLESS_TO_PARSE))
-        await asyncio.sleep(0.01)
+        await parsing.wait()
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         assert await value_of(runtime, "return 1 + 1") == 2
@@ -90,7 +100,7 @@ async def test_closing_the_runtime_ends_its_parsers(cache_dir: Path) -> None:
     await runtime.start()
     assert await value_of(runtime, TYPED) == 2
     stuck = asyncio.create_task(failure_of(runtime, ENDLESS_TO_PARSE + " " * 200_000))
-    await asyncio.sleep(0.1)
+    await until(lambda: runtime._large_lane.pid)
     pids = [runtime._lane.pid, runtime._large_lane.pid]
     await runtime.close()
     await asyncio.gather(stuck, return_exceptions=True)

@@ -9,6 +9,7 @@ import pytest
 from executor.errors import InvalidRequest, UnknownRuntime
 from executor.runtime.protocol import Sandbox
 from executor.runtime.registry import Lazy, Runtimes
+from tests.support.conditions import until
 
 
 class Fake:
@@ -110,7 +111,7 @@ async def test_an_open_that_is_cancelled_leaves_no_half_started_runtime_behind()
 
     lazy = Lazy(("python",), build)
     opening = asyncio.create_task(lazy.open())
-    await asyncio.sleep(0.01)
+    await until(lambda: built)
     opening.cancel()
     with pytest.raises(asyncio.CancelledError):
         await opening

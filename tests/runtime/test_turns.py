@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,8 @@ import pytest_asyncio
 from executor.errors import SandboxLost
 from executor.runtime.protocol import Answer, Program
 from executor.runtime.typescript.runtime import TypeScriptRuntime
-from tests.runtime.driving import CLOCK, failure_of, program, value_of
+from tests.runtime.program_driver import CLOCK, failure_of, program, value_of
+from tests.support.conditions import until
 
 ENDLESS = "for (;;);"
 
@@ -22,15 +23,9 @@ async def own(cache_dir: Path) -> AsyncIterator[TypeScriptRuntime]:
     """Eight places, of which hogs may hold six."""
     started = TypeScriptRuntime(workers=2, slots=4, cache_dir=cache_dir)
     await started.start()
-    await eventually(lambda: sum(len(worker.free) for worker in started._workers) == 8)
+    await until(lambda: sum(len(worker.free) for worker in started._workers) == 8)
     yield started
     await started.close()
-
-
-async def eventually(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
-        while not condition():  # noqa: ASYNC110 - what is waited for happens in another process
-            await asyncio.sleep(0.01)
 
 
 def hog(number: int) -> Program:
@@ -67,7 +62,7 @@ async def test_a_small_program_is_served_though_hogs_would_fill_every_place(own:
 async def test_hogs_keep_every_place_while_nobody_else_wants_one(own: TypeScriptRuntime) -> None:
     hogs = [asyncio.create_task(run(own, hog(number))) for number in range(8)]
     places = [place for worker in own._workers for place in worker.places]
-    await eventually(lambda: all(place.hog_since is not None for place in places))
+    await until(lambda: all(place.hog_since is not None for place in places))
     assert not own.turns._known
     await stop(hogs)
 
@@ -84,12 +79,12 @@ async def test_a_hog_evicted_after_a_call_is_told_that_it_is_innocent_and_waits_
 ) -> None:
     late = program("await tools.a.b({}); for (;;);", cpu_ms=600_000)
     hogs = [asyncio.create_task(run(own, hog(number))) for number in range(6)]
-    await eventually(lambda: own.turns._held_by_hogs == 6)
+    await until(lambda: own.turns._held_by_hogs == 6)
     sandboxes = [await own.open(), await own.open()]
     for sandbox in sandboxes:
         await sandbox.start(late)
     steps = [asyncio.create_task(sandbox.answer(Answer(1, CLOCK, value="1"))) for sandbox in sandboxes]
-    await eventually(lambda: own.turns._held_by_hogs == 8)
+    await until(lambda: own.turns._held_by_hogs == 8)
     assert await value_of(own, "return 1 + 1") == 2
     done, _ = await asyncio.wait(steps, return_when=asyncio.FIRST_COMPLETED)
     with pytest.raises(SandboxLost) as lost:
@@ -99,7 +94,7 @@ async def test_a_hog_evicted_after_a_call_is_told_that_it_is_innocent_and_waits_
     for sandbox in sandboxes:
         await sandbox.close()
     again = asyncio.create_task(run(own, late))
-    await eventually(lambda: len(own.turns._hogs) == 1)
+    await until(lambda: len(own.turns._hogs) == 1)
     await stop([hogs.pop()])
     await asyncio.wait_for(again, 30)
     await stop(hogs)

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from executor.runtime.typescript.runtime import TypeScriptRuntime
-from tests.runtime.driving import Failed, drive, failure_of, first_step, logs_of, outcome, value_of
+from tests.runtime.program_driver import Failed, drive, failure_of, first_step, logs_of, outcome, value_of
 from tests.runtime.test_hostile import POLLUTION
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from executor.runtime.typescript.runtime import TypeScriptRuntime
-from tests.runtime.driving import value_of
+from tests.runtime.program_driver import value_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -9,7 +9,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import psutil
@@ -25,13 +25,8 @@ from executor.runtime.worker import frames, pool, process, wasmtime_ffi
 from executor.runtime.worker.compiled_image import digest
 from executor.runtime.worker.frames import Fault, Reply
 from executor.runtime.worker.steps import Reader, Violation
-from tests.runtime.driving import CLOCK, failure_of, program, value_of
-
-
-async def eventually(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(120):
-        while not condition():  # noqa: ASYNC110 - what is waited for happens in another process
-            await asyncio.sleep(0.01)
+from tests.runtime.program_driver import CLOCK, failure_of, program, value_of
+from tests.support.conditions import until
 
 
 @pytest_asyncio.fixture
@@ -39,7 +34,7 @@ async def own(cache_dir: Path) -> AsyncIterator[TypeScriptRuntime]:
     """A runtime of the test's own: two workers with two places each."""
     started = TypeScriptRuntime(workers=2, slots=2, cache_dir=cache_dir)
     await started.start()
-    await eventually(lambda: sum(len(worker.free) for worker in started._workers) == 4)
+    await until(lambda: sum(len(worker.free) for worker in started._workers) == 4)
     yield started
     await started.close()
 
@@ -63,7 +58,7 @@ async def test_a_killed_worker_is_replaced(own: TypeScriptRuntime) -> None:
     before = set(own.worker_pids)
     for pid in before:
         os.kill(pid, signal.SIGKILL)
-    await eventually(lambda: len(set(own.worker_pids) - before) == 2)
+    await until(lambda: len(set(own.worker_pids) - before) == 2)
     assert await value_of(own, "return 1 + 1") == 2
 
 
@@ -71,7 +66,7 @@ async def test_a_step_under_way_is_lost_with_its_worker(own: TypeScriptRuntime) 
     sandbox = await own.open()
     step = asyncio.create_task(sandbox.start(program("for (;;);", cpu_ms=60_000)))
     busy = [psutil.Process(pid) for pid in own.worker_pids]
-    await eventually(lambda: any(sum(worker.cpu_times()[:2]) > 0.3 for worker in busy))
+    await until(lambda: any(sum(worker.cpu_times()[:2]) > 0.3 for worker in busy))
     for pid in own.worker_pids:
         os.kill(pid, signal.SIGKILL)
     with pytest.raises(SandboxLost):
@@ -116,7 +111,7 @@ async def test_a_hog_is_slowed_down_and_the_next_program_in_its_place_is_not(cac
     await runtime.start()
     (pid,) = runtime.worker_pids
     hog = asyncio.create_task(failure_of(runtime, "for (;;);", cpu_ms=1_500))
-    await eventually(lambda: max(niceness(pid)) > 0)
+    await until(lambda: max(niceness(pid)) > 0)
     assert (await hog).code == "cpu_limit"
     assert await value_of(runtime, "return 1 + 1") == 2
     assert max(niceness(pid)) == 0
@@ -189,7 +184,7 @@ async def test_workers_end_when_their_parent_is_gone(own: TypeScriptRuntime) -> 
     watched = psutil.Process(worker.pid)
     assert worker.control.transport is not None
     worker.control.transport.abort()
-    await eventually(lambda: not watched.is_running() or watched.status() == psutil.STATUS_ZOMBIE)
+    await until(lambda: not watched.is_running() or watched.status() == psutil.STATUS_ZOMBIE)
 
 
 @pytest.mark.parametrize("damage", [b"no image at all", None])
@@ -307,7 +302,7 @@ async def test_a_worker_that_talks_nonsense_is_ended(own: TypeScriptRuntime, fra
     sandbox._place._on_frame(frame)
     with pytest.raises(SandboxLost):
         await step
-    await eventually(lambda: pid not in own.worker_pids and not psutil.pid_exists(pid))
+    await until(lambda: pid not in own.worker_pids and not psutil.pid_exists(pid))
     assert await value_of(own, "return 2") == 2
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.model.tenancy import Actor
+from executor.model.actor import Actor
 from executor.secrets.master import FileKeeper
 from executor.secrets.providers.environment import Environment
 from executor.secrets.sealing import Sealing
@@ -19,7 +19,7 @@ from executor.storage.identity import tenancy
 
 
 @dataclass
-class Place:
+class SecretsHarness:
     folder: Path
     database: Database
     secrets: Secrets
@@ -27,7 +27,7 @@ class Place:
     by: Actor
 
 
-async def opened(folder: Path, environ: dict[str, str] | None = None) -> Place:
+async def opened(folder: Path, environ: dict[str, str] | None = None) -> SecretsHarness:
     folder.mkdir(exist_ok=True, mode=0o700)  # noqa: ASYNC240 - nothing else runs
     engine = open_engine(folder / "executor.db")
     migrate.migrate(engine)
@@ -36,11 +36,11 @@ async def opened(folder: Path, environ: dict[str, str] | None = None) -> Place:
     providers = {"environment": Environment((), environ or {})}
     secrets = Secrets(database, Sealing(FileKeeper(folder)), providers)
     await secrets.finish_rotation()
-    return Place(folder, database, secrets, made.workspace.id, made.operator)
+    return SecretsHarness(folder, database, secrets, made.workspace.id, made.operator)
 
 
 @pytest.fixture
-async def place(tmp_path: Path) -> AsyncIterator[Place]:
+async def place(tmp_path: Path) -> AsyncIterator[SecretsHarness]:
     place = await opened(tmp_path / "data", {"EXECUTOR_SECRET_MAIL": "from-the-environment", "AWS_SECRET": "never"})
     yield place
     await place.database.close()

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Cli
-from tests.support.guarded import Guarded, running
+from tests.support.protected_service import ProtectedService, running
+from tests.surfaces.cli.conftest import Cli
 
 CANARY = "cnry-cli-51x9"
 
 
 @pytest.fixture(scope="module")
-def service() -> Iterator[Guarded]:
+def service() -> Iterator[ProtectedService]:
     with running() as server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def cli(tmp_path_factory: pytest.TempPathFactory, service: Guarded) -> Iterator[Cli]:
+def cli(tmp_path_factory: pytest.TempPathFactory, service: ProtectedService) -> Iterator[Cli]:
     cli = Cli(tmp_path_factory.mktemp("cli"))
     added = cli("sources", "add", f"{service.url}/openapi.json", "--namespace", "guarded")
     assert added.code == 0, added.err
@@ -47,7 +47,7 @@ def test_no_option_of_the_command_takes_a_value(cli: Cli) -> None:
         assert "--value" not in text and "--token" not in text and "--password" not in text
 
 
-def test_a_connection_is_made_listed_shown_and_removed_without_its_value(cli: Cli, service: Guarded) -> None:
+def test_a_connection_is_made_listed_shown_and_removed_without_its_value(cli: Cli, service: ProtectedService) -> None:
     made = cli("connections", "add", "guarded", "--way", "login", stdin=f"ann\n{CANARY}\n")
     assert made.code == 0 and service.url in made.err, made.err
     called = cli("call", "--json", "return (await tools.guarded.use.basic({})).url")
@@ -62,7 +62,9 @@ def test_a_connection_is_made_listed_shown_and_removed_without_its_value(cli: Cl
     assert json.loads(cli("connections", "list", "--json").out)["items"] == []
 
 
-def test_a_test_says_rejected_or_untested_with_the_same_word_and_code_in_both_forms(cli: Cli, service: Guarded) -> None:
+def test_a_test_says_rejected_or_untested_with_the_same_word_and_code_in_both_forms(
+    cli: Cli, service: ProtectedService
+) -> None:
     service.accepts = {"k-other"}
     assert cli("connections", "add", "guarded", "--way", "token", stdin=f"{CANARY}\n").code == 0
     for outcome, rule in (("rejected", ()), ("untested", ("policies", "add", "guarded.**", "deny"))):
@@ -79,7 +81,7 @@ def test_a_test_says_rejected_or_untested_with_the_same_word_and_code_in_both_fo
     assert cli("connections", "remove", "guarded").code == 0
 
 
-def test_by_hand_as_header_query_cookie_at_once(cli: Cli, service: Guarded) -> None:
+def test_by_hand_as_header_query_cookie_at_once(cli: Cli, service: ProtectedService) -> None:
     made = cli(
         *("connections", "add", "guarded", "--name", "hand", "--header", "X-Odd", "--query", "k", "--cookie", "c"),
         stdin="one\ntwo\nthree\n",

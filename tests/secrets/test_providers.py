@@ -20,7 +20,7 @@ from executor.secrets.providers.keyring import Keyring
 from executor.secrets.providers.onepassword import OnePassword
 from executor.secrets.providers.vault import Vault
 from executor.secrets.secrets import Secrets
-from tests.secrets.conftest import Place
+from tests.secrets.conftest import SecretsHarness
 
 
 class StandInVault(BaseHTTPRequestHandler):
@@ -62,7 +62,7 @@ async def test_a_field_of_a_vault_is_read_with_the_token_of_a_file(address: str,
     for reference, said in (
         ("secret/apps/mail#other", "no text"),
         ("secret/none#token", "404"),
-        ("kv1/x#token", "none of KV"),
+        ("kv1/x#token", "not KV"),
     ):
         with pytest.raises(SecretUnavailable, match=said):
             await vault.read(reference)
@@ -80,7 +80,7 @@ def test_a_reference_can_not_leave_its_mount() -> None:
 
 async def test_a_vault_that_is_down_is_told_as_such(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("t")
-    with pytest.raises(SecretUnavailable, match="can't be asked"):
+    with pytest.raises(SecretUnavailable, match="can't be reached"):
         await Vault("http://127.0.0.1:9", token_of(tmp_path / "token"), asking()).read("secret/a#b")
 
 
@@ -149,7 +149,7 @@ def ring() -> Iterator[StandInRing]:
     keyring.set_keyring(before)
 
 
-async def test_the_keyring_keeps_a_value_that_the_database_never_sees(place: Place, ring: StandInRing) -> None:
+async def test_the_keyring_keeps_a_value_that_the_database_never_sees(place: SecretsHarness, ring: StandInRing) -> None:
     secrets = Secrets(place.database, place.secrets.sealing, {"keyring": Keyring()})
     made = await secrets.set(place.workspace_id, "mail", "in the ring", by=place.by, provider="keyring")
     assert made.reference == f"{place.workspace_id}/{made.id}" and list(ring.kept.values()) == ["in the ring"]
@@ -160,7 +160,9 @@ async def test_the_keyring_keeps_a_value_that_the_database_never_sees(place: Pla
     assert ring.kept == {}
 
 
-async def test_nobody_can_point_a_secret_at_another_entry_of_the_keyring(place: Place, ring: StandInRing) -> None:
+async def test_nobody_can_point_a_secret_at_another_entry_of_the_keyring(
+    place: SecretsHarness, ring: StandInRing
+) -> None:
     ring.kept["executor", "ws_other/sec_1"] = "of another workspace"
     secrets = Secrets(place.database, place.secrets.sealing, {"keyring": Keyring()})
     with pytest.raises(InvalidRequest):

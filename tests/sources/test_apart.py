@@ -21,8 +21,8 @@ from executor.model.source import Loaded
 from executor.sources.documents import subprocess as apart
 from executor.sources.documents import subprocess as subprocess_failures
 from executor.sources.documents.rows import definition_rows_of, pack, tool_rows
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import build_catalog
+from executor.sources.source_request import ReadContext, SourceRequest
 from tests.sources.openapi.documents import LOCATION, answers, document
 
 PET = {"$ref": "#/components/schemas/Pet"}
@@ -62,7 +62,7 @@ async def test_an_error_from_there_is_the_error_here() -> None:
 
 
 def hungry(request: SourceRequest, data: bytes) -> Loaded:
-    request.progress("eating")
+    request.context.progress("eating")
     print("noise on the way out")
     return Loaded(bytes(8 * 1024**3).decode(), "", (), {}, (), "")
 
@@ -74,8 +74,8 @@ def importable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_a_document_that_needs_too_much_memory_is_refused_and_nothing_else_suffers(importable: None) -> None:
     told: list[str] = []
-    with pytest.raises(DocumentInvalid, match="more than the 4 GB of memory") as caught:
-        await apart.build(hungry, SourceRequest(progress=told.append), b"x", large=0)
+    with pytest.raises(DocumentInvalid, match="more than the limit of 4 GB of memory") as caught:
+        await apart.build(hungry, SourceRequest(context=ReadContext(progress=told.append)), b"x", large=0)
     assert told == ["eating"]
     assert (caught.value.details["reason"], caught.value.hint) == ("memory", subprocess_failures.SMALLER)
 
@@ -111,8 +111,8 @@ def signalled(request: SourceRequest, data: bytes) -> Loaded:
 @pytest.mark.parametrize(
     ("number", "said", "reason"),
     [
-        (signal.SIGKILL, r"killed from outside \(SIGKILL\).*free some memory", "killed"),
-        (signal.SIGTERM, r"ended from outside \(SIGTERM\).*try again", "killed"),
+        (signal.SIGKILL, r"killed by another process \(SIGKILL\).*free some memory", "killed"),
+        (signal.SIGTERM, r"stopped by another process \(SIGTERM\).*try again", "killed"),
         (signal.SIGSEGV, r"crashed \(SIGSEGV\).*report", "crash"),
         (signal.SIGABRT, r"crashed \(SIGABRT\).*report", "crash"),
     ],
@@ -133,14 +133,14 @@ def leaving(request: SourceRequest, data: bytes) -> Loaded:
 
 @pytest.mark.parametrize("status", [0, 1])
 async def test_an_end_without_an_answer_is_a_fault_of_ours(importable: None, status: int) -> None:
-    with pytest.raises(SourceError, match=f"ended with status {status} and without an answer") as caught:
+    with pytest.raises(SourceError, match=f"ended with status {status} and without a result") as caught:
         await apart.build(leaving, SourceRequest(), str(status).encode(), large=0)
     assert caught.value.details["reason"] == "crash"
     assert "log" in (caught.value.hint or "")
 
 
 def waiting(request: SourceRequest, data: bytes) -> Loaded:
-    request.progress(str(os.getpid()))
+    request.context.progress(str(os.getpid()))
     time.sleep(600)
     raise AssertionError
 
@@ -148,7 +148,7 @@ def waiting(request: SourceRequest, data: bytes) -> Loaded:
 async def test_a_document_that_is_not_read_in_time_is_given_up_and_its_process_ended(importable: None) -> None:
     told: list[str] = []
     with pytest.raises(DocumentInvalid, match="within 5 seconds") as caught:
-        await apart.build(waiting, SourceRequest(progress=told.append), b"x", large=0, seconds=5)
+        await apart.build(waiting, SourceRequest(context=ReadContext(progress=told.append)), b"x", large=0, seconds=5)
     assert caught.value.details["reason"] == "timeout"
     with pytest.raises(ProcessLookupError):
         os.kill(int(told[0]), 0)
@@ -156,7 +156,9 @@ async def test_a_document_that_is_not_read_in_time_is_given_up_and_its_process_e
 
 async def test_whoever_stops_waiting_ends_the_process_too(importable: None) -> None:
     told: asyncio.Queue[str] = asyncio.Queue()
-    job = asyncio.ensure_future(apart.build(waiting, SourceRequest(progress=told.put_nowait), b"x", large=0))
+    job = asyncio.ensure_future(
+        apart.build(waiting, SourceRequest(context=ReadContext(progress=told.put_nowait)), b"x", large=0)
+    )
     pid = int(await asyncio.wait_for(told.get(), 30))
     job.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -260,7 +260,9 @@ async def test_a_broken_encoding_is_an_error_that_names_it(
     egress: Egress, upstream: Upstream, encoding: str, body: bytes
 ) -> None:
     upstream.routes["/"] = Reply(200, body, {"Content-Encoding": encoding})
-    with pytest.raises(SourceUnreachable, match=f"content encoding '{encoding}', but the compressed answer is") as got:
+    with pytest.raises(
+        SourceUnreachable, match=f"content encoding '{encoding}', but the compressed response is"
+    ) as got:
         await get(egress, upstream)
     assert got.value.details["reason"] == "encoding"
 

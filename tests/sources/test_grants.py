@@ -15,9 +15,9 @@ from executor.errors import EgressRefused, SourceUnreachable, ToolError
 from executor.model.source import Loaded, Source
 from executor.network.client import Egress, Outgoing
 from executor.sources.graphql.kind import GraphQL
-from executor.sources.kind import SourceRequest
 from executor.sources.mcp.kind import Mcp
 from executor.sources.openapi.kind import OpenApi
+from executor.sources.source_request import Consent, Previous, SourceRequest
 from tests.sources.openapi.documents import document
 from tests.sources.upstream import Upstream, as_json
 
@@ -63,7 +63,7 @@ async def call(kind: OpenApi, loaded: Loaded) -> Any:
 def uploaded(location: str, server: str = "", **more: Any) -> SourceRequest:
     servers = {"servers": [{"url": server}]} if server else {}
     text = json.dumps({**DOCUMENT, **servers}).encode()
-    return SourceRequest(location=location, document=text, allow_private=True, **more)
+    return SourceRequest(**{"location": location, "document": text, "consented": Consent(private_network=True), **more})
 
 
 async def test_a_name_that_was_public_can_not_be_turned_to_this_machine_later(
@@ -86,9 +86,11 @@ async def test_a_private_name_is_reached_at_the_address_it_had(
     known = names()
     known["nas.test"] = ["127.0.0.1"]
     upstream.routes |= {"/o.json": as_json(DOCUMENT), "/thing": as_json({"ok": True})}
-    loaded = await kind.load(SourceRequest(location=at(upstream, "nas.test") + "/o.json", allow_private=True))
+    loaded = await kind.load(
+        SourceRequest(location=at(upstream, "nas.test") + "/o.json", consented=Consent(private_network=True))
+    )
     assert await call(kind, loaded) == {"ok": True}
-    again = await kind.load(replace(kind.reload_request(source_of(loaded)), validators={}))
+    again = await kind.load(replace(kind.reload_request(source_of(loaded)), previous=Previous()))
     assert again.config["origins"] == loaded.config["origins"]
 
 
@@ -149,7 +151,8 @@ async def test_no_name_opens_metadata_services_or_a_mix_of_networks(
 
 
 async def test_the_literal_address_an_operator_wrote_is_granted(kind: OpenApi) -> None:
-    loaded = await kind.load(uploaded("/home/me/o.json", base_url="http://169.254.169.254", by_operator=True))
+    agreed = Consent(private_network=True, by_operator=True)
+    loaded = await kind.load(uploaded("/home/me/o.json", base_url="http://169.254.169.254", consented=agreed))
     assert loaded.config["origins"] == ["http://169.254.169.254:80"]
 
 
@@ -159,7 +162,9 @@ async def test_localhost_is_reached_and_only_at_loopback(
     upstream.routes |= {"/o.json": as_json(DOCUMENT), "/thing": as_json(1)}
     known = names()
     known["localhost"] = ["127.0.0.1"]
-    loaded = await kind.load(SourceRequest(location=at(upstream, "localhost") + "/o.json", allow_private=True))
+    loaded = await kind.load(
+        SourceRequest(location=at(upstream, "localhost") + "/o.json", consented=Consent(private_network=True))
+    )
     assert await call(kind, loaded) == 1
     await egress.close()
     known["localhost"] = ["10.0.0.1"]
@@ -181,7 +186,7 @@ async def test_a_grant_without_addresses_opens_nothing_for_a_name(
 async def test_an_unknown_name_is_said_to_be_unknown(kind: OpenApi, names: Callable[[], Names]) -> None:
     names()
     with pytest.raises(SourceUnreachable, match="could not be found"):
-        await kind.load(SourceRequest(location="http://nobody.test/o.json", allow_private=True))
+        await kind.load(SourceRequest(location="http://nobody.test/o.json", consented=Consent(private_network=True)))
 
 
 async def test_what_code_asked_for_opens_only_what_was_shown(kind: OpenApi, upstream: Upstream) -> None:
@@ -189,9 +194,11 @@ async def test_what_code_asked_for_opens_only_what_was_shown(kind: OpenApi, upst
     upstream.routes["/o.json"] = as_json({**DOCUMENT, **server})
     location = upstream.url + "/o.json"
     with pytest.raises(EgressRefused, match=r"10\.1\.2\.3") as caught:
-        await kind.load(SourceRequest(location=location, allow_private=True, by_code=True))
+        await kind.load(SourceRequest(location=location, consented=Consent(private_network=True, by_code=True)))
     assert "baseUrl" in caught.value.hint
-    shown = SourceRequest(location=location, base_url="http://10.1.2.3:8080/x", allow_private=True, by_code=True)
+    shown = SourceRequest(
+        location=location, base_url="http://10.1.2.3:8080/x", consented=Consent(private_network=True, by_code=True)
+    )
     assert (await kind.load(shown)).config["origins"] == [upstream.url, "http://10.1.2.3:8080"]
 
 
@@ -199,7 +206,7 @@ async def test_for_code_another_port_of_the_same_host_must_be_shown_too(kind: Op
     upstream.routes["/o.json"] = as_json({**DOCUMENT, "servers": [{"url": "http://127.0.0.1:9"}]})
     location = upstream.url + "/o.json"
     with pytest.raises(EgressRefused, match=r"127\.0\.0\.1:9"):
-        await kind.load(SourceRequest(location=location, allow_private=True, by_code=True))
+        await kind.load(SourceRequest(location=location, consented=Consent(private_network=True, by_code=True)))
 
 
 @pytest.mark.parametrize(
@@ -210,7 +217,7 @@ async def test_an_operators_private_document_opens_its_own_host_and_no_other(
     kind: OpenApi, upstream: Upstream, server: str, granted: bool
 ) -> None:
     upstream.routes["/o.json"] = as_json({**DOCUMENT, "servers": [{"url": server}]})
-    request = SourceRequest(location=upstream.url + "/o.json", allow_private=True)
+    request = SourceRequest(location=upstream.url + "/o.json", consented=Consent(private_network=True))
     if granted:
         assert (await kind.load(request)).config["origins"] == [upstream.url, server]
     else:
@@ -233,7 +240,9 @@ async def test_a_closed_installation_needs_no_grants(upstream: Upstream) -> None
     upstream.routes |= {"/o.json": as_json({**DOCUMENT, "servers": [{"url": at(upstream, "localhost")}]})}
     upstream.routes["/thing"] = as_json(1)
     try:
-        loaded = await kind.load(SourceRequest(location=upstream.url + "/o.json", allow_private=True))
+        loaded = await kind.load(
+            SourceRequest(location=upstream.url + "/o.json", consented=Consent(private_network=True))
+        )
         assert await call(kind, loaded) == 1
     finally:
         await egress.close()
@@ -244,8 +253,8 @@ async def test_a_tool_goes_where_it_was_loaded_for_even_if_its_source_has_moved(
 ) -> None:
     upstream.routes |= {"/o.json": as_json(DOCUMENT), "/thing": as_json("here")}
     elsewhere.routes |= {"/o.json": as_json(DOCUMENT), "/thing": as_json("there")}
-    old = await kind.load(SourceRequest(location=upstream.url + "/o.json", allow_private=True))
-    new = await kind.load(SourceRequest(location=elsewhere.url + "/o.json", allow_private=True))
+    old = await kind.load(SourceRequest(location=upstream.url + "/o.json", consented=Consent(private_network=True)))
+    new = await kind.load(SourceRequest(location=elsewhere.url + "/o.json", consented=Consent(private_network=True)))
     assert old.tools[0].schema_digest != new.tools[0].schema_digest
     with pytest.raises(ToolError) as caught:
         await kind.invoke(source_of(new), old.tools[0], {}, "")
@@ -272,7 +281,9 @@ async def test_graphql_keeps_to_the_addresses_that_were_granted(
     known["nas.test"] = ["127.0.0.1"]
     upstream.routes["/graphql"] = as_json(HELLO)
     kind = GraphQL(egress)
-    loaded = await kind.load(SourceRequest(location=at(upstream, "nas.test") + "/graphql", allow_private=True))
+    loaded = await kind.load(
+        SourceRequest(location=at(upstream, "nas.test") + "/graphql", consented=Consent(private_network=True))
+    )
     assert loaded.config["origins"] == [f"{at(upstream, 'nas.test')} 127.0.0.1"]
     await egress.close()
     known["nas.test"] = [later]
@@ -297,11 +308,13 @@ async def test_mcp_keeps_to_the_addresses_that_were_granted(
     known = names()
     known["nas.test"] = ["127.0.0.1"]
     url = at(upstream, "nas.test") + "/mcp"
-    request = SourceRequest(location=url, allow_private=True, options={"transport": "http"})
+    request = SourceRequest(location=url, options={"transport": "http"}, consented=Consent(private_network=True))
     endpoint = await Mcp(egress)._endpoint(request)
     assert endpoint.origins == (f"{at(upstream, 'nas.test')} 127.0.0.1",)
     known["nas.test"] = [later]
-    again = SourceRequest(location=url, again=True, origins=endpoint.origins, allow_private=True)
+    again = SourceRequest(
+        location=url, previous=Previous(), consented=Consent(granted=endpoint.origins, private_network=True)
+    )
     with pytest.raises(EgressRefused, match="did not when this source was added"):
         await Mcp(egress).load(again)
     assert upstream.connections == 0

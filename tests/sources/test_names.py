@@ -69,6 +69,8 @@ def test_none_of_two_clashing_operations_takes_the_plain_name() -> None:
         ("www.zoomconnect.com", "", "zoomconnect"),
         ("import.io", "", "import_io"),
         ("Xero Accounting API", "", "xero_accounting"),
+        ("Netlify's API documentation", "", "netlify"),
+        ("Discord HTTP API (Preview)", "", "discord"),
     ],
 )
 def test_namespaces_are_what_someone_would_choose(title: str, host: str, namespace: str) -> None:

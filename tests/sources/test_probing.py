@@ -9,10 +9,11 @@ import pytest
 from executor.errors import ConsentRequired, DocumentInvalid, EgressRefused, InvalidRequest, SourceUnreachable
 from executor.network.client import Egress
 from executor.sources import detection
-from executor.sources.kind import Probe, SourceRequest
+from executor.sources.kind import Probe
 from executor.sources.lifecycle import address_grants
 from executor.sources.lifecycle.consent import check_consent
 from executor.sources.registry import Kinds
+from executor.sources.source_request import Consent, SourceRequest
 from tests.sources.openapi.documents import document
 from tests.sources.upstream import Upstream, as_json
 
@@ -50,19 +51,28 @@ async def test_the_first_in_order_that_knows_it_wins_and_the_others_are_let_go()
     assert slow.cancelled
 
 
+@pytest.mark.parametrize(
+    ("path", "kind"), [("graphql", "graphql"), ("api/GraphQL?v=1", "graphql"), ("docs", "openapi")]
+)
+async def test_a_kind_that_the_address_names_comes_before_one_that_found_something_nearby(path: str, kind: str) -> None:
+    request = SourceRequest(location=f"https://api.example.com/{path}")
+    found = await detection.probe(kinds(Fake("openapi", True), Fake("graphql", True)), request)
+    assert found.kind == kind
+
+
 async def test_a_kind_that_breaks_does_not_keep_another_from_knowing_it() -> None:
     found = await detection.probe(kinds(Fake("a", RuntimeError("bug")), Fake("b", True)), HERE)
     assert found.kind == "b"
 
 
 async def test_a_kind_that_never_answers_is_given_up() -> None:
-    with pytest.raises(SourceUnreachable, match="did not tell"):
+    with pytest.raises(SourceUnreachable, match="could not be identified"):
         await detection.probe(kinds(Fake("a", "never")), HERE, seconds=0.05)
 
 
 async def test_what_nobody_knows_is_refused_with_what_each_said() -> None:
     said = DocumentInvalid("it is a page about cats", hint="")
-    with pytest.raises(DocumentInvalid, match="nothing that can be connected") as caught:
+    with pytest.raises(DocumentInvalid, match="nothing to connect") as caught:
         await detection.probe(kinds(Fake("a", said), Fake("b", False)), HERE)
     assert caught.value.details["tried"] == {"a": "it is a page about cats", "b": "not of this kind"}
 
@@ -83,7 +93,7 @@ async def test_a_prefix_or_a_command_names_the_kind() -> None:
 
 
 async def test_a_command_is_not_accepted_without_consent() -> None:
-    request = SourceRequest(command=("rm", "-rf", "x"), by_operator=True)
+    request = SourceRequest(command=("rm", "-rf", "x"), consented=Consent(by_operator=True))
     with pytest.raises(ConsentRequired) as caught:
         check_consent(Fake("mcp", True), request)  # type: ignore[arg-type]
     assert caught.value.details["command"] == ["rm", "-rf", "x"]
@@ -95,7 +105,7 @@ async def test_an_openapi_document_behind_a_url_is_recognised_by_the_real_kinds(
     upstream.routes["/api.json"] = as_json(document({"/a": {"get": {"operationId": "a"}}}))
     all_kinds = Kinds(Egress(), tmp_path)
     try:
-        request = SourceRequest(location=f"{upstream.url}/api.json", allow_private=True)
+        request = SourceRequest(location=f"{upstream.url}/api.json", consented=Consent(private_network=True))
         resolved = await detection.resolve(all_kinds, request)
         assert resolved.kind == "openapi"
     finally:
@@ -150,13 +160,13 @@ class Elsewhere(Fake):
 
 
 async def test_what_probing_finds_opens_nothing_that_nobody_asked_for() -> None:
-    asked = SourceRequest(location="https://93.184.216.34/docs", allow_private=True)
+    asked = SourceRequest(location="https://93.184.216.34/docs", consented=Consent(private_network=True))
     found = await detection.resolve(kinds(Elsewhere("a", True)), asked)
     assert (found.location, found.base_url) == ("http://127.0.0.1:9/o.json", "")
-    assert (await address_grants.grant_addresses(found)).origins == ()
+    assert (await address_grants.grant_addresses(found)).consented.origins == ()
 
 
 async def test_what_was_asked_for_is_opened_before_anything_is_asked() -> None:
-    asked = SourceRequest(location="http://127.0.0.1:8/docs", allow_private=True)
+    asked = SourceRequest(location="http://127.0.0.1:8/docs", consented=Consent(private_network=True))
     found = await detection.resolve(kinds(Elsewhere("a", True)), asked)
-    assert found.origins == ("http://127.0.0.1:8",)
+    assert found.consented.origins == ("http://127.0.0.1:8",)

@@ -15,6 +15,7 @@ from executor.model.fairness import CURRENT, FairQueue, Party
 from executor.network.client import Bounds, Egress, Outgoing
 from executor.network.slots import HostSlots, Shares, Slots
 from tests.sources.upstream import Got, Handler, Upstream, as_json
+from tests.support.conditions import until
 
 
 @contextmanager
@@ -112,15 +113,14 @@ async def test_waiting_for_a_turn_is_neither_time_at_the_upstream_nor_sending(up
     origins = frozenset({upstream.url})
     try:
         first = asyncio.create_task(egress.send(Outgoing("GET", upstream.url + "/slow"), origins=origins))
-        while not upstream.requests:  # noqa: ASYNC110 - it arrives in another thread
-            await asyncio.sleep(0.01)
+        await until(lambda: upstream.requests)
         with pytest.raises(SourceUnreachable) as caught:
             bounds = Bounds(seconds=0.05, queue_seconds=0.3)
             await egress.send(Outgoing("POST", upstream.url + "/"), origins=origins, bounds=bounds)
         assert caught.value.details["reason"] == "busy" and caught.value.details["sent"] is False
         second = egress.send(Outgoing("POST", upstream.url + "/"), origins=origins, bounds=Bounds(seconds=30))
         waiting = asyncio.create_task(second)
-        await asyncio.sleep(0.05)
+        await until(lambda: any(one._queue for one in (egress.slots._all, *egress.slots._hosts.values())))
         go_on.set()
         assert (await first).status == 200 and (await waiting).body == b"2"
         assert [got.target for got in upstream.requests] == ["/slow", "/"]

@@ -4,8 +4,8 @@ import re
 
 from executor.network.addresses import parse
 from executor.sources import templates
-from executor.sources.kind import SourceRequest
 from executor.sources.registry import BUILT_IN
+from executor.sources.source_request import SourceRequest
 
 
 def test_there_are_templates_for_the_common_providers() -> None:

@@ -10,14 +10,13 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from executor.errors import Fenced
-from executor.model.execution import Call, Execution, Failure, Limits
+from executor.model.execution import Call, Execution, ExecutionFilter, Failure, Limits
 from executor.model.ids import new_id, now_ms
 from executor.model.interaction import Binding, Interaction
 from executor.model.policy import Condition, Policy
 from executor.storage.catalog import policies
 from executor.storage.database import Database
 from executor.storage.executions import calls, events, execution_search, executions, interactions
-from executor.storage.executions.execution_search import Wanted
 from executor.storage.feed import Feed
 from executor.storage.identity import tenancy
 from executor.storage.identity.tenancy import Tenancy
@@ -108,9 +107,11 @@ async def test_executions_are_listed_newest_first_by_pages(database: Database, l
     made = [replace(an_execution(local), id=f"exec_{n:04d}") for n in range(5)]
     for execution in made:
         await database.write(lambda c, e=execution: executions.insert(c, e))  # type: ignore[misc]
-    first = await database.read(lambda c: execution_search.page(c, local.workspace.id, Wanted(), limit=2))
+    first = await database.read(lambda c: execution_search.page(c, local.workspace.id, ExecutionFilter(), limit=2))
     assert [e.id for e in first] == ["exec_0004", "exec_0003"]
-    rest = await database.read(lambda c: execution_search.page(c, local.workspace.id, Wanted(), before="exec_0003"))
+    rest = await database.read(
+        lambda c: execution_search.page(c, local.workspace.id, ExecutionFilter(), before="exec_0003")
+    )
     assert [e.id for e in rest] == ["exec_0002", "exec_0001", "exec_0000"]
     assert await database.read(lambda c: executions.counts(c, local.workspace.id)) == {"running": 5}
 

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from sqlalchemy.engine import Connection
 
-from executor.model.execution import Execution
+from executor.model.execution import Execution, ExecutionFilter
 from executor.storage.database import Database
 from executor.storage.executions import calls, execution_search, executions
-from executor.storage.executions.execution_search import Wanted
 from executor.storage.identity.tenancy import Tenancy
 from tests.storage.test_contract import a_call, an_execution
 
@@ -63,15 +62,15 @@ async def kept(database: Database, local: Tenancy) -> list[Execution]:
 async def test_each_filter_finds_what_it_says_and_nothing_else(
     database: Database, local: Tenancy, kept: list[Execution], wanted: dict[str, Any], hours: list[int]
 ) -> None:
-    found = await database.read(lambda c: execution_search.page(c, local.workspace.id, Wanted(**wanted)))
+    found = await database.read(lambda c: execution_search.page(c, local.workspace.id, ExecutionFilter(**wanted)))
     assert [one.id for one in found] == [at(hour) for hour in hours]
-    assert await database.read(lambda c: execution_search.page(c, "ws_other", Wanted(**wanted))) == []
+    assert await database.read(lambda c: execution_search.page(c, "ws_other", ExecutionFilter(**wanted))) == []
 
 
 async def test_one_actors_executions_are_found_page_by_page(
     database: Database, local: Tenancy, kept: list[Execution]
 ) -> None:
-    mine = Wanted(actor_id=local.agent.id)
+    mine = ExecutionFilter(actor_id=local.agent.id)
     first = await database.read(lambda c: execution_search.page(c, local.workspace.id, mine, limit=2))
     assert [one.id for one in first] == [at(3), at(2)]
     rest = await database.read(lambda c: execution_search.page(c, local.workspace.id, mine, before=first[-1].id))

@@ -20,12 +20,12 @@ import psutil
 from tests.support.authorization import Client
 from tests.support.canaries import Canaries
 from tests.support.daemon import Daemon, Refused
-from tests.support.guarded import Guarded
-from tests.support.leaky import PLACES, leaking
-from tests.support.logins import visit
+from tests.support.echo_service import PLACES, leaking
+from tests.support.login_harness import visit
 from tests.support.loopback import Authority, Service, listening
+from tests.support.protected_service import ProtectedService
 
-COMMAND = [sys.executable, str(Path(__file__).parents[1] / "connections" / "servers" / "secretive.py"), "stdio"]
+COMMAND = [sys.executable, str(Path(__file__).parents[1] / "connections" / "servers" / "key_server.py"), "stdio"]
 TOKEN_FILES = {"operator.token", "agent.token"}
 RING = '''
 import json, os, pathlib
@@ -59,7 +59,7 @@ class Run:
 
     daemon: Daemon
     canaries: Canaries
-    service: Guarded
+    service: ProtectedService
     root: Path
     authority: Authority
     login: Service
@@ -301,7 +301,7 @@ def look_into_processes(run: Run) -> None:
     assert run.daemon.process is not None
     for child in psutil.Process(run.daemon.process.pid).children(recursive=True):
         line = " ".join(child.cmdline())
-        if "secretive.py" not in line:
+        if "key_server.py" not in line:
             run.memory[child.pid] = run.canaries.in_memory(child.pid)
             run.children[f"environment of {child.pid}"] = Path(f"/proc/{child.pid}/environ").read_bytes()
         run.children[f"arguments of {child.pid}"] = line.encode()

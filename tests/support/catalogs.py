@@ -15,19 +15,19 @@ from executor.storage.migrate import ready
 
 
 @dataclass
-class Opened:
+class OpenCatalog:
     database: Database
     catalog: Catalog
     workspace: str
 
 
 @asynccontextmanager
-async def opened(directory: Path, kinds: Mapping[str, Kind]) -> AsyncIterator[Opened]:
+async def open_catalog(directory: Path, kinds: Mapping[str, Kind]) -> AsyncIterator[OpenCatalog]:
     database = Database(ready(directory / "data" / "executor.db"))
     local = await database.write(tenancy.provision)
     catalog = Catalog(database, kinds)
     try:
-        yield Opened(database, catalog, local.workspace.id)
+        yield OpenCatalog(database, catalog, local.workspace.id)
     finally:
         await catalog.close()
         await database.close()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.serving import Daemon, running_daemon, running_upstream
+from tests.surfaces.api.daemon_server import Daemon, running_daemon, running_upstream
 
 
 @pytest.fixture(scope="package")

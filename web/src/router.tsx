@@ -1,4 +1,4 @@
-import { createRootRoute, createRoute, createRouter, Outlet } from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, Outlet, redirect } from "@tanstack/react-router";
 import { query } from "@/api/client";
 import { ApprovalsPage } from "@/pages/approvals/approvals";
 import { NAMES } from "@/pages/executions/filters";
@@ -40,6 +40,13 @@ const under = { getParentRoute: () => shell } as const;
 
 const routes = [
   createRoute({ ...under, path: "/", component: SourcesPage }),
+  createRoute({
+    ...under,
+    path: "/sources",
+    beforeLoad: () => {
+      throw redirect({ to: "/", replace: true });
+    },
+  }),
   createRoute({ ...under, path: "/approvals", component: ApprovalsPage, validateSearch: questions }),
   createRoute({ ...under, path: "/approvals/$id", component: ApprovalsPage, validateSearch: questions }),
   createRoute({

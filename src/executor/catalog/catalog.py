@@ -25,32 +25,22 @@ from executor.catalog.signatures.compact import flatten, without_result
 from executor.catalog.signatures.signature import COMPACT, FULL, signature
 from executor.connections.connections import Connections
 from executor.errors import InvalidRequest, NotFound, ToolError
+from executor.model.actor import Actor
 from executor.model.credential import Credential
 from executor.model.language import LANGUAGES, Language
 from executor.model.source import Source, choice_of, is_described, own_path
-from executor.model.tenancy import Actor
 from executor.model.tool import ALL, Effect, Tool
 from executor.network.client import MayFollow
 from executor.policy.visibility import Visibility
 from executor.schemas.examples import Accepts
 from executor.schemas.references import names_in
 from executor.schemas.validation import Validator, compile_schema, invalid_arguments, problems
-from executor.sources.kind import (
-    Checks,
-    Kind,
-    Meaning,
-    Means,
-    Outlines,
-    Probe,
-    Progress,
-    SourceRequest,
-    destination_of,
-    silent,
-)
+from executor.sources.kind import Checks, Kind, Meaning, Means, Outlines, Probe, destination_of
 from executor.sources.lifecycle import persistence, revisions
 from executor.sources.lifecycle.lifecycle import Lifecycle
 from executor.sources.lifecycle.persistence import Refreshed
 from executor.sources.registry import Kinds
+from executor.sources.source_request import Progress, SourceRequest, silent
 from executor.storage.catalog import search_entries, tool_versions
 from executor.storage.catalog import sources as source_rows
 from executor.storage.catalog import tools as tool_rows
@@ -58,6 +48,7 @@ from executor.storage.catalog.definitions import read_reached, schemas_of, with_
 from executor.storage.catalog.tools import Head
 from executor.storage.database import Database
 from executor.storage.executions.events import By
+from executor.storage.read_cache import ReadCache
 
 SIGNATURE_STEPS = 9
 HEADS = 200
@@ -84,8 +75,7 @@ class Catalog:
             language: Discovery(database, self._indexes, partial(self._deepen, language)) for language in LANGUAGES
         }
         self._caches: dict[str, WorkspaceCache] = {}
-        self._sources: dict[str, Source] = {}
-        self._changes = 0
+        self._sources = ReadCache(database, source_rows.by_id)
         self._validators: Recent[tuple[str, str], Validator] = Recent(2_000)
         self._signatures: Recent[tuple[str, str, int, Language], str] = Recent(5_000)
 
@@ -137,7 +127,7 @@ class Catalog:
 
     async def _check_chosen(self, kind: Kind, source: Source, tool: Tool, arguments: dict[str, Any]) -> None:
         """A call that holds others, as a GraphQL document does, may hold none of those that were left out."""
-        if not choice_of(source.config) or getattr(kind, "calls_stand_alone", False) or not isinstance(kind, Means):
+        if not choice_of(source.known_keys) or getattr(kind, "calls_stand_alone", False) or not isinstance(kind, Means):
             return
         meaning = await kind.meaning(source, tool, arguments)
         fields = (await self.operations(source)).fields if meaning.parts else {}
@@ -145,7 +135,7 @@ class Catalog:
             if part.operation not in fields:
                 raise ToolError(
                     "unknown_tool",
-                    f"the document calls {part.operation}, which is none of the tools of {source.namespace}",
+                    f"the document calls {part.operation}, which is not a tool of {source.namespace}",
                     hint="leave the field out: this source was connected without it",
                 )
 
@@ -355,7 +345,7 @@ class Catalog:
         found = await self._database.read(lambda c: past(c, workspace_id, schema_digest))
         if found is None or (visibility is not None and visibility.hides(found["path"], found["effect"])):
             raise NotFound(
-                f"there is no version {schema_digest[:80]!r} of a tool", hint="a call's schemaDigest names one"
+                f"no tool has the schema digest {schema_digest[:80]!r}", hint="use the schemaDigest of a call"
             )
         return found
 
@@ -378,20 +368,16 @@ class Catalog:
     def _forget(self, source: Source) -> None:
         self._caches.pop(source.workspace_id, None)
         self._indexes.forget(source.workspace_id)
-        self._sources.pop(source.id, None)
-        self._changes += 1
+        self._sources.drop(source.id)
 
     async def _kind_of(self, tool: Tool) -> tuple[Kind, Source]:
-        source = self._sources.get(tool.source_id)
+        source = await self._sources.of(tool.source_id)
         if source is None:
-            changes_before = self._changes
-            source = await self._database.read(lambda c: source_rows.by_id(c, tool.source_id))
-            if source is None:
-                raise ToolError(
-                    "unknown_tool", f"{tool.path} is gone: its source was removed", hint="discover what there is now"
-                )
-            if changes_before == self._changes:  # else it may be what was read before the change
-                self._sources[source.id] = source
+            raise ToolError(
+                "unknown_tool",
+                f"{tool.path} is gone: its source was removed",
+                hint=("find the current tools with tools.discover"),
+            )
         return self._kinds.ready(source.kind) or await self._kinds.get(source.kind), source
 
     async def _validator(self, kind: Kind, tool: Tool, workspace_id: str) -> Validator:
@@ -430,9 +416,9 @@ class Catalog:
 
 def label_source(source: Source, tool: Tool) -> dict[str, Any]:
     """What of a description is the word of people here, and not of the source."""
-    own = own_path(tool.path, tool.binding)
+    own = own_path(tool.path, tool.known_keys)
     name = {"ownPath": own} if own != tool.path else {}
-    described = is_described(tool.path, tool.binding, source.config)
+    described = is_described(tool.path, tool.known_keys, source.known_keys)
     return {**name, **({"describedBy": "people of this workspace"} if described else {})}
 
 

@@ -73,7 +73,7 @@ def description(
     if wish.types:
         return {**head, **asked_types(tool, definitions, wish)}
     room = max(LEAST, min(wish.budget, MOST)) - ENVELOPE - tokens(tool.path)
-    text = shorten(tool.description, room if wish.part == "description" else room // 4)
+    text = cut_to_tokens(tool.description, room if wish.part == "description" else room // 4)
     cut: dict[str, Any] = {"description": True} if text != tool.description else {}
     if wish.part == "description":
         return {**head, "description": text, **describe_cut(cut)}
@@ -116,16 +116,14 @@ def describe_cut(cut: dict[str, Any]) -> dict[str, Any]:
         return {}
     ways = [f'types: ["{cut["types"][0]}"]'] if "types" in cut else []
     ways += [f'part: "{part}"' for part in ("arguments", "result", "description") if part in cut]
-    return {"cut": cut, "hint": f"for what was cut ask with {', '.join([*ways, 'or a larger budget'])}"}
+    return {"cut": cut, "hint": f"to see the rest, ask with {', '.join([*ways, 'or a larger budget'])}"}
 
 
 def asked_types(tool: Tool, definitions: Mapping[str, Schema], wish: Wish) -> dict[str, Any]:
     found = named_types(tool, definitions, wish.types, language=wish.language)
     if not found:
         names = ", ".join(one_line(name)[:60] for name in wish.types[:5])
-        raise NotFound(
-            f"{tool.path} has no type {names}", hint="ask for names that its signature uses, or lists under `cut`"
-        )
+        raise NotFound(f"{tool.path} has no type {names}", hint="use type names from its signature or from `cut`")
     room = max(LEAST, min(wish.budget, MOST)) - ENVELOPE
     told: list[str] = []
     missing = [name for name in wish.types if name not in found]
@@ -139,7 +137,7 @@ def asked_types(tool: Tool, definitions: Mapping[str, Schema], wish: Wish) -> di
     return {"language": wish.language, "types": "\n".join(told), **describe_cut(cut)}
 
 
-def shorten(text: str, room: int) -> str:
+def cut_to_tokens(text: str, room: int) -> str:
     """The beginning, up to the end of a word."""
     if tokens(text) <= room:
         return text

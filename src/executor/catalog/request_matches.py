@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from executor.errors import EgressRefused
+from executor.model.known_keys import KnownBinding
 from executor.model.source import own_path
 from executor.model.tool import ALL, Effect
 from executor.network.addresses import parse
@@ -61,7 +61,7 @@ class Operations:
         ]
 
 
-def read_operations(bindings: Iterable[tuple[str, Effect, dict[str, Any]]]) -> Operations:
+def read_operations(bindings: Iterable[tuple[str, Effect, KnownBinding]]) -> Operations:
     found = Operations()
     for path, effect, binding in bindings:
         if path.endswith(ALL):
@@ -75,7 +75,7 @@ def read_operations(bindings: Iterable[tuple[str, Effect, dict[str, Any]]]) -> O
     return found
 
 
-def read_operation(path: str, effect: Effect, binding: dict[str, Any]) -> Operation | None:
+def read_operation(path: str, effect: Effect, binding: KnownBinding) -> Operation | None:
     try:
         server = parse(binding["server"])
     except EgressRefused:

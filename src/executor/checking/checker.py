@@ -21,7 +21,7 @@ from executor.checking import completion
 from executor.checking.checkers.python import PythonChecker
 from executor.checking.checkers.typescript import TypeScriptChecker
 from executor.checking.completion import Item
-from executor.checking.diagnostics import PASSED, Diagnostic, Finding, Lines, Verdict, order_diagnostics, shorten
+from executor.checking.diagnostics import PASSED, Diagnostic, Finding, Lines, Verdict, order_diagnostics, truncate
 from executor.checking.path_index import Names
 from executor.checking.queue import Unavailable
 from executor.checking.source.cursor import Cursor, cursor
@@ -264,7 +264,7 @@ def name_language(language: str) -> Language:
 def plain_warning(finding: Finding, lines: Lines) -> Diagnostic:
     line, column = lines.place(finding.start)
     end_line, end_column = lines.place(finding.end)
-    return Diagnostic("warning", line, column, end_line, end_column, shorten(finding.message), finding.code)
+    return Diagnostic("warning", line, column, end_line, end_column, truncate(finding.message), finding.code)
 
 
 async def aside(size: int, work: Callable[[], T]) -> T:

@@ -67,7 +67,7 @@ class Verdict:
 PASSED = Verdict()
 
 
-def shorten(text: str, most: int = MAX_MESSAGE) -> str:
+def truncate(text: str, most: int = MAX_MESSAGE) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 

@@ -37,7 +37,7 @@ class CheckQueue:
     async def turn(self) -> AsyncIterator[None]:
         """First come, first served; whoever would wait too long is told so instead."""
         if self._waiting >= MAX_WAITING:
-            raise Unavailable(f"{self._waiting} checks are waiting already")
+            raise Unavailable(f"{self._waiting} checks are already waiting")
         self._waiting += 1
         try:
             async with asyncio.timeout(QUEUE_SECONDS):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from executor.checking.certainty import impossible
-from executor.checking.diagnostics import Diagnostic, Finding, Lines, shorten
+from executor.checking.diagnostics import Diagnostic, Finding, Lines, truncate
 from executor.checking.path_index import Names
 from executor.checking.source.argument_literals import read_arguments
 from executor.checking.source.error_handling import is_caught
@@ -134,7 +134,7 @@ class Case:
         hint = f"did you mean {', '.join(near)}?" if near else f"find tools with {find}"
         severity = "error" if chain.is_call and not self._may_come(chain) else "warning"
         end = self.outline.tokens[chain.last].end
-        message = f"there is no tool {shorten(path, 200)!r}"
+        message = f"there is no tool {truncate(path, 200)!r}"
         return self._place(Finding("unknown_tool", message, at, end), severity, tool=path[:200], hint=hint)
 
     def _may_come(self, chain: Chain) -> bool:
@@ -221,7 +221,7 @@ class Case:
     ) -> Diagnostic:
         line, column = self.lines.place(finding.start)
         end_line, end_column = self.lines.place(finding.end)
-        message = shorten(plain(finding.message))
+        message = truncate(plain(finding.message))
         return Diagnostic(
             severity, line, column, end_line, end_column, message, finding.code, tool, signature, hint
         )  # fmt: skip

@@ -15,13 +15,13 @@ from executor.connections.resolution import Missing, Use
 from executor.connections.schemes import Auth
 from executor.connections.source_headers import SourceHeaders, values_of
 from executor.errors import CredentialRequired, Forbidden, NotFound
-from executor.model.authority import require
+from executor.model.actor import Actor
 from executor.model.connection import Connection, ConnectionStatus
 from executor.model.credential import Credential
 from executor.model.event import Announcement
 from executor.model.ids import now_ms
+from executor.model.permissions import require
 from executor.model.source import Source
-from executor.model.tenancy import Actor
 from executor.model.tool import Tool
 from executor.secrets import in_use
 from executor.secrets.secrets import OWN, Secrets
@@ -31,6 +31,7 @@ from executor.storage.credentials import secrets as secret_rows
 from executor.storage.database import Database
 from executor.storage.executions import events
 from executor.storage.feed import Feed
+from executor.storage.read_cache import ReadCache
 
 TOUCH_MS = 60_000
 REMEMBERED_MS = 30_000
@@ -51,8 +52,7 @@ class Connections:
         self.secrets = secrets
         self.statics = SourceHeaders(database, secrets)
         self.grants = grants
-        self._known: dict[str, list[Connection]] = {}
-        self._changes = 0
+        self._known = ReadCache(database, rows.of_source)
         self._touched: dict[str, int] = {}
         self._read: dict[tuple[str, int], tuple[int, dict[str, str]]] = {}
         feed.listen(self._forget)
@@ -101,7 +101,7 @@ class Connections:
     async def opened(self, source: Source) -> tuple[Source, tuple[str, ...]]:
         """The source with the values of its own config, and what of these must never be seen again."""
         opened = await self.statics.opened(source)
-        values = values_of(opened.config) if opened is not source else ()
+        values = values_of(opened.known_keys) if opened is not source else ()
         in_use.remember(values)
         return opened, values
 
@@ -124,14 +124,7 @@ class Connections:
             await self._database.write(lambda c: self._mark(c, connection, "ready", ""))
 
     async def of_source(self, source_id: str) -> list[Connection]:
-        while (known := self._known.get(source_id)) is None:
-            changes = self._changes
-            known = await self._database.read(lambda c: rows.of_source(c, source_id))
-            if changes == self._changes:
-                if len(self._known) >= KEPT:
-                    self._known.clear()
-                self._known[source_id] = known
-        return known
+        return await self._known.of(source_id)
 
     # -- for humans ---------------------------------------------------------------------------------------------------
 
@@ -182,7 +175,7 @@ class Connections:
 
     async def _token(self, connection: Connection, rejected: str) -> str:
         if self.grants is None:
-            raise CredentialRequired("there is no OAuth client here", hint="connect it with a token instead")
+            raise CredentialRequired("this connection has no OAuth client", hint="connect with a token instead")
         return await self.grants.access_token(connection, rejected=rejected)
 
     def _mark(self, c: Database_, connection: Connection, status: ConnectionStatus, error: str) -> None:
@@ -192,7 +185,6 @@ class Connections:
 
     def _forget(self, announcement: Announcement) -> None:
         if announcement.type.startswith(("connection.", "source.")):
-            self._changes += 1
             self._known.clear()
             self._read.clear()
 

@@ -14,11 +14,11 @@ from executor.connections.placement import Placement, check_placement, fill
 from executor.connections.resolution import WAY, ways_of
 from executor.connections.schemes import Needed
 from executor.errors import Conflict, InvalidRequest, NotFound
-from executor.model.authority import refusal_of
+from executor.model.actor import Actor
 from executor.model.connection import DEFAULT_NAME, Connection, Scheme
 from executor.model.ids import new_id, now_ms
+from executor.model.permissions import refusal_of
 from executor.model.source import Source
-from executor.model.tenancy import Actor
 from executor.secrets.origins import bind_origin
 from executor.secrets.secrets import OWN, Secrets
 from executor.storage.credentials import connections
@@ -54,7 +54,7 @@ def needed_for(source: Source, offer: Offer) -> Needed:
     """By hand, or what the source asks for. OAuth is granted elsewhere, and nothing is typed in for it."""
     if offer.placements:
         if len(offer.placements) > MAX_PLACEMENTS:
-            raise InvalidRequest(f"a credential has at most {MAX_PLACEMENTS} parts", hint="leave some out")
+            raise InvalidRequest(f"a credential has at most {MAX_PLACEMENTS} parts", hint="remove some of them")
         for placement in offer.placements:
             check_placement(placement)
         return Needed("", scheme_of(offer.placements), tuple(dict(one) for one in offer.placements))
@@ -67,8 +67,12 @@ def choose_way(ways: Sequence[Needed], name: str, namespace: str) -> Needed:
     if found is None:
         known = ", ".join(one.name for one in typed)
         raise InvalidRequest(
-            f"{namespace} does not say that it takes {name!r}" if name else f"{namespace} does not say what it takes",
-            hint=f"choose one of: {known}" if known else "say where the credential goes: as a bearer token, a header …",
+            f"{namespace} does not list {name!r} as a way to authenticate"
+            if name
+            else (f"{namespace} does not say how to authenticate"),
+            hint=f"choose one of: {known}"
+            if known
+            else ("say where the credential goes, such as a bearer token or a header"),
         )
     return found
 
@@ -100,13 +104,16 @@ def save(
     origin = origin or pinned_origin(source)
     name = offer.name or free_name(c, source, actor_id, needed, origin)
     if not NAME.match(name):
-        raise InvalidRequest(f"{name[:64]!r} is no name for a connection", hint="letters, digits, dots and dashes")
+        raise InvalidRequest(
+            f"{name[:64]!r} is not a valid connection name", hint=("use letters, digits, dots and dashes")
+        )
     check_permitted(c, source, offer, by)
     check_complete(needed, offer)
     before, at = connections.find_named(c, source.id, actor_id, name), now_ms()
     if before is not None and not offer.replace:
         raise Conflict(
-            f"{source.namespace} has a connection {name!r} already", hint="replace it with --replace, or give a --name"
+            f"{source.namespace} already has a connection {name!r}",
+            hint=("replace it with --replace, or choose another --name"),
         )
     connection = Connection(
         id=before.id if before else new_id("con"),
@@ -183,8 +190,8 @@ def check_complete(needed: Needed, offer: Offer) -> None:
     lacking = [name for name in needed.inputs if not given.get(name)]
     unknown = [name for name in given if name not in needed.inputs]
     if lacking or unknown:
-        said = f"lacks {', '.join(lacking)}" if lacking else f"has no use for {', '.join(map(repr, unknown))[:100]}"
-        raise InvalidRequest(f"the credential {said}", hint=f"it takes: {', '.join(needed.inputs)}")
+        said = f"lacks {', '.join(lacking)}" if lacking else f"does not take {', '.join(map(repr, unknown))[:100]}"
+        raise InvalidRequest(f"the credential {said}", hint=f"expected: {', '.join(needed.inputs)}")
     typed = {**dict.fromkeys(needed.inputs, ""), **offer.values}
     for placement in needed.placements:
         fill(placement, typed)  # a line break is refused now, not when a call fails
@@ -209,6 +216,6 @@ def pinned_origin(source: Source) -> str:
     origin = origin_of(source)
     if not origin:
         raise InvalidRequest(
-            f"{source.namespace} has no address that a credential could be for", hint="add it again with --base-url"
+            f"{source.namespace} has no address to send a credential to", hint="add it again with --base-url"
         )
     return origin

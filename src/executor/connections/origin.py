@@ -11,11 +11,11 @@ from executor.network.credentials import command_origin
 
 def origin_of(source: Source, tool: Tool | None = None) -> str:
     """Of a tool's own server if it has one. Empty if it can't be told: then no credential is sent."""
-    config = source.config
+    config = source.known_keys
     if config.get("command"):
         return command_origin(config["command"])
     location = str(config.get("location", ""))
-    server = str(tool.binding.get("server") or "") if tool is not None else ""
+    server = str(tool.known_keys.get("server") or "") if tool is not None else ""
     url = server or str(config.get("base_url") or "") or location
     if source.kind == "python":
         return location
@@ -27,5 +27,5 @@ def origin_of(source: Source, tool: Tool | None = None) -> str:
 
 def describe_origin(origin: str, source: Source) -> str:
     """For people: a command is told by its first word."""
-    command = source.config.get("command")
+    command = source.known_keys.get("command")
     return f"the command `{command[0]}` on this machine" if command else origin

@@ -46,7 +46,7 @@ PREFIXES = tuple(
 def check_variable(name: str) -> None:
     """Names are compared without regard to case: some programs read both writings, and some systems know only one."""
     if not NAME.match(name):
-        raise InvalidRequest(f"{name[:80]!r} is no name of a variable", hint="letters, digits and underscores")
+        raise InvalidRequest(f"{name[:80]!r} is not a valid variable name", hint="use letters, digits and underscores")
     upper = name.upper()
     if upper in EXACT or upper.startswith(PREFIXES):
         raise InvalidRequest(
@@ -96,8 +96,8 @@ def fill(placement: Placement, values: Mapping[str, str]) -> str:
     text = _INPUT.sub(lambda match: value_of(match[1], values), placement["template"])
     if _UNSAFE.search(text) or (placement["in"] == "cookie" and ";" in text):
         raise InvalidRequest(
-            f"the value for {placement['name']} contains a character that can't be sent there",
-            hint="enter it again, without what was pasted around it",
+            f"the value for {placement['name']} contains a character that can't be sent",
+            hint="enter it again without surrounding characters",
         )
     return text
 
@@ -123,13 +123,15 @@ def check_placement(placement: Placement) -> None:
     if where not in PLACES:
         raise InvalidRequest(f"a credential can't be put into {where!r}", hint=f"use {', '.join(PLACES)}")
     if not isinstance(name, str) or not _NAME.match(name) or len(name) > 200:
-        raise InvalidRequest(f"{name!r} is no name for a {where}", hint="letters, digits and dashes")
+        raise InvalidRequest(f"{name!r} is not a valid {where} name", hint="use letters, digits and dashes")
     if where == "environment":
         check_variable(name)
     if where == "header" and (is_protocol_header(name) or is_meaningful_header(name)):
-        raise InvalidRequest(f"the header {name} can't carry a credential", hint="use the one the service documents")
+        raise InvalidRequest(
+            f"the header {name} can't carry a credential", hint=("use the header that the service documents")
+        )
     if not isinstance(template, str) or _UNSAFE.search(template):
-        raise InvalidRequest(f"the template of {name} is not plain text", hint="write e.g. Bearer {token}")
+        raise InvalidRequest(f"the template of {name} is not plain text", hint="for example: Bearer {token}")
 
 
 def is_protocol_header(name: str) -> bool:

@@ -8,7 +8,6 @@ from typing import Any
 
 from executor.connections.origin import describe_origin, origin_of
 from executor.connections.schemes import Auth, Needed, way, ways
-from executor.connections.source_headers import MARK
 from executor.model.connection import DEFAULT_NAME, Connection
 from executor.model.interaction import InteractionKind
 from executor.model.source import Source
@@ -68,12 +67,12 @@ def resolve(source: Source, tool: Tool, actor_id: str, connections: Sequence[Con
         lacking = find_unconsented(fitting[0], required)
         if not lacking:
             return Use(fitting[0])
-        reason = f"the connection {fitting[0].name!r} has no consent for {', '.join(lacking)}"
+        reason = f"the connection {fitting[0].name!r} lacks consent for {', '.join(lacking)}"
         return Use(missing=Missing(source, origin, offer_ways(source, required), reason, fitting[0].name))
     if fitting:
         reason = f"the connection {fitting[0].name!r} can't be used: {fitting[0].error or fitting[0].status}"
         return Use(missing=Missing(source, origin, offer_ways(source, required), reason, fitting[0].name))
-    if required and not source.config.get(MARK):
+    if required and not source.known_keys.get("static"):
         return Use(missing=Missing(source, origin, tuple(required), "the call needs a credential"))
     return Use()
 
@@ -107,9 +106,9 @@ def find_unconsented(connection: Connection, required: Sequence[Needed]) -> list
 
 def ways_of(source: Source, tool: Tool | None) -> list[Needed]:
     """What the document says; of a source that only says it as a whole, any of its ways."""
-    auth = source.config.get("auth") or ()
-    if tool is not None and "security" in tool.binding:
-        return ways(auth, tool.binding["security"])
+    auth = source.known_keys.get("auth") or ()
+    if tool is not None and "security" in tool.known_keys:
+        return ways(auth, tool.known_keys["security"])
     return [found for one in auth if (found := way(one)) is not None]
 
 
@@ -125,7 +124,13 @@ def offer_ways(source: Source, required: Sequence[Needed], asks: Sequence[Auth] 
         return tuple(sorted(found, key=lambda one: one.placements[0]["template"].partition(" ")[0] not in headers))
     if asks:
         return tuple(asked)
-    if source.config.get("command") or source.kind == "python":
+    if source.known_keys.get("command") or source.kind == "python":
         return ()
-    fallback = way({"name": "bearer", "type": "http-bearer", "description": "the service did not say which it takes"})
+    fallback = way(
+        {
+            "name": "bearer",
+            "type": "http-bearer",
+            "description": ("the service did not say which credential it accepts"),
+        }
+    )
     return (fallback,) if fallback is not None else ()

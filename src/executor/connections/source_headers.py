@@ -16,6 +16,7 @@ import orjson
 from sqlalchemy.engine import Connection
 
 from executor.model.credential import PLAIN_HEADER, SECRET_VARIABLE
+from executor.model.known_keys import KnownConfig
 from executor.model.source import Source
 from executor.secrets.secrets import Secrets
 from executor.storage.catalog import sources
@@ -35,7 +36,7 @@ class SourceHeaders:
 
     async def opened(self, source: Source) -> Source:
         """With its values; for use at once, and never to be stored."""
-        secret_id = source.config.get(MARK)
+        secret_id = source.known_keys.get("static")
         if not secret_id:
             return source
         held = self._known.get(secret_id)
@@ -98,7 +99,7 @@ def as_before(source: Source, fresh: Source) -> Source:
     return replace(fresh, config={**blank_values(fresh.config), MARK: source.config[MARK]})
 
 
-def values_of(config: dict[str, Any]) -> tuple[str, ...]:
+def values_of(config: KnownConfig) -> tuple[str, ...]:
     """What of an opened config must never be seen in anything that comes back."""
     headers = [value for name, value in config.get("headers") or () if value and not PLAIN_HEADER.fullmatch(name)]
     variables = [value for name, value in config.get("environment") or () if value and SECRET_VARIABLE.search(name)]

@@ -76,7 +76,7 @@ def ensure(settings: Settings, progress: Progress = lambda text: None, seconds: 
         elif presence.pid == 0:
             raise DataDirectoryLocked(
                 f"the data directory {settings.data_dir} is in use by a process that can't be seen from here",
-                hint="is a container or another machine using it? give each daemon its own EXECUTOR_DATA_DIR",
+                hint="if a container or another machine uses it, give each daemon its own EXECUTOR_DATA_DIR",
             )
         elif presence.pid != waited_for:
             waited_for = presence.pid
@@ -105,7 +105,7 @@ def stop(settings: Settings, seconds: float = STOP_SECONDS) -> int | None:
             os.close(pinned)
     raise DaemonUnreachable(
         f"the daemon (process {pid}) is still stopping after {seconds:.0f} seconds",
-        hint=f"its log is {settings.log_file}; `kill -9 {pid}` is safe: executions go on at the next start",
+        hint=f"its log is {settings.log_file}; `kill -9 {pid}` is safe: executions resume at the next start",
     )
 
 

@@ -1,4 +1,4 @@
-"""The daemon's directories and the small files in them: private, written whole or not at all."""
+"""The daemon's directories: private, and writable."""
 
 from __future__ import annotations
 
@@ -23,27 +23,9 @@ def prepare(settings: Settings) -> None:
         os.umask(mask)
 
 
-def write_private(path: Path, text: str, *, durable: bool = False) -> None:
-    """A reader sees the old content or the new, never half of it, and nobody else sees either."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            if durable:
-                file.flush()
-                os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise
-
-
 def unusable(folder: Path, variable: str, error: OSError) -> ExecutorError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return StorageFull(
-            f"there is no space left for {folder}", hint=f"free some space, or point {variable} elsewhere"
-        )
+        return StorageFull(f"no space left for {folder}", hint=f"free some space, or point {variable} elsewhere")
     why = error.strerror or type(error).__name__
     return DataDirectoryUnusable(
         f"the directory {folder} can't be used: {why}", hint=f"make it writable for you, or point {variable} elsewhere"

@@ -15,10 +15,9 @@ from urllib.parse import urlsplit
 from executor.catalog.catalog import Catalog
 from executor.errors import Conflict
 from executor.model.event import Announcement
-from executor.model.source import Source
-from executor.sources.kind import SourceRequest
+from executor.model.source import HOSTED, Source, hosted_as
+from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.catalog import sources
-from executor.storage.catalog.sources import HOSTED, hosted_as
 from executor.storage.database import Database
 from executor.storage.executions.events import By
 from executor.storage.feed import Feed
@@ -52,7 +51,7 @@ class DemoHost:
                 return await self._add(workspace_id, by), True
             if hosted_as(known) != DEMO:
                 raise Conflict(
-                    f"the namespace {DEMO} belongs to {known.config.get('location') or known.name}",
+                    f"the namespace {DEMO} belongs to {known.known_keys.get('location') or known.name}",
                     hint=f"remove that source first: `executor sources remove {DEMO}`",
                 )
             if await self._serve(known):
@@ -70,7 +69,7 @@ class DemoHost:
             location=f"{server.url}/openapi.json",
             namespace=DEMO,
             options={HOSTED: DEMO},
-            allow_private=True,
+            consented=Consent(private_network=True),
         )
         try:
             source = await self._catalog.add_source(workspace_id, request, by=by)
@@ -84,7 +83,7 @@ class DemoHost:
         """True if it had to move: then its address is another already, but it has not been read there."""
         if source.id in self._servers:
             return False
-        before = urlsplit(str(source.config["location"]))
+        before = urlsplit(str(source.known_keys["location"]))
         server = await asyncio.to_thread(start_server, before.port or 0)
         self._servers[source.id] = server
         old, new = f"{before.scheme}://{before.netloc}", server.url

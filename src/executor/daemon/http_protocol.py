@@ -74,7 +74,7 @@ class BoundedProtocol(HttpToolsProtocol):
         except httptools.HttpParserUpgrade:
             pass  # not offered; answered as if it had not been asked for
         except httptools.HttpParserError:
-            self._refuse(self._refusal or InvalidRequest("this is not a readable request", hint="send HTTP/1.1"))
+            self._refuse(self._refusal or InvalidRequest("the request can't be parsed", hint="send HTTP/1.1"))
             return
         if self._in_head and was_in_head:
             self._fed += len(data)
@@ -106,7 +106,12 @@ class BoundedProtocol(HttpToolsProtocol):
         if size > MAX_HEAD or len(self.headers) > MAX_HEADERS:
             self._fail(headers_too_large())
         if len(self.pipeline) >= MAX_PIPELINED:
-            self._fail(InvalidRequest(f"more than {MAX_PIPELINED} requests were sent at once", hint="wait for answers"))
+            self._fail(
+                InvalidRequest(
+                    f"more than {MAX_PIPELINED} requests were sent at once",
+                    hint=("wait for responses before you send more"),
+                )
+            )
         super().on_headers_complete()
 
     def on_chunk_header(self) -> None:
@@ -149,7 +154,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
 
 def headers_too_large() -> HeadersTooLarge:
-    what = f"the headers have more than {MAX_HEAD // 1024} kB, or are more than {MAX_HEADERS}"
+    what = f"the headers exceed {MAX_HEAD // 1024} kB or {MAX_HEADERS} headers"
     return HeadersTooLarge(what, hint="send fewer and shorter headers")
 
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from executor.daemon import data_files, lock
+from executor.daemon import lock
 from executor.errors import DatabaseMissing, DatabaseUnexpected, InvalidRequest
+from executor.private_files import write_private
 from executor.settings import Settings
 from executor.storage import integrity
 from executor.storage.integrity import Head
@@ -56,7 +57,7 @@ def load(settings: Settings) -> Record | None:
 def save(settings: Settings, record: Record) -> None:
     text: dict[str, Any] = {"organization": record.organization_id, "heads": record.heads}
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    data_files.write_private(record_file(settings), json.dumps(text) + "\n", durable=True)
+    write_private(record_file(settings), json.dumps(text) + "\n", durable=True)
 
 
 def check_beginning(settings: Settings) -> None:
@@ -90,7 +91,8 @@ def begin(settings: Settings) -> None:
     with lock.acquire(settings.lock_file):
         if not is_empty(path) and integrity.identify(path) is not None:
             raise InvalidRequest(
-                f"there is a database already: {path}", hint="move it away first; nothing is ever overwritten"
+                f"there is already a database: {path}",
+                hint=("move it away first; existing databases are never overwritten"),
             )
         save(settings, Record())
 
@@ -122,8 +124,8 @@ async def keep(settings: Settings) -> None:
 def missing(settings: Settings, what: str) -> DatabaseMissing:
     return DatabaseMissing(
         f"{what}, but {settings.data_dir} belongs to an installation that had one",
-        hint="put the file or a backup of it back; to begin without its executions, rules and secrets: "
-        "`executor up --new`",
+        hint="restore the file or a backup of it; to start without its executions, policies and "
+        "secrets: `executor up --new`",
     )
 
 
@@ -133,21 +135,22 @@ def _compare(settings: Settings, path: Path, record: Record) -> None:
         raise missing(settings, f"the database {path} has been emptied")
     if record.organization_id not in (found.organization_id, "unreadable"):
         raise _unexpected_database(
-            f"the database {path} is of another installation ({found.organization_id}); "
-            f"this one's is {record.organization_id}"
+            f"the database {path} belongs to another installation ({found.organization_id}); this one "
+            f"is {record.organization_id}"
         )
     for workspace_id, head in record.heads.items():
         now = found.heads.get(workspace_id, (0, ""))
         if now != head and (now[0] <= head[0] or not integrity.has_event(path, workspace_id, head)):
             raise _unexpected_database(
-                f"the database {path} is older than this installation, or its log was rewritten: event {head[0]} of "
-                f"workspace {workspace_id} was recorded, and the database's last is {now[0]}"
+                f"the database {path} is older than this installation, or its log was rewritten: event "
+                f"{head[0]} of workspace {workspace_id} was recorded, but the last one in the database is "
+                f"{now[0]}"
             )
 
 
 def _unexpected_database(what: str) -> DatabaseUnexpected:
     return DatabaseUnexpected(
         what,
-        hint="put the newer file back; if you restored this one on purpose, `executor up --restored` accepts it: "
-        "calls that it does not know of may be sent again",
+        hint="restore the newer file; if you restored this one on purpose, accept it with `executor "
+        "up --restored`: calls that it does not know may be sent again",
     )

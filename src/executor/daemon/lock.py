@@ -84,6 +84,6 @@ def _locked_error(path: Path, pid: int) -> DataDirectoryLocked:
     who = f"process {pid}" if pid else "another process"
     return DataDirectoryLocked(
         f"the data directory {path.parent} is in use by {who}",
-        hint="`executor status` shows the daemon that has it, `executor down` stops it",
+        hint="`executor status` shows the daemon that uses it; `executor down` stops it",
         pid=pid,
     )

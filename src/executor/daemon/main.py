@@ -26,6 +26,7 @@ from executor import __version__
 from executor.daemon import data_files, lock, port
 from executor.daemon.startup_report import Report
 from executor.errors import DataDirectoryUnusable, ExecutorError
+from executor.private_files import write_private
 from executor.settings import Settings
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def _serve(settings: Settings, load_surfaces: LoadSurfaces, report: Report) -> N
         settings.daemon_file.unlink(missing_ok=True)  # of a daemon that was killed; a pid may come again
         with port.bind(settings.host, settings.port) as listener:
             settings = replace(settings, port=listener.getsockname()[1])
-            data_files.write_private(settings.pid_file, f"{os.getpid()}\n")
+            write_private(settings.pid_file, f"{os.getpid()}\n")
             _configure_logs(settings, report)
             try:
                 _run(settings, load_surfaces, report, listener)
@@ -223,7 +224,7 @@ def _record(settings: Settings) -> None:
         "dataDir": str(settings.data_dir),
         "version": __version__,
     }
-    data_files.write_private(settings.daemon_file, json.dumps(record) + "\n")
+    write_private(settings.daemon_file, json.dumps(record) + "\n")
 
 
 def _refuse_shared_state(settings: Settings) -> None:
@@ -236,6 +237,6 @@ def _refuse_shared_state(settings: Settings) -> None:
     except (OSError, ValueError, KeyError, TypeError):
         return
     raise DataDirectoryUnusable(
-        f"the state directory {settings.state_dir} is in use by the daemon of {folder}",
+        f"the state directory {settings.state_dir} is used by the daemon of {folder}",
         hint="give each data directory its own EXECUTOR_STATE_DIR",
     )

@@ -47,7 +47,8 @@ def _resolve(
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
         raise InvalidRequest(
-            f"the host {host!r} has no address here: {error}", hint="set EXECUTOR_HOST to an address of this machine"
+            f"the host {host!r} has no address on this machine: {error}",
+            hint="set EXECUTOR_HOST to an address of this machine",
         ) from error
     return found[0]  # type: ignore[return-value]
 
@@ -62,7 +63,9 @@ def _refusal_of(host: str, port: int, error: OSError) -> ExecutorError:
             port=port,
         )
     if error.errno in (errno.EACCES, errno.EPERM):
-        return PortTaken(f"port {port} needs more rights than you have", hint="choose a port above 1023: EXECUTOR_PORT")
+        return PortTaken(
+            f"you don't have permission to use port {port}", hint="choose a port above 1023: EXECUTOR_PORT"
+        )
     return InvalidRequest(
         f"can't listen on {host}:{port}: {error.strerror}", hint="set EXECUTOR_HOST to an address of this machine"
     )

@@ -51,7 +51,7 @@ PROBLEM: Schema = {"type": "object", "properties": {"title": {"type": "string"},
 def document() -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Demo", "version": "1.0.0", "description": "Invoices of a little shop, kept in memory."},
+        "info": {"title": "Demo", "version": "1.0.0", "description": "Invoices of a small shop, kept in memory."},
         "paths": {
             "/invoices": {"get": list_invoices(), "post": create_invoice()},
             "/invoices/{id}": {"parameters": [INVOICE_ID], "get": get_invoice(), "delete": delete_invoice()},

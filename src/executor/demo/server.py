@@ -66,7 +66,7 @@ class Handler(BaseHTTPRequestHandler):
         foreign = self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin")
         if named not in (f"127.0.0.1:{port}", f"localhost:{port}") or foreign or "Origin" in self.headers:
             self.close_connection = True
-            raise Refused(403, "this is for programs on this machine")
+            raise Refused(403, "only programs on this machine may use this API")
 
     def _read(self) -> Any:
         length = self.headers.get("Content-Length", "0")

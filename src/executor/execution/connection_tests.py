@@ -19,10 +19,10 @@ from executor.errors import DocumentInvalid, ExecutorError, ToolError
 from executor.execution.calls.credential import REFUSED, replace_hint
 from executor.execution.calls.pipeline import CallPipeline
 from executor.execution.calls.subjects import check_following
+from executor.model.actor import Actor
 from executor.model.connection import Connection
 from executor.model.credential import Credential
 from executor.model.source import Source
-from executor.model.tenancy import Actor
 from executor.model.tool import Tool
 from executor.network.slots import HOLDINGS, Holdings
 from executor.policy.decide import decide
@@ -135,16 +135,16 @@ class ConnectionCheck:
         if error.http_status == 403:
             self.forbidden = tool.path
         else:
-            self.doubt = f"the answer does not say whether the credential is accepted: {error.message}"
+            self.doubt = f"the answer does not show whether the credential is accepted: {error.message}"
         return None
 
     async def _contrast(self, tool: Tool) -> Verdict | None:
         without = await self._failure(tool, None)
         if without is not None and without.http_status is not None:
-            return Verdict("ok", f"{tool.path} answers with it, and not without it")
-        self.doubt = f"{tool.path} answers without a credential too, which proves nothing"
+            return Verdict("ok", f"{tool.path} works with the credential and fails without it")
+        self.doubt = f"{tool.path} also works without a credential, so this proves nothing"
         if without is not None:
-            self.doubt = f"whether {tool.path} answers without a credential could not be seen: {without.message}"
+            self.doubt = f"whether {tool.path} works without a credential is unknown: {without.message}"
         return None
 
     async def _failure(self, tool: Tool, credential: Credential | None) -> ToolError | None:
@@ -183,22 +183,22 @@ class ConnectionCheck:
             await read(None)
         except ExecutorError as error:
             if isinstance(error, DocumentInvalid) or error.details.get("upstream_status"):
-                return Verdict("ok", "the source can be read with it, and not without it")
-        self.doubt = "the source can be read without a credential too, which proves nothing"
+                return Verdict("ok", "the source can be read with the credential and not without it")
+        self.doubt = "the source can also be read without a credential, so this proves nothing"
         return Verdict("untested", READ, self.doubt, self._call_hint)
 
     def _conclude(self) -> Verdict:
         checked = f"{self.tried} of its tools, by calling them" if self.tried else "nothing"
         if self.forbidden:
-            hint = "give one that may do more, or call a tool that it is meant for"
+            hint = "use a credential with more permissions, or call a tool that it is meant for"
             return Verdict("rejected", checked, f"the service answered 403 to {self.forbidden}", hint)
         if self.connection.status == "rejected":
             return Verdict("rejected", checked, self.connection.error, replace_hint(self.connection, self.source))
-        reason = "it has no read without required arguments that could be called"
+        reason = "it has no read without required arguments to call"
         if self.withheld and not self.tried:
-            reason = "the rules let none of its reads run without asking"
+            reason = "the policies allow none of its reads without approval"
         return Verdict("untested", checked, self.doubt or reason, self._call_hint)
 
     @property
     def _call_hint(self) -> str:
-        return f"call one of its tools: `executor tools list --source {self.source.namespace}` names them"
+        return f"call one of its tools: see `executor tools list --source {self.source.namespace}`"

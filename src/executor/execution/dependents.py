@@ -1,19 +1,54 @@
-"""What depends on tools: asked before some of them go."""
+"""What depends on a source and on its tools: asked before they go."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlalchemy.engine import Connection
 
+from executor.connections.connections import may_see
 from executor.errors import Conflict
+from executor.model.actor import Actor
+from executor.model.connection import Connection as Credential
 from executor.model.policy import Policy
 from executor.model.source import Source
 from executor.policy.pattern import parse_pattern
 from executor.policy.visibility import covers
 from executor.storage.catalog import policies, source_dependents, tools
+from executor.storage.catalog.source_dependents import Waiting
+from executor.storage.credentials import connections
+from executor.storage.database import Database
 
 SAID = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Dependents:
+    """`calls` are those of the last `executions`, `last_call` the time of the newest of them."""
+
+    connections: tuple[Credential, ...]
+    policies: tuple[Policy, ...]
+    waiting: tuple[Waiting, ...]
+    calls: int
+    last_call: int | None
+    executions: int = source_dependents.LOOKED_AT
+
+
+async def find_dependents(database: Database, by: Actor, source: Source) -> Dependents:
+    """Of others' own connections only an administrator is told, as everywhere."""
+
+    def job(c: Connection) -> Dependents:
+        count, last = source_dependents.recent(c, source)
+        return Dependents(
+            tuple(one for one in connections.of_source(c, source.id) if may_see(by, one)),
+            tuple(one for one in policies.in_force(c, source.workspace_id) if source_dependents.names(one, source)),
+            tuple(source_dependents.waiting(c, source)),
+            count,
+            last,
+        )
+
+    return await database.read(job)
 
 
 def check_dropped(c: Connection, source: Source, gone: Sequence[str]) -> None:
@@ -21,9 +56,9 @@ def check_dropped(c: Connection, source: Source, gone: Sequence[str]) -> None:
     lost = of_tools(c, source, gone)
     if lost:
         raise Conflict(
-            f"rules or waiting calls depend on tools that would go: {'; '.join(lost[:SAID])}"
+            f"policies or pending calls depend on tools that would be removed: {'; '.join(lost[:SAID])}"
             + (f" and {len(lost) - SAID} more" if len(lost) > SAID else ""),
-            hint="keep those tools, or say that they may go (`--yes`, in the API `drop`)",
+            hint="keep those tools, or confirm their removal (`--yes`, in the API `drop`)",
             dependents=lost,
         )
 
@@ -36,12 +71,12 @@ def of_tools(c: Connection, source: Source, gone: Sequence[str]) -> list[str]:
     staying = [path for path, _, _ in tools.digests(c, source.id) if path not in lost]
     rules = [one for one in policies.in_force(c, source.workspace_id) if source_dependents.names(one, source)]
     found = [
-        f"the rule {one.pattern} → {one.action} ({one.id})"
+        f"the policy {one.pattern} → {one.action} ({one.id})"
         for one in rules
         if one.retired_at is None and is_about(one, lost) and not is_about(one, staying)
     ]
     waiting = source_dependents.waiting(c, source)
-    return found + [f"a call of {one.path} that waits ({one.interaction_id})" for one in waiting if one.path in lost]
+    return found + [f"a pending call of {one.path} ({one.interaction_id})" for one in waiting if one.path in lost]
 
 
 def is_about(rule: Policy, paths: Sequence[str] | set[str]) -> bool:

@@ -15,7 +15,7 @@ from executor.execution import failures
 from executor.execution.backlog import Backlog, BeginCheck, Waiting
 from executor.execution.calls.pipeline import CallPipeline
 from executor.execution.journal.journal import INLINE_BYTES, Journal
-from executor.execution.run import Run
+from executor.execution.runs.run import Run
 from executor.execution.sandbox_queue import Places
 from executor.execution.typecheck import Ruling
 from executor.model.execution import Execution, Failure
@@ -176,9 +176,7 @@ class LocalDispatch:
 
     def _check_room(self, actor_id: str) -> None:
         if self._per_actor[actor_id] >= LIVE_RUNS or len(self.runs) + len(self.backlog) >= ALL_LIVE_RUNS:
-            raise Busy(
-                f"{self._per_actor[actor_id]} executions of this actor are running or queued already", hint=LATER
-            )
+            raise Busy(f"this actor already has {self._per_actor[actor_id]} executions running or queued", hint=LATER)
 
     def _begin_later(self, journal: Journal, waiting: Waiting) -> None:
         """Its row is on its way to the writer before anybody tries to claim it."""
@@ -230,7 +228,7 @@ class LocalDispatch:
 
     async def _requeue(self, still: Sequence[Run]) -> None:
         """Runs without a sandbox and with nothing under way end together, in one transaction."""
-        rows = [(run.execution.id, run.execution.epoch, run.wall_ms) for run in still]
+        rows = [(run.execution.id, run.execution.epoch, run.clock.spent_ms) for run in still]
         for run in still:
             run.journal.flush()
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -23,33 +22,31 @@ from executor.errors import (
     InvalidRequest,
     KeyReused,
     NotFound,
-    StorageError,
 )
 from executor.execution import failures
 from executor.execution.approvals.authority import Authority
+from executor.execution.approvals.expiry import check_open, expire_forever
 from executor.execution.approvals.requests import NEEDS
-from executor.execution.approvals.settlement import check_open, save_policy, settle
+from executor.execution.approvals.settlement import save_policy, settle
 from executor.execution.dispatch import LocalDispatch
+from executor.execution.history import look_up, may_see
 from executor.execution.journal.journal import Journal, close_in
 from executor.execution.journal.verification import replay_journal
 from executor.execution.outcome import Outcome, ReplayReport, log_line
 from executor.execution.policies.always import Always, check_permitted, check_scope
 from executor.execution.quotas import Quotas, narrow_limits
-from executor.execution.run import Run
+from executor.execution.runs.run import Run
 from executor.execution.submissions import Submission, Submitted
 from executor.execution.typecheck import Checks, Typecheck
+from executor.model.actor import Actor
 from executor.model.execution import Call, Execution, Limits
 from executor.model.ids import new_id, now_ms
 from executor.model.interaction import Interaction, InteractionStatus, Scope
-from executor.model.tenancy import Actor
 from executor.storage.database import Database
 from executor.storage.executions import artifacts, calls, events, executions, interactions, submissions
 
-SWEEP_SECONDS = 5.0
 GLANCE_SECONDS = 0.02
 ABANDON_SECONDS = 5.0
-
-logger = logging.getLogger(__name__)
 
 
 class Engine:
@@ -83,7 +80,7 @@ class Engine:
         """Take up what an earlier process left unfinished; how many there were."""
         left = await self._database.read(executions.list_unfinished)
         self._dispatch.take_over(left)
-        self._dispatch.spawn(self._sweep_forever())
+        self._dispatch.spawn(expire_forever(self._database, self.settle_by))
         return len(left)
 
     async def close(self) -> None:
@@ -149,7 +146,7 @@ class Engine:
     def _find_known(self, actor: Actor, submission: Submission, execution_id: str, digest: str) -> Submitted:
         if digest != submission.digest:
             raise KeyReused(
-                f"the idempotency key {submission.key!r} was sent before with other code or options",
+                f"the idempotency key {submission.key!r} was already used with other code or options",
                 hint="use a new key for every submission",
                 executionId=execution_id,
             )
@@ -198,7 +195,7 @@ class Engine:
         """Not `whole`: a result that is kept as an artifact is left there."""
 
         def job(c: Connection) -> Outcome:
-            execution = check_seen(actor, executions.get(c, actor.workspace_id, execution_id), execution_id)
+            execution = look_up(c, actor, execution_id)
             kept = artifacts.get(c, actor.workspace_id, execution.artifact_id) if execution.artifact_id else None
             execution = artifacts.fill_result(c, execution) if whole else execution
             pending = interactions.page(c, actor.workspace_id, status="pending", execution_id=execution_id, limit=200)
@@ -216,10 +213,12 @@ class Engine:
             await settle_writes(run, grace)
 
         def job(c: Connection) -> Execution:
-            execution = check_seen(actor, executions.get(c, actor.workspace_id, execution_id), execution_id)
+            execution = look_up(c, actor, execution_id)
             lost = close_in(c, actor.workspace_id, execution_id, by=actor)
             if not executions.cancel(c, execution_id, failures.cancelled_failure(actor.name, lost)):
-                raise Conflict(f"execution {execution_id} is {execution.status} already", hint="nothing to cancel")
+                raise Conflict(
+                    f"execution {execution_id} is already {execution.status}", hint=("there is nothing to cancel")
+                )
             events.append(c, actor.workspace_id, "execution.cancelled", {"by": actor.id}, execution_id, by=actor)
             return executions.get(c, actor.workspace_id, execution_id) or execution
 
@@ -266,9 +265,11 @@ class Engine:
         `always` is the rule that the decision makes, exactly as it was shown.
         """
         if not actor.may_decide:
-            raise Forbidden("only a human may decide", hint="use the operator's token or an interactive terminal")
+            raise Forbidden("only a human can decide", hint="use the operator's token or an interactive terminal")
         if (scope == "always") != (always is not None) or (scope != "once" and decision != "approve"):
-            raise InvalidRequest(f"{decision} can't have the scope {scope}", hint="approve once, execution or always")
+            raise InvalidRequest(
+                f"{decision} can't have the scope {scope}", hint=("approve with the scope once, execution or always")
+            )
         if always is not None:
             check_permitted(actor, always.rule)
 
@@ -281,7 +282,7 @@ class Engine:
             if asked.kind in NEEDS and decision == "approve":
                 raise InvalidRequest("this interaction asks for a credential", hint="use `executor approvals give`")
             if result is not None and (asked.kind != "unknown_outcome" or decision != "approve"):
-                raise InvalidRequest("only an approved unknown outcome takes a result", hint="leave the result out")
+                raise InvalidRequest("only an approved unknown outcome takes a result", hint="leave out the result")
             verdict: InteractionStatus = "approved" if decision == "approve" else "denied"
             if scope != "once":
                 check_scope(asked)
@@ -301,26 +302,6 @@ class Engine:
         for interaction, resumed in settled:
             self._carry(interaction.execution_id, resumed)
         return [interaction for interaction, _ in settled]
-
-    async def expire(self, now: int) -> int:
-        """Close what nobody decided in time; how many."""
-
-        def job(c: Connection) -> list[tuple[Interaction, Execution | None]]:
-            return [settle(c, asked, "expired") for asked in interactions.list_expired(c, now)]
-
-        due = await self._database.read(lambda c: interactions.list_expired(c, now, limit=1))
-        closed = await self._database.write(job) if due else []
-        for interaction, resumed in closed:
-            self._carry(interaction.execution_id, resumed)
-        return len(closed)
-
-    async def _sweep_forever(self) -> None:
-        while True:
-            await asyncio.sleep(SWEEP_SECONDS)
-            try:
-                await self.expire(now_ms())
-            except StorageError as error:
-                logger.error("expired interactions can't be closed: %s", error.message)
 
     def _decision(self, execution_id: str) -> asyncio.Event:
         return self._decisions.setdefault(execution_id, asyncio.Event())
@@ -361,14 +342,14 @@ class Engine:
 
     def _check_code(self, code: str) -> None:
         if not code.strip():
-            raise EmptyCode("there is no code to run", hint="send TypeScript such as `return 1 + 1`")
+            raise EmptyCode("the code is empty", hint="send TypeScript such as `return 1 + 1`")
         try:
             size = len(code.encode())
         except UnicodeEncodeError as error:
             raise InvalidRequest("the code is not valid Unicode text", hint="send it as UTF-8") from error
         if size > self._max_code_bytes:
             raise CodeTooLarge(
-                f"the code has {size} bytes, more than the {self._max_code_bytes} allowed",
+                f"the code has {size} bytes, more than the limit of {self._max_code_bytes}",
                 hint="pass data through tools instead of writing it into the code",
             )
 
@@ -389,18 +370,6 @@ async def wait_until(event: asyncio.Event, seconds: float) -> None:
                 await event.wait()
         except TimeoutError:
             return
-
-
-def may_see(actor: Actor, execution: Execution) -> bool:
-    """Its own, or with the right to read everything of the workspace; never another workspace's."""
-    mine = execution.actor_id == actor.id or actor.may("read")
-    return execution.workspace_id == actor.workspace_id and mine
-
-
-def check_seen(actor: Actor, execution: Execution | None, execution_id: str) -> Execution:
-    if execution is None or not may_see(actor, execution):
-        raise NotFound(f"there is no execution {execution_id}", hint="see `executor executions list`")
-    return execution
 
 
 def check_kept(outcome: Outcome, journalled: Sequence[Call]) -> None:

@@ -12,7 +12,7 @@ from executor.model.interaction import Interaction
 from executor.model.language import has_signs, is_python, is_typescript
 from executor.model.tool import Tool
 
-LOOK_FIRST = "look at the target before doing it again"
+LOOK_FIRST = "check the target before you send it again"
 
 
 # A gateway's word that it passed the request on and got no answer that it could use.
@@ -50,13 +50,13 @@ def wall_limit(limit_ms: int) -> Failure:
 
 
 def sandbox_lost(times: int) -> Failure:
-    hint = "run `executor doctor`; if it says ok, the code itself brings the sandbox down"
-    return Failure("sandbox_lost", f"the sandbox died {times} times under this code", hint)
+    hint = "run `executor doctor`; if it reports no problem, the code itself crashes the sandbox"
+    return Failure("sandbox_lost", f"the sandbox crashed {times} times while running this code", hint)
 
 
 def nondeterminism(detail: str) -> Failure:
-    hint = "code must make the same calls when it is run again; take varying input from tool results only"
-    return Failure("nondeterminism", f"the code did not repeat itself: {detail}", hint)
+    hint = "code must make the same calls when it runs again; use only tool results for input that varies"
+    return Failure("nondeterminism", f"the code made different calls when it ran again: {detail}", hint)
 
 
 def stuck_failure() -> Failure:
@@ -64,9 +64,7 @@ def stuck_failure() -> Failure:
 
 
 def cancelled_failure(by: str, lost: Sequence[dict[str, Any]]) -> Failure:
-    failure = Failure(
-        "cancelled", f"the execution was cancelled by {by}", "submit the code again if it is still wanted"
-    )
+    failure = Failure("cancelled", f"the execution was cancelled by {by}", "submit the code again if you still need it")
     return with_unknown(failure, lost)
 
 
@@ -90,8 +88,8 @@ def with_language(failure: Failure, language: str, code: str) -> Failure:
 
 
 def results_too_large(limit: int) -> ToolError:
-    message = f"the results of this execution's calls are larger than {limit} bytes together"
-    return ToolError("result_too_large", message, hint="ask for less: filter, select fields, or use smaller pages")
+    message = f"the results of this execution's calls exceed {limit} bytes in total"
+    return ToolError("result_too_large", message, hint="request less: filter, select fields, or use smaller pages")
 
 
 def internal(incident: str) -> Failure:
@@ -114,7 +112,7 @@ def typecheck_unavailable(why: str) -> Failure:
 
 
 def tool_changed(path: str) -> ToolError:
-    message = f"{path} is gone or is another tool than when the call was made"
+    message = f"{path} was removed or changed after the call was made"
     return ToolError("tool_changed", message, hint="describe the tool again, then run the code again")
 
 
@@ -124,13 +122,13 @@ def unknown_outcome(path: str, hint: str = "") -> ToolError:
 
 
 def approval_expired(path: str) -> ToolError:
-    return ToolError("approval_expired", f"nobody decided about {path} in time", hint="run the code again")
+    return ToolError("approval_expired", f"the approval of {path} expired", hint="run the code again")
 
 
 def credential_required(path: str, reason: str = "") -> ToolError:
     said = f": {reason}" if reason else ""
     hint = "ask the operator to connect it with `executor connections add`, then run the code again"
-    return ToolError("credential_required", f"{path} needs a credential that nobody gave{said}", hint=hint)
+    return ToolError("credential_required", f"{path} needs a credential, and none was provided{said}", hint=hint)
 
 
 def denied_by_policy(path: str, reason: str) -> ToolError:

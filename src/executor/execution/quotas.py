@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from executor.errors import QuotaExceeded
+from executor.model.actor import Actor
 from executor.model.event import ENDINGS, Announcement
 from executor.model.execution import Limits
-from executor.model.tenancy import Actor
 from executor.storage.database import Database
 from executor.storage.feed import Feed
 from executor.storage.identity import anonymous
@@ -57,14 +57,14 @@ class Quotas:
         """Raises when its workspace has used up what it has."""
         use, allowance = await self._use(actor.workspace_id), self._allowance
         if use.executions >= allowance.executions:
-            raise quota_exceeded(f"this anonymous session has run {use.executions} executions, as many as it may")
+            raise quota_exceeded(f"this anonymous session has run {use.executions} executions, which is the limit")
         if len(use.live) >= allowance.live:
-            raise quota_exceeded(f"{len(use.live)} executions of this anonymous session are running or paused already")
+            raise quota_exceeded(f"this anonymous session already has {len(use.live)} executions running or paused")
         if use.bytes >= allowance.bytes:
-            raise quota_exceeded(f"this anonymous session keeps {use.bytes:,} bytes here, as many as it may")
+            raise quota_exceeded(f"this anonymous session stores {use.bytes:,} bytes, which is the limit")
         if sum(one.bytes for one in (self._uses or {}).values()) >= allowance.bytes_of_all:
             raise quota_exceeded(
-                f"all anonymous sessions keep {allowance.bytes_of_all:,} bytes here, as many as they may"
+                f"all anonymous sessions together store {allowance.bytes_of_all:,} bytes, which is the limit"
             )
 
     def note(self, workspace_id: str, execution_id: str) -> None:

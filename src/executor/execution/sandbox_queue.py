@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from time import monotonic
 
 from executor.execution.backlog import Backlog, Lane
-from executor.execution.run import Run
+from executor.execution.runs.run import Run
 from executor.runtime.protocol import Runtime, Sandbox
 
 ROOM_SECONDS = 0.05

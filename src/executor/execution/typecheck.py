@@ -10,7 +10,7 @@ from typing import Any, Literal
 from executor.catalog.catalog import Catalog
 from executor.catalog.signatures.signature import COMPACT, signature
 from executor.checking.checker import Checker
-from executor.checking.diagnostics import PASSED, Diagnostic, Verdict, shorten
+from executor.checking.diagnostics import PASSED, Diagnostic, Verdict, truncate
 from executor.checking.source.lexer import Language
 from executor.execution import failures
 from executor.execution.builtins import tools
@@ -48,7 +48,7 @@ class CheckerTools:
     async def signature(self, workspace_id: str, tool: Tool, language: Language) -> str:
         if tool.source_id == tools.SOURCE:
             return signature(tool, {}, budget=COMPACT, language=language)
-        return shorten(await self._catalog.signature(tool, language), MAX_SIGNATURE)
+        return truncate(await self._catalog.signature(tool, language), MAX_SIGNATURE)
 
     async def input_schema(self, workspace_id: str, tool: Tool) -> dict[str, Any]:
         if tool.source_id == tools.SOURCE:
@@ -58,7 +58,7 @@ class CheckerTools:
         return found
 
     async def nearest(self, workspace_id: str, path: str, visibility: Visibility | None) -> list[str]:
-        return await self._catalog.nearest(workspace_id, path, visibility=visibility)
+        return await self._pipeline.admissions.nearest(workspace_id, path, visibility)
 
     async def visibility(self, workspace_id: str, actor_id: str) -> Visibility | None:
         return await self._pipeline.policies.visibility(workspace_id, actor_id)
@@ -102,4 +102,4 @@ class Checks:
 
 
 def not_checked(why: str) -> Diagnostic:
-    return Diagnostic("warning", 1, 1, 1, 1, f"the code was run without a type check: {why}", "unchecked")
+    return Diagnostic("warning", 1, 1, 1, 1, f"the code ran without a type check: {why}", "unchecked")

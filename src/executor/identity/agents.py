@@ -11,13 +11,13 @@ from sqlalchemy.engine import Connection
 from executor.errors import Conflict, NotFound
 from executor.identity.local_tokens import agent_file, read_token
 from executor.identity.new_token import AGENT, digest, mint
+from executor.model.access import Key
+from executor.model.actor import Actor
 from executor.model.ids import new_id, now_ms
-from executor.model.tenancy import AGENT as AGENT_PERMISSIONS
-from executor.model.tenancy import Actor
+from executor.model.permissions import AGENT as AGENT_PERMISSIONS
 from executor.storage.database import Database
 from executor.storage.executions import events
 from executor.storage.identity import api_keys, external_subjects, tenancy
-from executor.storage.identity.api_keys import Key
 from executor.storage.identity.tenancy import Tenancy
 
 
@@ -65,7 +65,9 @@ async def refuse_kept(database: Database, by: Actor, data_dir: Path, name: str) 
     kept = await asyncio.to_thread(read_token, agent_file(data_dir, name))
     found = await database.read(lambda c: api_keys.by_digest(c, digest(kept))) if kept else None
     if found and found.usable(now_ms()) and found.workspace_id != by.workspace_id:
-        raise Conflict(f"the token of an agent {name!r} of another workspace is kept here", hint="choose another name")
+        raise Conflict(
+            f"a token for an agent {name!r} of another workspace is already stored here", hint="choose another name"
+        )
 
 
 async def listing(database: Database, by: Actor) -> list[Agent]:
@@ -85,12 +87,14 @@ async def revoke(database: Database, local: Tenancy, by: Actor, agent_id: str) -
             raise NotFound(f"there is no agent {agent_id!r}", hint="see `executor agents list`")
         if agent_id == local.agent.id:
             raise Conflict(
-                "this installation's own agent has its token in a file",
-                hint="stop the daemon and remove agent.token from the data directory: the next start makes another",
+                "the token of this installation's own agent is in a file",
+                hint=(
+                    "stop the daemon and remove agent.token from the data directory; the next start creates a new one"
+                ),
             )
         tokens = api_keys.revoke_of_actor(c, by.workspace_id, agent_id, at)
         if not tokens and not external_subjects.revoke_agent(c, by.workspace_id, agent_id, at):
-            raise Conflict(f"agent {agent_id} is revoked already", hint="nothing is left to do")
+            raise Conflict(f"agent {agent_id} is already revoked", hint="there is nothing left to do")
         events.append(c, by.workspace_id, "agent.revoked", {"agentId": agent_id, "name": found[0].name}, by=by)
         return Agent(*found, next(reversed(api_keys.listing(c, by.workspace_id, "agent", agent_id)), None))
 
@@ -104,7 +108,8 @@ def _free(c: Connection, workspace_id: str, name: str, now: int) -> tuple[Actor,
             owned = api_keys.listing(c, workspace_id, "agent", actor.id)
             if not owned or any(key.usable(now) for key in owned):
                 raise Conflict(
-                    f"there is an agent {name!r} already", hint="choose another name, or `executor agents revoke` first"
+                    f"an agent {name!r} already exists",
+                    hint=("choose another name, or run `executor agents revoke` first"),
                 )
             return actor, made_at
     return None

@@ -10,13 +10,13 @@ from sqlalchemy.engine import Connection
 from executor.errors import Busy, Forbidden, Unauthorized
 from executor.identity.new_token import ANONYMOUS, SESSION, digest, mint
 from executor.identity.rate_limit import RateLimit
+from executor.model.access import AnonymousSession, Key
+from executor.model.actor import Actor
 from executor.model.ids import new_id, now_ms
-from executor.model.tenancy import AGENT, Actor
+from executor.model.permissions import AGENT
 from executor.storage.database import Database
 from executor.storage.executions import events
 from executor.storage.identity import anonymous, api_keys, tenancy, workspaces
-from executor.storage.identity.anonymous import AnonymousSession
-from executor.storage.identity.api_keys import Key
 
 MOST = 200
 UNUSED_MS = 7 * 86_400_000
@@ -61,7 +61,7 @@ class Anonymous:
                 if found is not None:
                     return found
             raise Unauthorized(
-                "this session is not known here or has expired", hint="POST /v1/auth/anonymous/bootstrap starts another"
+                "this session is unknown or has expired", hint=("POST /v1/auth/anonymous/bootstrap starts a new one")
             )
 
     async def listing(self) -> list[tuple[AnonymousSession, tuple[int, int, list[str]]]]:
@@ -84,8 +84,8 @@ class Anonymous:
     def _refuse_unwanted(self) -> None:
         if not self._admitted:
             raise Forbidden(
-                "this daemon has no place for strangers",
-                hint="ask for a token of your own; an operator allows this with the setting anonymous = on",
+                "anonymous access is off",
+                hint="ask for a token of your own; an operator can turn it on with the setting anonymous = on",
             )
 
 
@@ -93,7 +93,10 @@ def _start(c: Connection, address: str) -> Started:
     at = now_ms()
     _forget(c, at)
     if anonymous.count(c) >= MOST:
-        hint = "try again later, or ask for a token of your own; an operator ends some: `executor anonymous clear`"
+        hint = (
+            "try again later, or ask for a token of your own; an operator can end sessions with "
+            "`executor anonymous clear`"
+        )
         raise Busy(f"{MOST} anonymous sessions are in use", hint=hint)
     organization = workspaces.create_organization(c, "anonymous")
     workspace = workspaces.create(c, organization.id, "default")

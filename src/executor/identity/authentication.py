@@ -14,8 +14,10 @@ from executor.errors import NotFound, Unauthorized
 from executor.identity.new_token import digest
 from executor.identity.presented import Shown
 from executor.identity.rate_limit import RateLimit
+from executor.model import access
+from executor.model.actor import Actor, Via
 from executor.model.ids import now_ms
-from executor.model.tenancy import KEY, OWNER, ROLES, Actor, Via
+from executor.model.permissions import KEY, OWNER, ROLES
 from executor.storage.database import Database
 from executor.storage.identity import api_keys, browser_sessions, tenancy
 from executor.storage.identity.tenancy import Tenancy
@@ -25,8 +27,8 @@ TRIES = 60
 TRIES_PER_SECOND = 2.0
 REMEMBERED = 1024
 LOOKUPS = 4
-HINT = "send `Authorization: Bearer <token>`; `executor keys create` makes a key, `executor web` opens a browser"
-VIA: dict[api_keys.KeyKind, Via] = {"personal": "api_key", "agent": "agent_token", "anonymous": "anonymous"}
+HINT = "send `Authorization: Bearer <token>`; `executor keys create` creates a key, `executor web` opens a browser"
+VIA: dict[access.KeyKind, Via] = {"personal": "api_key", "agent": "agent_token", "anonymous": "anonymous"}
 # A token of a configured authorization server: the actor it stands for, or None if it is none.
 Verify = Callable[[str, str], Awaitable[Actor | None]]
 
@@ -85,7 +87,7 @@ class Authenticator:
             with nullcontext() if is_known else self.attempts.counted(shown.address):
                 actor = await self._look_up(shown, nullcontext() if is_known else self._lookups)
                 if actor is None:
-                    raise Unauthorized("this credential is not known here, has expired or was revoked", hint=HINT)
+                    raise Unauthorized("this credential is unknown, has expired or was revoked", hint=HINT)
         except Unauthorized:
             self._known.pop(seen, None)
             raise
@@ -158,7 +160,7 @@ class Authenticator:
         )
 
 
-def _owner(c: Connection, key: api_keys.Key) -> Actor | None:
+def _owner(c: Connection, key: access.Key) -> Actor | None:
     """A key never does more than its owner may; a key of someone who left does nothing."""
     actor = tenancy.actor(c, key.workspace_id, key.actor_id)
     if actor is None:

@@ -10,12 +10,13 @@ from executor.errors import Conflict, NotFound, Unauthorized
 from executor.identity import sessions
 from executor.identity.members import refuse_above
 from executor.identity.new_token import INVITATION, digest, mint
+from executor.model.access import Invitation
+from executor.model.actor import Account, Actor
 from executor.model.ids import new_id, now_ms
-from executor.model.tenancy import Account, Actor, Role
+from executor.model.permissions import Role
 from executor.storage.database import Database
 from executor.storage.executions import events
 from executor.storage.identity import invitations, members, tenancy, workspaces
-from executor.storage.identity.invitations import Invitation
 
 MOST_OPEN = 1000
 
@@ -28,7 +29,7 @@ async def create(database: Database, by: Actor, role: Role, email: str, expires_
     def write(c: Connection) -> Invitation:
         _, organization = workspaces.get(c, by.workspace_id)
         if sum(one.status(at) == "open" for one in invitations.listing(c, organization.id)) >= MOST_OPEN:
-            raise Conflict(f"{MOST_OPEN} invitations are open already", hint="revoke those that nobody will accept")
+            raise Conflict(f"{MOST_OPEN} invitations are already open", hint="revoke those you no longer need")
         made = Invitation(new_id("inv"), organization.id, email, role, by.id, at, expires_at)
         invitations.insert(c, made, minted.digest)
         told = {"invitationId": made.id, "role": role, "email": email}
@@ -52,7 +53,7 @@ async def revoke(database: Database, by: Actor, invitation_id: str) -> Invitatio
             raise NotFound(f"there is no invitation {invitation_id!r}", hint="see `executor invitations list`")
         refuse_above(by, found.role)
         if not invitations.revoke(c, organization.id, invitation_id, at):
-            raise Conflict(f"invitation {invitation_id} is {found.status(at)}", hint="nothing is left to do")
+            raise Conflict(f"invitation {invitation_id} is {found.status(at)}", hint="there is nothing left to do")
         told = {"invitationId": invitation_id, "role": found.role}
         events.append(c, by.workspace_id, "invitation.revoked", told, by=by)
         return replace(found, revoked_at=at)
@@ -69,10 +70,10 @@ async def accept(
     def write(c: Connection) -> tuple[Actor, str, int]:
         used = invitations.use(c, digest(token), at)
         if used is None:
-            raise Unauthorized("this invitation is not known here, was used or has expired", hint="ask for another")
+            raise Unauthorized("this invitation is unknown, was used or has expired", hint=("ask for a new one"))
         account = (members.account(c, signed_in.account_id) if signed_in else None) or _new(c, name, used)
         if members.get(c, used.organization_id, account.id) is not None:
-            raise Conflict("you are a member already", hint="the invitation can be given to somebody else")
+            raise Conflict("you are already a member", hint="someone else can use the invitation")
         members.add(c, used.organization_id, account.id, used.role)
         invitations.mark_accepted(c, used.organization_id, used.id, account.id)
         return _enter(c, used, account, agent=agent, address=address, at=at)
@@ -90,7 +91,7 @@ def _enter(
     first = workspaces.ids(c, used.organization_id)[0]
     actor = tenancy.human(c, first, account.id)
     if actor is None:  # an account that was disabled
-        raise Unauthorized("this account may not sign in", hint="ask whoever invited you")
+        raise Unauthorized("this account may not sign in", hint="ask the person who invited you")
     came = sessions.open_for(c, actor, agent=agent, address=address, at=at)
     told = {"invitationId": used.id, "accountId": account.id, "role": used.role, "name": account.name}
     events.append(c, first, "invitation.accepted", told, by=came[0])

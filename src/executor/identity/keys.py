@@ -8,12 +8,13 @@ from sqlalchemy.engine import Connection
 
 from executor.errors import Conflict, Forbidden, NotFound
 from executor.identity.new_token import PERSONAL, mint
+from executor.model.access import Key
+from executor.model.actor import Actor
 from executor.model.ids import new_id, now_ms
-from executor.model.tenancy import Actor, Permission
+from executor.model.permissions import Permission
 from executor.storage.database import Database
 from executor.storage.executions import events
 from executor.storage.identity import api_keys
-from executor.storage.identity.api_keys import Key
 
 MOST = 100
 
@@ -24,7 +25,9 @@ async def create(
     """The key and, this one time, its token."""
     wanted = tuple(sorted(set(scopes)))
     if beyond := [scope for scope in wanted if not by.may(scope)]:
-        raise Forbidden(f"you may not {beyond[0]} yourself, so no key of yours may", hint="leave that scope out")
+        raise Forbidden(
+            f"you can't give a key the scope `{beyond[0]}`, because you don't have it", hint="leave out that scope"
+        )
     minted, at = mint(PERSONAL), now_ms()
     key = Key(
         new_id("key"), by.workspace_id, by.id, "personal", name, minted.prefix, wanted, by.id, at, expires_at=expires_at
@@ -32,7 +35,7 @@ async def create(
 
     def write(c: Connection) -> None:
         if api_keys.count_usable(c, by.workspace_id, by.id, at) >= MOST:
-            raise Conflict(f"you have {MOST} keys already", hint="`executor keys revoke` ends one")
+            raise Conflict(f"you already have {MOST} keys", hint="revoke one with `executor keys revoke`")
         api_keys.insert(c, key, minted.digest)
         told = {"keyId": key.id, "name": name, "scopes": list(wanted), "prefix": key.prefix}
         events.append(c, by.workspace_id, "key.created", told, by=by)
@@ -56,7 +59,7 @@ async def revoke(database: Database, by: Actor, key_id: str) -> Key:
         if found is None or not theirs:
             raise NotFound(f"there is no key {key_id!r}", hint="see `executor keys list`")
         if not api_keys.revoke(c, by.workspace_id, key_id, at):
-            raise Conflict(f"key {key_id} is revoked already", hint="nothing is left to do")
+            raise Conflict(f"key {key_id} is already revoked", hint="there is nothing left to do")
         told = {"keyId": key_id, "name": found.name, "prefix": found.prefix}
         events.append(c, by.workspace_id, "key.revoked", told, by=by)
         return found

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Final
 
 from executor.errors import DataDirectoryUnusable, InvalidRequest, NotFound, Unauthorized
-from executor.model.tenancy import ActorKind
+from executor.model.actor import ActorKind
+from executor.private_files import write_private
 
 OPERATOR_FILE: Final = "operator.token"
 AGENT_FILE: Final = "agent.token"
@@ -75,14 +76,14 @@ def read_token(path: Path) -> str | None:
     except OSError as error:
         raise DataDirectoryUnusable(
             f"the token file {path} can't be opened: {error.strerror}",
-            hint="it must be a plain file of yours, not a link; remove it to get a new token",
+            hint="it must be a regular file that you own, not a link; remove it to get a new token",
         ) from error
     with os.fdopen(descriptor, "rb") as file:
         _refuse_unsafe(path, os.fstat(file.fileno()))
         token = file.read(256).decode("ascii", "replace").strip()
     if not _FORM.fullmatch(token):
         raise DataDirectoryUnusable(
-            f"the token file {path} does not hold a token",
+            f"the token file {path} does not contain a token",
             hint="remove it and start the daemon again to get a new one",
         )
     return token
@@ -92,7 +93,7 @@ def agent_file(data_dir: Path, name: str) -> Path:
     """Where the token of a named agent is kept for `executor mcp --agent`."""
     if not _AGENT_NAME.fullmatch(name):
         raise InvalidRequest(
-            f"{name[:100]!r} can't be the name of an agent with a token in a file",
+            f"{name[:100]!r} is not a valid name for an agent whose token is in a file",
             hint="use letters, digits, `.`, `_` and `-`, at most 64",
         )
     return data_dir / "agents" / f"{name}.token"
@@ -102,42 +103,39 @@ def read_agent_token(data_dir: Path, name: str) -> str:
     token = read_token(agent_file(data_dir, name))
     if token is None:
         raise NotFound(
-            f"no token is kept for an agent {name!r} in {data_dir}",
-            hint=f"`executor connect CLIENT --agent {name}` makes the agent and keeps its token",
+            f"no token is stored for an agent {name!r} in {data_dir}",
+            hint=f"`executor connect CLIENT --agent {name}` creates the agent and stores its token",
         )
     return token
 
 
 def save_agent_token(data_dir: Path, name: str, token: str) -> None:
     path = agent_file(data_dir, name)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         path.parent.mkdir(mode=0o700, exist_ok=True)
-        _write_new(draft, token)
-        draft.replace(path)
+        write_private(path, f"{token}\n", durable=True)
     except OSError as error:
-        draft.unlink(missing_ok=True)
         raise DataDirectoryUnusable(
             f"the token file {path} can't be written: {error.strerror}",
-            hint="check that the data directory exists and is yours to write",
+            hint="check that the data directory exists and that you can write to it",
         ) from error
 
 
 def _refuse_unsafe(path: Path, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise DataDirectoryUnusable(f"the token file {path} is not a plain file", hint="remove it")
+        raise DataDirectoryUnusable(f"the token file {path} is not a regular file", hint="remove it")
     if os.name != "posix":
         return
     if status.st_uid != os.geteuid():
         raise DataDirectoryUnusable(
             f"the token file {path} belongs to user {status.st_uid}, not to you",
-            hint="somebody else made it: remove it, or use a data directory of your own",
+            hint="someone else created it: remove it, or use your own data directory",
         )
     mode = stat.S_IMODE(status.st_mode)
     if mode & 0o077:
         raise DataDirectoryUnusable(
             f"the token file {path} has mode {mode:04o}, so other users may know the token",
-            hint=f"remove it to get a new token, or run `chmod 600 {path}` if nobody can have read it",
+            hint=f"remove it to get a new token, or run `chmod 600 {path}` if you are sure that no one has read it",
         )
 
 
@@ -149,26 +147,18 @@ def load_or_create(path: Path, prefix: str) -> str:
     created = prefix + secrets.token_urlsafe(32)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        _write_new(draft, created)
+        write_private(draft, f"{created}\n", durable=True)
         os.link(draft, path)
     except FileExistsError:
         return load_or_create(path, prefix)
     except OSError as error:
         raise DataDirectoryUnusable(
             f"the token file {path} can't be created: {error.strerror}",
-            hint="check that the data directory exists and is yours to write",
+            hint="check that the data directory exists and that you can write to it",
         ) from error
     finally:
         draft.unlink(missing_ok=True)
     return created
-
-
-def _write_new(path: Path, token: str) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(token.encode() + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _digest(token: str) -> bytes:

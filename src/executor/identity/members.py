@@ -5,12 +5,12 @@ from __future__ import annotations
 from sqlalchemy.engine import Connection
 
 from executor.errors import Conflict, Forbidden, NotFound
+from executor.model.actor import Actor, Member
 from executor.model.ids import now_ms
-from executor.model.tenancy import ROLES, Actor, Role
+from executor.model.permissions import ROLES, Role
 from executor.storage.database import Database
 from executor.storage.executions import events
 from executor.storage.identity import api_keys, browser_sessions, members, workspaces
-from executor.storage.identity.members import Member
 from executor.storage.identity.tenancy import Tenancy
 
 RANKS: tuple[Role, ...] = ("viewer", "member", "admin", "owner")
@@ -25,7 +25,7 @@ def role_of(actor: Actor) -> Role | None:
 def refuse_above(by: Actor, role: Role) -> None:
     own = role_of(by)
     if own is None or RANKS.index(role) > RANKS.index(own):
-        raise Forbidden(f"the role {role} is above your own", hint="an owner may do this")
+        raise Forbidden(f"the role {role} is above your own", hint="ask an owner")
 
 
 async def listing(database: Database, by: Actor) -> list[Member]:
@@ -76,8 +76,8 @@ def _touchable(
     if found.role == "owner" and not leaves_owner:
         if account_id == local.account.id and organization_id == local.organization.id:
             raise Conflict(
-                "this installation's own account stays an owner",
-                hint="whoever can read operator.token acts as it; protect the data directory instead",
+                "this installation's own account must stay an owner",
+                hint="anyone who can read operator.token acts as it; protect the data directory instead",
             )
         if members.owners(c, organization_id) == 1:
             raise Conflict("the last owner can't be removed", hint="make someone else an owner first")

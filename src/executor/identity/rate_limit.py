@@ -36,7 +36,7 @@ class RateLimit:
         if left < 1:
             seconds = math.ceil((1 - left) / self._per_second)
             raise RateLimited(
-                f"too many tries from {address or 'this address'}",
+                f"too many attempts from {address or 'this address'}",
                 hint=f"wait {seconds} s, then try again",
                 seconds=seconds,
             )

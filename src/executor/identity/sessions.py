@@ -8,22 +8,25 @@ from sqlalchemy.engine import Connection
 
 from executor.errors import Forbidden, NotFound, Unauthorized
 from executor.identity.new_token import LINK, SESSION, digest, mint
-from executor.model.authority import require
+from executor.model.access import BrowserSession
+from executor.model.actor import Actor
 from executor.model.ids import now_ms
-from executor.model.tenancy import Actor
+from executor.model.permissions import require
 from executor.storage.database import Database
 from executor.storage.executions import events
 from executor.storage.identity import browser_sessions, tenancy, workspaces
-from executor.storage.identity.browser_sessions import BrowserSession
 
 LINK_MS = 10 * 60_000
 SESSION_MS = 14 * 86_400_000
 KEPT_MS = 86_400_000
 # Whoever shows a link's token may be told what became of it: nobody else knows one.
 UNUSABLE = {
-    "unknown": ("this link is not known here", "copy the whole link; `executor web` makes another"),
-    "used": ("this link was used already", "if not by you, see `executor login --list`; `executor web` makes another"),
-    "expired": ("this link has expired", "it works for ten minutes; `executor web` makes another"),
+    "unknown": ("this link is not valid", "copy the whole link; `executor web` creates a new one"),
+    "used": (
+        "this link was already used",
+        ("if not by you, see `executor login --list`; `executor web` creates a new one"),
+    ),
+    "expired": ("this link has expired", "links work for ten minutes; `executor web` creates a new one"),
 }
 
 
@@ -31,7 +34,7 @@ async def create_link(database: Database, by: Actor, account_id: str = "") -> tu
     """The token that goes behind the `#` of a link, and when it expires. For somebody else only from an owner."""
     account_id = account_id or by.account_id
     if account_id != by.account_id and not by.may("own"):
-        raise Forbidden("only an owner may make a link for somebody else", hint="let them use their own")
+        raise Forbidden("only an owner can create a link for someone else", hint="they can create their own")
     minted, at = mint(LINK), now_ms()
 
     def write(c: Connection) -> None:
@@ -55,7 +58,9 @@ def refuse_elsewhere(c: Connection, by: Actor, account_id: str) -> None:
     mine = {place.organization.id for place in workspaces.of_account(c, by.account_id) if place.role == "owner"}
     theirs = {place.organization.id for place in workspaces.of_account(c, account_id)}
     if theirs - mine:
-        raise Forbidden("they also belong to an organization that you do not own", hint="let them use their own link")
+        raise Forbidden(
+            "they also belong to an organization that you do not own", hint=("they can create their own link")
+        )
 
 
 async def sign_in(database: Database, token: str, *, agent: str, address: str) -> tuple[Actor, str, int]:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from sqlalchemy.engine import Connection
 
 from executor.errors import Conflict, NotFound
-from executor.model.tenancy import Actor, Organization, Workspace
+from executor.model.actor import Actor, Organization, Place, Separation, SeparationChoice, Workspace
 from executor.storage.database import Database
 from executor.storage.executions import events
 from executor.storage.executions import separation as rules
-from executor.storage.executions.separation import Choice, Mode
 from executor.storage.identity import members, tenancy, workspaces
-from executor.storage.identity.workspaces import Place
 
 MOST = 100
 
@@ -34,7 +32,7 @@ async def create(database: Database, by: Actor, name: str) -> Workspace:
         _, organization = workspaces.get(c, by.workspace_id)
         _refuse_taken(c, organization, name)
         if len(workspaces.ids(c, organization.id)) >= MOST:
-            raise Conflict(f"this organization has {MOST} workspaces already", hint="use one of those")
+            raise Conflict(f"this organization already has {MOST} workspaces", hint="use an existing one")
         made = workspaces.create(c, organization.id, name)
         tenancy.human(c, made.id, by.account_id)
         told = {"workspaceId": made.id, "name": name}
@@ -66,7 +64,7 @@ async def create_organization(database: Database, by: Actor, name: str) -> Place
     def write(c: Connection) -> Place:
         mine = {place.organization.id for place in workspaces.of_account(c, by.account_id)}
         if len(mine) >= MOST:
-            raise Conflict(f"you belong to {MOST} organizations already", hint="use one of those")
+            raise Conflict(f"you already belong to {MOST} organizations", hint="use an existing one")
         organization = workspaces.create_organization(c, name)
         members.add(c, organization.id, by.account_id, "owner")
         made = workspaces.create(c, organization.id, "default")
@@ -92,13 +90,13 @@ async def rename_organization(database: Database, by: Actor, organization_id: st
     return await database.write(write)
 
 
-async def separation(database: Database, by: Actor) -> tuple[Choice, Mode]:
+async def separation(database: Database, by: Actor) -> tuple[SeparationChoice, Separation]:
     """What was chosen for the organization, and what is in force."""
     return await database.read(lambda c: _separation(c, by))
 
 
-async def separate(database: Database, by: Actor, choice: Choice) -> tuple[Choice, Mode]:
-    def write(c: Connection) -> tuple[Choice, Mode]:
+async def separate(database: Database, by: Actor, choice: SeparationChoice) -> tuple[SeparationChoice, Separation]:
+    def write(c: Connection) -> tuple[SeparationChoice, Separation]:
         before = rules.read_choice(c, by.workspace_id)
         if before != choice:
             rules.choose(c, workspaces.get(c, by.workspace_id)[1].id, choice)
@@ -109,10 +107,10 @@ async def separate(database: Database, by: Actor, choice: Choice) -> tuple[Choic
     return await database.write(write)
 
 
-def _separation(c: Connection, by: Actor) -> tuple[Choice, Mode]:
+def _separation(c: Connection, by: Actor) -> tuple[SeparationChoice, Separation]:
     return rules.read_choice(c, by.workspace_id), rules.in_force(c, by.workspace_id)
 
 
 def _refuse_taken(c: Connection, organization: Organization, name: str) -> None:
     if workspaces.is_named(c, organization.id, name):
-        raise Conflict(f"there is a workspace {name!r} already", hint="choose another name")
+        raise Conflict(f"a workspace {name!r} already exists", hint="choose another name")

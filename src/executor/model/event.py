@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,3 +50,11 @@ class Revocation(Announcement):
     """`subjects` are the ids of what was revoked."""
 
     subjects: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Batch:
+    """Events in order. Followers at the same place share it, and what a surface has made of it."""
+
+    events: Sequence[Event]
+    rendered: bytes | None = None

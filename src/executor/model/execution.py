@@ -102,3 +102,43 @@ class Call:
     started_at: int | None = None
     artifact_id: str = ""
     route: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionFilter:
+    """What is asked of an execution; what is left empty is not asked about.
+
+    `tool` is the path of a tool it called, or the beginning of one up to a dot: `shop` is anything of that source.
+    """
+
+    actor_id: str = ""
+    statuses: tuple[Status, ...] = ()
+    language: str = ""
+    runtime: str = ""
+    tool: str = ""
+    text: str = ""
+    since: int = 0
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallHead:
+    """A call with the beginning of its arguments and without its result; `size` is how many characters that has."""
+
+    call: Call
+    size: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PastCall:
+    """`arguments` is None where they are too large to be judged again."""
+
+    execution_id: str
+    seq: int
+    path: str
+    effect: Effect
+    source_id: str
+    actor_id: str
+    arguments: dict[str, object] | None
+    at: int
+    state: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-InteractionKind = Literal["approval", "credential", "oauth", "elicitation", "unknown_outcome"]
+InteractionKind = Literal["approval", "unknown_outcome", "credential", "oauth"]
 Scope = Literal["once", "execution", "always"]
 InteractionStatus = Literal["pending", "approved", "denied", "expired", "cancelled", "superseded"]
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
+from executor.model.known_keys import KnownBinding, KnownConfig
 from executor.model.packed import Packed
 from executor.model.tool import Schema, Skipped, Tool
 
@@ -31,8 +33,8 @@ class Overlay:
         return bool(self.names or self.descriptions)
 
 
-def overlay_of(config: Mapping[str, Any]) -> Overlay:
-    return Overlay(**(config.get(OVERLAY) or {}))
+def overlay_of(config: KnownConfig) -> Overlay:
+    return Overlay(**(config.get("overlay") or {}))
 
 
 def with_overlay(config: Mapping[str, Any], overlay: Overlay) -> dict[str, Any]:
@@ -40,14 +42,14 @@ def with_overlay(config: Mapping[str, Any], overlay: Overlay) -> dict[str, Any]:
     return {**rest, OVERLAY: asdict(overlay)} if overlay else rest
 
 
-def is_described(path: str, binding: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
+def is_described(path: str, binding: KnownBinding, config: KnownConfig) -> bool:
     """Whether the description of a tool is the word of people here, and not of its source."""
     return own_path(path, binding).partition(".")[2] in overlay_of(config).descriptions
 
 
-def own_path(path: str, binding: Mapping[str, Any]) -> str:
+def own_path(path: str, binding: KnownBinding) -> str:
     """The path that the source's own name gives a tool."""
-    renamed = binding.get(RENAMED)
+    renamed = binding.get("renamed")
     return str(renamed["path"]) if renamed else path
 
 
@@ -73,8 +75,8 @@ class Choice:
 ALL_TOOLS = Choice()
 
 
-def choice_of(config: Mapping[str, Any]) -> Choice:
-    kept = config.get(CHOICE) or {}
+def choice_of(config: KnownConfig) -> Choice:
+    kept = config.get("choice") or {}
     return Choice(tuple(kept.get("include", ())), tuple(kept.get("exclude", ())), kept.get("offered", 0))
 
 
@@ -84,12 +86,14 @@ def with_choice(config: Mapping[str, Any], choice: Choice, offered: int) -> dict
     return {**rest, CHOICE: kept} if choice else rest
 
 
+HOSTED = "hosted"  # an option of a source, which nobody outside can set
 SourceStatus = Literal["connected", "failing"]
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """`config` is the kind's own (for OpenAPI: `location`, `base_url`); `document_digest` names what was last read."""
+    """`config` is the kind's own JSON, `known_keys` the part of it that others read; `document_digest` names what was
+    read last."""
 
     id: str
     workspace_id: str
@@ -104,6 +108,10 @@ class Source:
     skipped: tuple[Skipped, ...] = ()
     created_at: int = 0
     refreshed_at: int = 0
+
+    @property
+    def known_keys(self) -> KnownConfig:
+        return cast("KnownConfig", self.config)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,3 +134,22 @@ class Loaded:
     packed: Packed | None = None
     document: bytes | None = None
     media_type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceDocument:
+    """`size` is that of the text, `packed` the compressed text."""
+
+    media_type: str
+    digest: str
+    size: int
+    packed: bytes
+    read_at: int
+
+    def content(self) -> bytes:
+        return zlib.decompress(self.packed)
+
+
+def hosted_as(source: Source) -> str:
+    """Which of the daemon's own services it is; empty for a source that is somebody else's."""
+    return str((source.known_keys.get("options") or {}).get(HOSTED) or "")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-from executor.model.tenancy import Permission
+from executor.model.known_keys import KnownBinding
+from executor.model.permissions import Permission
 
 Effect = Literal["read", "write", "destructive"]
 Schema = dict[str, Any]
@@ -17,7 +18,8 @@ ALL = ".all"  # ends the path of a tool that reads every page of a list
 class Tool:
     """Schemas keep their `$ref`s (`#/$defs/Name`); the definitions are stored once per source, see `Definitions`.
 
-    `binding` is how the source's kind sends a call (for OpenAPI: method, path template, where each argument goes).
+    `binding` is how the source's kind sends a call (for OpenAPI: method, path template, where each argument goes); it
+    is the kind's own JSON, and `known_keys` is the part of it that others read.
     `needs` is set for Executor's own tools: what somebody who settles a call of it must be allowed to do themselves.
     `idempotent` is true only when a repeated send with the same idempotency key can't act twice.
     """
@@ -40,10 +42,14 @@ class Tool:
         return self.path.partition(".")[0]
 
     @property
+    def known_keys(self) -> KnownBinding:
+        return cast("KnownBinding", self.binding)
+
+    @property
     def body_argument(self) -> str:
         """The argument that is the whole request body, where there is one."""
-        argument: str = (self.binding.get("body") or {}).get("whole", "body")
-        return argument
+        body = self.known_keys.get("body")
+        return body.get("whole", "body") if body else "body"
 
 
 @dataclass(frozen=True, slots=True)

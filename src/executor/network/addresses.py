@@ -118,19 +118,19 @@ def in_ascii(parts: SplitResult, target: Target) -> str:
 def canonical_host(host: str, url: str) -> str:
     if not host:
         raise EgressRefused(
-            f"{display_url(url)} names no host", hint="give a full address such as https://api.example.com"
+            f"{display_url(url)} has no host", hint="use a full address such as https://api.example.com"
         )
     if ":" in host:
         try:
             return str(ipaddress.IPv6Address(host))
         except ValueError as error:
-            raise EgressRefused(f"{display_url(url)} names no valid host", hint="check the address") from error
+            raise EgressRefused(f"{display_url(url)} has no valid host", hint="check the address") from error
     try:
         host = host.encode("idna").decode() if not host.isascii() else host.lower()
     except UnicodeError as error:
-        raise EgressRefused(f"{display_url(url)} names no valid host", hint="check the address") from error
+        raise EgressRefused(f"{display_url(url)} has no valid host", hint="check the address") from error
     if not _HOST.match(host):
-        raise EgressRefused(f"{display_url(url)} names no valid host", hint="check the address")
+        raise EgressRefused(f"{display_url(url)} has no valid host", hint="check the address")
     if _NUMERIC_LABEL.match(host.rstrip(".").rpartition(".")[2]) and literal(host) is None:
         raise EgressRefused(
             f"{display_url(url)} spells an IP address in an unusual way", hint="write it as four decimal numbers"
@@ -184,15 +184,15 @@ def is_private_host(host: str) -> bool:
 def refusal(host: str, address: str = "") -> EgressRefused:
     where = f"{host} ({address})" if address and address != host else host
     return EgressRefused(
-        f"{where} is on a private or reserved network, and this source was not added there",
+        f"{where} is on a private or reserved network, and this source has no access to it",
         hint="an operator can allow it by adding the source with that address as its location or base URL",
     )
 
 
 def moved_refusal(host: str, address: str) -> EgressRefused:
     return EgressRefused(
-        f"{host} leads to {address or 'no address'} now, which it did not when this source was added",
-        hint="if that is right, remove the source and add it again",
+        f"{host} now resolves to {address or 'no address'}, which it did not when this source was added",
+        hint="if this is expected, remove the source and add it again",
     )
 
 

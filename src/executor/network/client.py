@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MAX_REDIRECTS = 5
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+ANSWER_BYTES = 10_000_000
 NO_ORIGINS: frozenset[str] = frozenset()
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 _UNSAFE_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
@@ -41,7 +42,7 @@ class Bounds:
     """
 
     seconds: float = 60.0
-    size: int = 10_000_000
+    size: int = ANSWER_BYTES
     stream_seconds: float = 0.0
     queue_seconds: float = QUEUE_SECONDS
     file_from: Callable[[Mapping[str, str]], int] | None = None
@@ -200,8 +201,8 @@ def redirect(outgoing: Outgoing, target: Target, status: int, location: str) -> 
     if status in (307, 308) and same_origin and same_place(outgoing.url, url):
         return Outgoing(outgoing.method, url, outgoing.headers, outgoing.body)
     raise EgressRefused(
-        f"{display_url(outgoing.url)} redirects a {outgoing.method} ({status}) to {display_url(url)}, "
-        "which was not followed",
+        f"{display_url(outgoing.url)} redirects a {outgoing.method} ({status}) to "
+        f"{display_url(url)}; the redirect was not followed",
         hint="if the service has moved, add the source again with the new address as its base URL",
         sent=True,
     )
@@ -221,7 +222,7 @@ def check_headers(headers: Mapping[str, str]) -> None:
     for name, value in headers.items():
         if not _TOKEN.match(name) or _UNSAFE_VALUE.search(value):
             raise EgressRefused(
-                f"the header {name[:80]!r} contains characters that no header may have",
+                f"the header {name[:80]!r} contains characters that are not allowed in headers",
                 hint="remove line breaks and control characters from its value",
             )
 
@@ -229,7 +230,7 @@ def check_headers(headers: Mapping[str, str]) -> None:
 def too_many(visited: list[str], what: str) -> SourceUnreachable:
     return SourceUnreachable(
         f"{display_url(visited[0])} {what}",
-        hint="open the address in a browser and use the one it ends at",
+        hint="open the address in a browser and use the address where it ends",
         reason="redirects",
         sent=True,
         visited=[display_url(url) for url in visited],

@@ -161,7 +161,7 @@ class Inflater:
         try:
             return self._pass(chunk, 0)
         except ERRORS as error:
-            raise BrokenEncoding(f"the compressed answer is broken: {error}") from error
+            raise BrokenEncoding(f"the compressed response is broken: {error}") from error
 
     def _pass(self, data: bytes, stage: int) -> bool:
         if stage == len(self._stages):
@@ -189,11 +189,11 @@ class Inflater:
                 if out:
                     yield out
         except ERRORS as error:
-            raise BrokenEncoding(f"the compressed answer is broken: {error}") from error
+            raise BrokenEncoding(f"the compressed response is broken: {error}") from error
 
     def finish(self) -> bytes:
         if self._has_input and not all(decoder.is_over for decoder, _ in self._stages):
-            raise BrokenEncoding("the compressed answer is cut off")
+            raise BrokenEncoding("the compressed response is incomplete")
         return b"".join(self._chunks)
 
     def partial(self) -> bytes:

@@ -267,7 +267,7 @@ def give_up(turn: asyncio.Future[None], what: str, seconds: float) -> None:
 
 def busy(what: str, seconds: float) -> SourceUnreachable:
     return SourceUnreachable(
-        f"no connection came free within {seconds:g} seconds: too many calls to {what} are under way",
+        f"no connection became free within {seconds:g} seconds: too many calls to {what} are in progress",
         hint="nothing was sent; make fewer calls at a time, then try again",
         reason="busy",
         sent=False,

@@ -246,7 +246,7 @@ def too_large(response: aiohttp.ClientResponse, limit: int) -> SourceUnreachable
     response.close()
     return SourceUnreachable(
         f"{display_url(str(response.url))} answered with more than {limit:,} bytes",
-        hint="ask for less: a page, a filter or a smaller range",
+        hint="request less: a page, a filter or a smaller range",
         reason="too_large",
         sent=True,
     )
@@ -260,7 +260,7 @@ def unreadable(response: aiohttp.ClientResponse, error: BrokenEncoding) -> Sourc
         hint = f"the service ignores `Accept-Encoding`: {asked}"
     else:
         message = f"{where} answered with the content encoding {coding}, but {error}"
-        hint = "the service, or a proxy before it, compresses its answers wrongly"
+        hint = "the service, or a proxy in front of it, compresses its responses incorrectly"
     return SourceUnreachable(message, hint=hint, reason="encoding", sent=True, status=response.status)
 
 
@@ -269,13 +269,13 @@ def unreachable(target: Target, error: Exception, *, sent: bool) -> SourceUnreac
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         reason, message = "dns", f"the host {target.host} could not be found"
     elif isinstance(error, aiohttp.ClientSSLError):
-        reason, message = "tls", f"{where} has no certificate that can be trusted: {cause(error)}"
+        reason, message = "tls", f"{where} has no trusted certificate: {cause(error)}"
     elif isinstance(error, aiohttp.ConnectionTimeoutError):
         reason, message = "timeout", f"{where} did not accept a connection in time"
     elif isinstance(error, aiohttp.ClientConnectorError):
         reason, message = "connect", f"{where} could not be reached: {cause(error)}"
     else:
-        reason, message = "closed", f"{where} closed the connection before it answered in full"
+        reason, message = "closed", f"{where} closed the connection before the response was complete"
     hint = "check the address and that the service is running, then try again"
     return SourceUnreachable(message, hint=hint, reason=reason, sent=sent)
 

@@ -41,13 +41,13 @@ class Arguments(dict[str, Any]):
 def parse_condition(raw: Mapping[str, Any]) -> Condition:
     path, test, value = raw.get("path"), raw.get("test"), raw.get("value")
     if not isinstance(path, str) or (path and not path.startswith("/")):
-        raise wrong(f"the path {path!r} is not a JSON pointer", "write e.g. /owner or /items/0/price")
+        raise wrong(f"the path {path!r} is not a JSON pointer", "for example: /owner or /items/0/price")
     if test not in get_args(Test):
         raise wrong(f"unknown test {test!r}", f"use one of {', '.join(get_args(Test))}")
     if test == "one_of" and not isinstance(value, list):
-        raise wrong(f"one_of needs a list, not {value!r}", 'write e.g. {"test": "one_of", "value": ["a", "b"]}')
+        raise wrong(f"one_of needs a list, not {value!r}", 'for example: {"test": "one_of", "value": ["a", "b"]}')
     if test in ("at_most", "at_least") and not is_number(value):
-        raise wrong(f"{test} needs a number, not {value!r}", "write e.g. 100")
+        raise wrong(f"{test} needs a number, not {value!r}", "for example: 100")
     if test == "matches":
         compile_pattern(value)
     if len(orjson.dumps(value)) > MAX_VALUE:
@@ -104,13 +104,13 @@ def matches(found: Any, pattern: str) -> bool | None:
 @lru_cache(maxsize=1024)
 def compile_pattern(text: Any) -> jsonschema_rs.Draft202012Validator:
     if not isinstance(text, str) or len(text) > MAX_PATTERN:
-        raise wrong(f"a pattern is text of at most {MAX_PATTERN} characters", "write e.g. refs/heads/release-[0-9]+")
+        raise wrong(f"a pattern is text of at most {MAX_PATTERN} characters", "for example: refs/heads/release-[0-9]+")
     whole = {"allOf": [{"pattern": text}, {"pattern": rf"\A(?:{text})\z"}]}  # alone first: it may not close our group
     try:
         return jsonschema_rs.Draft202012Validator(whole, offline=True, pattern_options=LINEAR)
     except (jsonschema_rs.ValidationError, ValueError) as error:
-        hint = "write one without looking around or referring back"
-        raise wrong(f"the pattern {text!r} is no regular expression that can be used", hint) from error
+        hint = "write it without lookaround and backreferences"
+        raise wrong(f"the pattern {text!r} is not a supported regular expression", hint) from error
 
 
 def resolve(value: Any, pointer: str) -> Any:

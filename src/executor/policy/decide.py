@@ -17,7 +17,7 @@ MAX_NAMED = 20
 BASES: dict[Basis, str] = {
     "always": "",
     "read": "treated as a read",
-    "hints": "trusted to be a read, as the server says",
+    "hints": "trusted as a read because the server says so",
 }
 LEVELS: tuple[Level, ...] = get_args(Level)
 
@@ -133,11 +133,11 @@ def applies(policy: Policy, subject: Subject) -> bool:
 def restraint(policy: Policy, subject: Subject) -> str:
     """Why a rule that allows does not hold for this tool, whatever its pattern covers; empty if it does."""
     if policy.retired_at is not None:
-        return "it is retired: the source it was made for is gone"
+        return "it is retired: its source was removed"
     if subject.source_id in policy.excluded:
-        return "the source was added after it and does not inherit it"
+        return "the source was added later and does not inherit it"
     if policy.made_for is not None and is_other(policy.made_for, subject):
-        return "the tool has changed since it was made"
+        return "the tool has changed since it was created"
     return ""
 
 

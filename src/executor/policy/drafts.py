@@ -76,7 +76,7 @@ def draft(
     """A rule that makes sense, or an error that says why it does not."""
     parse_pattern(pattern)
     if len(conditions) > MAX_CONDITIONS:
-        raise InvalidRequest(f"a rule has at most {MAX_CONDITIONS} conditions", hint="write several rules")
+        raise InvalidRequest(f"a policy has at most {MAX_CONDITIONS} conditions", hint="create several policies")
     if effect and effect not in get_args(Effect):
         raise InvalidRequest(f"unknown effect {effect!r}", hint=f"use one of {', '.join(get_args(Effect))}")
     parsed = tuple(parse_condition(one) for one in conditions)
@@ -131,7 +131,7 @@ def in_order(policies: Sequence[Policy], ids: Sequence[str]) -> list[Policy]:
     check_known(policies, ids)
     by_id = {policy.id: policy for policy in policies}
     if len(set(ids)) != len(ids) or len({by_id[one].level for one in ids}) > 1:
-        raise InvalidRequest("an order names each rule of one level once", hint="give the ids of one level")
+        raise InvalidRequest("an order must list each policy of one level once", hint="pass the IDs of one level")
     level = by_id[ids[0]].level if ids else "workspace"
     return [*(policy for policy in policies if policy.level != level), *(by_id[one] for one in ids)]
 
@@ -145,7 +145,7 @@ def remaining(policies: Sequence[Policy], without: Sequence[str]) -> list[Policy
 def check_known(policies: Sequence[Policy], ids: Sequence[str]) -> None:
     known = {policy.id for policy in policies}
     if unknown := [one for one in ids if one not in known]:
-        raise InvalidRequest(f"there is no policy {unknown[0]!r}", hint="`executor policies list` shows what there is")
+        raise InvalidRequest(f"there is no policy {unknown[0]!r}", hint="see `executor policies list`")
 
 
 def changes(past: Iterable[Subject], before: Sequence[Policy], after: Sequence[Policy]) -> list[Change]:

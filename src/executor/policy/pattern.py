@@ -23,7 +23,7 @@ def parse_pattern(text: str) -> tuple[str, ...]:
         if not SEGMENT.fullmatch(segment):
             raise InvalidRequest(
                 f"the pattern {text!r} has a segment {segment!r} that is neither a name nor `*`",
-                hint="write e.g. github.issues.create, github.*.list, github.** or **",
+                hint="for example: github.issues.create, github.*.list, github.** or **",
             )
     return tuple(segments)
 

@@ -55,10 +55,10 @@ def standing(policy: Policy, subjects: Sequence[Subject], deciding: str, leading
     if policy.id == deciding:
         return Standing(policy, "decides")
     if policy.id in leading:
-        return Standing(policy, "outdone", "it holds, but a rule of another level is stricter or comes first")
+        return Standing(policy, "outdone", "it applies, but a policy of another level is stricter or comes first")
     reasons = [why_not(policy, subject) for subject in subjects]
     if "" in reasons:
-        return Standing(policy, "later", "it holds, but a rule above it comes first")
+        return Standing(policy, "later", "it applies, but a policy above it comes first")
     return Standing(policy, "no", reasons[0])
 
 
@@ -67,20 +67,20 @@ def why_not(policy: Policy, subject: Subject) -> str:
     if why := out_of_reach(policy, subject):
         return why
     if policy.actor_id not in ("", subject.actor_id):
-        return "it is about another actor"
+        return "it is for another actor"
     return next(filter(None, (unmet(one, policy, subject) for one in policy.conditions)), "")
 
 
 def out_of_reach(policy: Policy, subject: Subject) -> str:
     """Why the rule can't hold for any call of the tool; empty if it can."""
     if not matches(policy.pattern, subject.path):
-        return "its pattern does not cover the path"
+        return "its pattern does not match the path"
     if policy.action == "allow" and (why := restraint(policy, subject)):
         return why
     if policy.source_id not in ("", subject.source_id):
-        return "it is about another source"
+        return "it is for another source"
     if policy.effect not in ("", subject.effect):
-        return f"it is about effect {policy.effect}, and this tool's is {subject.effect}"
+        return f"it is for effect {policy.effect}, but this tool's effect is {subject.effect}"
     return ""
 
 
@@ -94,7 +94,7 @@ def unmet(condition: Condition, policy: Policy, subject: Subject) -> str:
     if subject.arguments is None:
         return f"{condition_text(condition)} can't be judged without arguments"
     there = resolve(subject.arguments, condition.path) is not MISSING
-    doubt = "what is there is of another kind" if there else "nothing is there"
+    doubt = "the value there has another type" if there else "there is no value"
     return f"{condition_text(condition)} can't be judged: {doubt}"
 
 

@@ -44,7 +44,7 @@ class Runtimes:
         if language is None:
             language = languages[0]
         if language not in languages:
-            hint = f"it runs {' and '.join(languages)}; leave the runtime out to get the language's own"
+            hint = f"it runs {' and '.join(languages)}; leave out the runtime to use the language's default"
             raise InvalidRequest(f"the runtime {runtime} does not run {language[:100]!r}", hint=hint)
         return language, runtime
 

@@ -32,14 +32,14 @@ def loosen(tools: Iterable[Tool], definitions: dict[str, Schema]) -> list[Skippe
         if open_children(schema, counts):
             opened.append(note(f"#/components/schemas/{name}"))
     for tool in tools:
-        body = tool.binding.get("body") or {}
-        whole: Schema = {"items": tool.input_schema, "contains": body.get("schema", {})}
+        body = tool.known_keys.get("body")
+        whole: Schema = {"items": tool.input_schema, "contains": body.get("schema", {}) if body else {}}
         if open_children(whole, counts):
             opened.append(note(tool.path))
         if whole["items"] is not tool.input_schema:
             tool.input_schema.clear()
             tool.input_schema["type"] = "object"
-        if "schema" in body:
+        if body and "schema" in body:
             body["schema"] = whole["contains"]
     return opened
 

@@ -88,7 +88,7 @@ def example(
 
 def beside(tool: Tool, arranged: dict[str, Any]) -> dict[str, Any]:
     """With the fields of the body beside the parameters, where they may stand there."""
-    body, binding = arranged.get("body"), tool.binding.get("body")
+    body, binding = arranged.get("body"), tool.known_keys.get("body")
     if not isinstance(binding, dict) or not binding.get("object") or not isinstance(body, dict) or not body:
         return arranged
     others = {name: value for name, value in arranged.items() if name != "body"}

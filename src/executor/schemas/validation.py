@@ -72,7 +72,9 @@ def problems(validator: Validator, arranged: dict[str, Any], arguments: dict[str
     except ValueError:
         return [{"at": "", "message": "the arguments are nested too deeply"}]
     if errors is None:
-        return [{"at": "", "message": "they do not fit the schema; give less at once to learn where"}]
+        return [
+            {"at": "", "message": ("they do not match the schema; pass fewer arguments at once to find the wrong one")}
+        ]
     return [problem for error in errors for problem in explain(error, arguments, tool)][:MAX_PROBLEMS]
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Protocol
 
 from executor.errors import DataDirectoryUnusable, SecretUnavailable
+from executor.private_files import write_private
 
 FILE = "secret.key"
 SIZE = 32
@@ -73,19 +74,10 @@ class FileKeeper:
     def write(self, name: str, master: Master) -> None:
         """Whole or not at all, and on the disk before this returns."""
         path = self._paths[name]
-        draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
         try:
-            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(base64.b64encode(master.key) + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(path)
-            sync_directory(path.parent)
+            write_private(path, base64.b64encode(master.key) + b"\n", durable=True)
         except OSError as error:
             raise unusable(path, f"can't be written: {error.strerror}") from error
-        finally:
-            draft.unlink(missing_ok=True)
 
     def remove(self, name: str) -> None:
         self._paths[name].unlink(missing_ok=True)
@@ -133,7 +125,7 @@ def ring() -> Ring:
     backend = keyring.get_keyring()
     if isinstance(backend, fail.Keyring) or "plaintext" in type(backend).__name__.lower():
         raise SecretUnavailable(
-            "this machine has no keyring that keeps a secret",
+            "this machine has no keyring that can store a secret",
             hint="start one (gnome-keyring, KWallet), or keep the key in a file: EXECUTOR_SECRETS_KEY=file",
         )
     return backend
@@ -143,15 +135,15 @@ def decode_key(path: Path, text: bytes) -> bytes:
     try:
         key = base64.b64decode(text.strip(), validate=True)
     except binascii.Error as error:
-        raise unusable(path, "does not hold a key") from error
+        raise unusable(path, "does not contain a key") from error
     if len(key) != SIZE:
-        raise unusable(path, "does not hold a key")
+        raise unusable(path, "does not contain a key")
     return key
 
 
 def refuse_unsafe(path: Path, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise unusable(path, "is not a plain file")
+        raise unusable(path, "is not a regular file")
     if os.name == "posix" and status.st_uid != os.geteuid():
         raise unusable(path, f"belongs to user {status.st_uid}, not to you")
     if os.name == "posix" and stat.S_IMODE(status.st_mode) & 0o077:
@@ -163,11 +155,3 @@ def unusable(path: Path, what: str) -> DataDirectoryUnusable:
         f"the key of the secrets, {path}, {what}",
         hint="restore it from a backup with mode 0600; without it the stored secrets can't be read",
     )
-
-
-def sync_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

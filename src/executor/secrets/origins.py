@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlalchemy.engine import Connection
 
 from executor.errors import SecretElsewhere
+from executor.model.actor import Actor
 from executor.model.secret import Secret
-from executor.model.tenancy import Actor
 from executor.storage.credentials import secrets as rows
 from executor.storage.executions import events
 
@@ -30,8 +30,8 @@ def check_origin(secret: Secret, origin: str) -> None:
 def elsewhere(secret: Secret, origin: str) -> SecretElsewhere:
     bound = ", ".join(secret.origins) or "no origin yet"
     return SecretElsewhere(
-        f"the secret {secret.name!r} belongs to {bound}, and this would send it to {origin}",
-        hint=f"if that is right, an administrator runs `executor secrets allow-origin {secret.name} {origin}`",
+        f"the secret {secret.name!r} belongs to {bound}, but this would send it to {origin}",
+        hint=(f"if this is expected, an administrator can run `executor secrets allow-origin {secret.name} {origin}`"),
         secret=secret.name,
         origin=origin,
         origins=list(secret.origins),

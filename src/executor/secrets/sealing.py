@@ -109,7 +109,7 @@ class Sealing:
         if key_id not in self._open:
             row = c.execute(sa.select(data_keys).where(data_keys.c.id == key_id)).first()
             if row is None:
-                raise SecretUnavailable(f"the key {key_id} is gone", hint="restore the database from a backup")
+                raise SecretUnavailable(f"the key {key_id} is missing", hint="restore the database from a backup")
             self._open[key_id] = cipher(self._unseal_key(row))
         return self._open[key_id]
 
@@ -118,8 +118,8 @@ class Sealing:
         master = next((one for one in masters if one.id == row.master_id), None)
         if master is None:
             raise SecretUnavailable(
-                "the stored secrets were sealed with another master key than the one that is here",
-                hint="bring back the `secret.key` (or keyring entry) that belongs to this database",
+                "the stored secrets were encrypted with another master key",
+                hint="restore the `secret.key` (or keyring entry) that belongs to this database",
             )
         return decrypt(cipher(master.key), row.sealed, row.id, "a data key")
 
@@ -132,7 +132,7 @@ class Sealing:
             return fitting[0]
         if used:
             raise SecretUnavailable(
-                "the master key of the stored secrets is gone", hint="bring back its `secret.key` from a backup"
+                "the master key of the stored secrets is missing", hint="restore its `secret.key` from a backup"
             )
         present = Master.new()
         self._keeper.write(CURRENT, present)
@@ -157,6 +157,6 @@ def decrypt(key: AESGCM, data: bytes, context: str, what: str) -> bytes:
         return key.decrypt(data[:NONCE], data[NONCE:], context.encode())
     except InvalidTag as error:
         raise SecretUnavailable(
-            f"{what} does not open: it was changed, or belongs elsewhere",
+            f"{what} can't be decrypted: it was changed, or belongs elsewhere",
             hint="set it again, or restore the database and the master key from the same backup",
         ) from error

@@ -11,11 +11,11 @@ from dataclasses import replace
 from sqlalchemy.engine import Connection
 
 from executor.errors import Conflict, InvalidRequest, NotFound, SecretUnavailable
-from executor.model.authority import require
+from executor.model.actor import Actor
 from executor.model.ids import new_id, now_ms
+from executor.model.permissions import require
 from executor.model.secret import Provider as ProviderName
 from executor.model.secret import Secret
-from executor.model.tenancy import Actor
 from executor.secrets import rotation
 from executor.secrets.origins import bind_origin, check_origin
 from executor.secrets.providers.provider import Provider
@@ -89,7 +89,7 @@ class Secrets:
         """In a job: the value of what the store keeps."""
         found = rows.get(c, workspace_id, secret_id)
         if found is None or found.provider != "store":
-            raise SecretUnavailable("a stored value is gone", hint="enter it again")
+            raise SecretUnavailable("a stored value is missing", hint="enter it again")
         return self._unseal(c, found)
 
     async def rotate(
@@ -101,7 +101,7 @@ class Secrets:
         kept = found.reference if found.provider == "keyring" else reference or found.reference
         secret = replace(found, rotated_at=now_ms(), reference=kept)
         if found.provider == "keyring" and not value:
-            raise InvalidRequest("the value is empty", hint="give it on standard input or at the prompt")
+            raise InvalidRequest("the value is empty", hint="enter it on standard input or at the prompt")
         await self._put(secret, value)
 
         def job(c: Connection) -> None:
@@ -125,7 +125,7 @@ class Secrets:
                 names = ", ".join(one.name for one in users[:5])
                 raise Conflict(
                     f"the secret {secret.name!r} is used by {len(users)} connection(s): {names}",
-                    hint="remove those first, or repeat with --force: their calls will ask for a credential again",
+                    hint="remove those first, or repeat with --force: their calls will need a new credential",
                 )
             for one in users:
                 connections.set_status(c, one.id, "incomplete", f"its secret {secret.name!r} was removed")
@@ -159,7 +159,7 @@ class Secrets:
 
         secret, value = await self._database.read(read)
         if secret is None:
-            raise SecretUnavailable(f"the secret {id_or_name[:100]!r} is gone", hint="enter the credential again")
+            raise SecretUnavailable(f"the secret {id_or_name[:100]!r} was removed", hint="enter the credential again")
         if origin is not None and OWN not in secret.name:
             check_origin(secret, origin)
         if secret.provider != "store":
@@ -217,8 +217,8 @@ class Secrets:
         outside.check(secret.reference)
         if value and not outside.writable:
             raise InvalidRequest(
-                f"a value can't be put into {secret.provider} from here",
-                hint="set it there, and give only its reference",
+                f"{secret.provider} does not take values from Executor",
+                hint="set the value there, and pass only its reference here",
             )
         if value:
             check_value(value)
@@ -251,12 +251,12 @@ def check_reference(by: Actor, reference: str) -> None:
 
 
 def name_taken(name: str) -> Conflict:
-    return Conflict(f"there is a secret {name!r} already", hint="give it a new value with `secrets rotate`")
+    return Conflict(f"a secret {name!r} already exists", hint="change its value with `secrets rotate`")
 
 
 def check_value(value: str) -> None:
     if not value:
-        raise InvalidRequest("the value is empty", hint="give it on standard input or at the prompt")
+        raise InvalidRequest("the value is empty", hint="enter it on standard input or at the prompt")
     if len(value) > MAX_VALUE:
         raise InvalidRequest(f"a secret has at most {MAX_VALUE} characters", hint="store a reference to it instead")
     try:
@@ -268,6 +268,6 @@ def check_value(value: str) -> None:
 def check_name(name: str) -> None:
     if not NAME.match(name):
         raise InvalidRequest(
-            f"{name[:100]!r} is no name for a secret",
-            hint="letters, digits, dots, dashes and underscores; at most 100 of them",
+            f"{name[:100]!r} is not a valid secret name",
+            hint="use letters, digits, dots, dashes and underscores, at most 100 characters",
         )

@@ -5,22 +5,26 @@ are first used: the process that reads large documents imports this package and 
 """
 
 import sys
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from executor import _import_export
 from executor.sources import deprecated
 
 if TYPE_CHECKING:
     from executor.model.source import Loaded
     from executor.schemas.digests import with_digests
     from executor.sources.documents.subprocess import build as build_in_subprocess
-    from executor.sources.kind import Kind, Probe, SourceRequest, Unchanged
+    from executor.sources.kind import Kind, Probe, Unchanged
     from executor.sources.registry import Surroundings
+    from executor.sources.source_request import Consent, Previous, ReadContext, SourceRequest
 
 __all__ = [
+    "Consent",
     "Kind",
     "Loaded",
+    "Previous",
     "Probe",
+    "ReadContext",
     "SourceRequest",
     "Surroundings",
     "Unchanged",
@@ -29,21 +33,21 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Kind": "executor.sources.kind:Kind",
-    "Loaded": "executor.model.source:Loaded",
-    "Probe": "executor.sources.kind:Probe",
-    "SourceRequest": "executor.sources.kind:SourceRequest",
-    "Surroundings": "executor.sources.registry:Surroundings",
-    "Unchanged": "executor.sources.kind:Unchanged",
+    "Consent": "executor.sources.source_request",
+    "Kind": "executor.sources.kind",
+    "Loaded": "executor.model.source",
+    "Previous": "executor.sources.source_request",
+    "Probe": "executor.sources.kind",
+    "ReadContext": "executor.sources.source_request",
+    "SourceRequest": "executor.sources.source_request",
+    "Surroundings": "executor.sources.registry",
+    "Unchanged": "executor.sources.kind",
     "build_in_subprocess": "executor.sources.documents.subprocess:build",
-    "with_digests": "executor.schemas.digests:with_digests",
+    "with_digests": "executor.schemas.digests",
 }
 
 sys.meta_path.append(deprecated.MovedModules())
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, _, attribute = _HOMES[name].partition(":")
-    return getattr(import_module(module), attribute)
+    return _import_export(__name__, _HOMES, name)

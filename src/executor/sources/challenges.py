@@ -60,16 +60,16 @@ def auth_of(scheme: str, parameters: Mapping[str, str]) -> Auth:
     details: dict[str, Any] = {name: printable(parameters[name]) for name in TOLD if parameters.get(name)}
     known = scheme.lower()
     if "resource_metadata" in details:
-        return Auth("oauth", "oauth2", "the server asks for a login by OAuth", details)
+        return Auth("oauth", "oauth2", "the server requires an OAuth login", details)
     if known == "basic":
-        return Auth("basic", "http-basic", "the server asks for a user name and password", details)
+        return Auth("basic", "http-basic", "the server requires a user name and password", details)
     if known == "bearer":
-        return Auth("bearer", "http-bearer", "the server asks for a bearer token", details)
+        return Auth("bearer", "http-bearer", "the server requires a bearer token", details)
     if known in INVOLVED or known.startswith(("scram-", "aws4-")) or not _SIMPLE.match(scheme):
         name = printable(scheme)[:60]
-        return Auth(name, "unknown", f"the server asks for {name} authentication, which is not supported", details)
+        return Auth(name, "unknown", f"the server requires {name} authentication, which is not supported", details)
     return Auth(
-        known, "http-token", f"the server asks for a token of the form `{scheme} …`", {**details, "scheme": scheme}
+        known, "http-token", f"the server requires a token of the form `{scheme} …`", {**details, "scheme": scheme}
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from executor.errors import (
@@ -17,9 +17,10 @@ from executor.errors import (
 )
 from executor.network.addresses import display_url
 from executor.sources.documents.threads import in_time
-from executor.sources.kind import DAMAGED, Probe, SourceRequest
+from executor.sources.kind import DAMAGED, Probe
 from executor.sources.lifecycle import address_grants
 from executor.sources.registry import Kinds
+from executor.sources.source_request import SourceRequest
 
 PROBE_SECONDS = 20.0
 COMMAND_KIND = "mcp"
@@ -64,9 +65,9 @@ async def probe(kinds: Kinds, request: SourceRequest, *, seconds: float = PROBE_
     request = await with_kind(kinds, request)
     if request.kind:
         await kinds.get(request.kind)  # one that was asked for by name has to be there
-    names = [request.kind] if request.kind else await kinds.names()
+    names = [request.kind] if request.kind else in_order(await kinds.names(), request.location)
     request = await open_request(request, seconds)
-    request.progress("looking at what it is")
+    request.context.progress("detecting its kind")
     tasks = {name: asyncio.create_task(ask(kinds, name, request, seconds)) for name in names}
     refusals: dict[str, ExecutorError | None] = {}
     try:
@@ -82,6 +83,12 @@ async def probe(kinds: Kinds, request: SourceRequest, *, seconds: float = PROBE_
     raise unrecognized_error(request, refusals)
 
 
+def in_order(names: Sequence[str], location: str) -> list[str]:
+    """Kinds that the address itself names come first: a host may describe its API beside its `/graphql`."""
+    path = location.partition("://")[2].partition("/")[2].lower()
+    return sorted(names, key=lambda name: name not in path)
+
+
 async def ask(kinds: Kinds, name: str, request: SourceRequest, seconds: float) -> Probe | ExecutorError | None:
     """Each kind is made by whoever asks it, so that one with a slow library holds up no other."""
     try:
@@ -90,15 +97,15 @@ async def ask(kinds: Kinds, name: str, request: SourceRequest, seconds: float) -
     except TimeoutError:
         where = display_url(request.location) or "the document"
         return SourceUnreachable(
-            f"{where} did not tell within {seconds:g} seconds what it is",
-            hint="check that it is up, or name the kind with --kind",
+            f"{where} could not be identified within {seconds:g} seconds",
+            hint="check that it is up, or pass its kind with --kind",
             reason="timeout",
         )
     except ExecutorError as error:
         return error
     except Exception:  # a kind may come from any package: what breaks in one must not break the others
         logger.exception("kind.probe_failed", extra={"kind": name})
-        return SourceError(f"the kind {name} failed while looking at it", hint="see the daemon's log")
+        return SourceError(f"the kind {name} failed while checking it", hint="see the daemon's log")
 
 
 def unrecognized_error(request: SourceRequest, refusals: Mapping[str, ExecutorError | None]) -> ExecutorError:
@@ -112,9 +119,9 @@ def unrecognized_error(request: SourceRequest, refusals: Mapping[str, ExecutorEr
     tried = {name: error.message if error else "not of this kind" for name, error in refusals.items()}
     status = next((error for error in errors if error.details.get("reason") == "status"), None)
     said = f": it answered {status.details['upstream_status']}" if status is not None else ""
-    hint = f"tried: {', '.join(refusals)}; give the address of the document or endpoint itself, or --kind"
+    hint = f"tried: {', '.join(refusals)}; use the address of the document or endpoint itself, or pass --kind"
     return DocumentInvalid(
-        f"nothing that can be connected was found at {where}{said}",
+        f"nothing to connect was found at {where}{said}",
         hint=f"{status.hint} ({hint})" if status is not None else hint,
         tried=tried,
     )
@@ -131,5 +138,5 @@ def check_shape(request: SourceRequest) -> None:
     if not (request.location or request.command or request.document is not None):
         raise InvalidRequest(
             "a source needs a location, a document or a command",
-            hint="give the address of an API, the text of its document, or the command of an MCP server",
+            hint="pass the address of an API, the text of its document, or the command of an MCP server",
         )

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, cast, get_args
 import orjson
 
 from executor.errors import InvalidRequest
+from executor.model.known_keys import KnownBinding
 from executor.model.packed import ToolRow
 from executor.model.tool import ALL
 
@@ -48,7 +49,9 @@ class Filter:
 def parse_filters(texts: Sequence[str], known: Sequence[FilterKind], source_kind: str) -> tuple[Filter, ...]:
     """`known` are the kinds of filters that apply to this kind of source."""
     if len(texts) > MAX_FILTERS:
-        raise InvalidRequest(f"there are {len(texts)} filters", hint=f"give at most {MAX_FILTERS}; use `*` in patterns")
+        raise InvalidRequest(
+            f"there are {len(texts)} filters", hint=(f"use at most {MAX_FILTERS}, with `*` in patterns")
+        )
     return tuple(parse_filter(text, known, source_kind) for text in texts)
 
 
@@ -57,15 +60,15 @@ def parse_filter(text: str, known: Sequence[FilterKind], source_kind: str) -> Fi
     kind = cast("FilterKind", found[1]) if found else "tool"
     pattern = found[2] if found else text
     if not pattern.strip() or len(pattern) > MAX_LENGTH:
-        hint = "write e.g. tag:issues, path:/repos/**, method:DELETE or admin.**"
+        hint = "for example: tag:issues, path:/repos/**, method:DELETE or admin.**"
         raise InvalidRequest(
-            f"the filter {text[:MAX_LENGTH]!r} has no pattern of 1 to {MAX_LENGTH} characters", hint=hint
+            f"the filter {text[:MAX_LENGTH]!r} needs a pattern of 1 to {MAX_LENGTH} characters", hint=hint
         )
     if kind not in known:
         kinds = " or ".join(f"by {one}" for one in known)
         raise InvalidRequest(
             f"the filter {text!r} does not apply: tools of {source_kind} sources have no {WORDS[kind]}",
-            hint=f"choose {kinds}, e.g. {EXAMPLES[known[-1]]}",
+            hint=f"use {kinds}, for example {EXAMPLES[known[-1]]}",
         )
     return Filter(text, kind, compile_pattern(kind, pattern, text))
 
@@ -85,7 +88,7 @@ def compile_pattern(kind: FilterKind, pattern: str, text: str) -> Callable[[str]
         plain += "*"
     parts = re.split(r"(\*+)", plain)
     if len(parts) // 2 > MAX_STARS:
-        raise InvalidRequest(f"the filter {text!r} has more than {MAX_STARS} `*`", hint="write several filters")
+        raise InvalidRequest(f"the filter {text!r} has more than {MAX_STARS} `*`", hint="use several filters")
     inside = {"tool": "[^.]*", "path": "[^/]*"}.get(kind, ".*")
     stars = {"*": inside if plain != "*" else ".*"}
     body = "".join(stars.get(part, ".*") if part.startswith("*") else re.escape(part) for part in parts)
@@ -102,7 +105,7 @@ def values_of(kind: FilterKind, traits: Traits) -> tuple[str, ...]:
 
 def traits_of(row: ToolRow, namespace: str, kinds: set[FilterKind]) -> Traits:
     """Only what these kinds of filters ask about: reading the rest would cost time for thousands of tools."""
-    binding = orjson.loads(row.binding) if kinds & {"path", "method"} else {}
+    binding: KnownBinding = orjson.loads(row.binding) if kinds & {"path", "method"} else {}
     tags = tuple(map(str, orjson.loads(row.tags))) if "tag" in kinds else ()
     return Traits(names_of(row.path, namespace), tags, str(binding.get("path", "")), method_of(binding))
 
@@ -113,7 +116,7 @@ def names_of(path: str, namespace: str) -> tuple[str, ...]:
     return tuple(name for one in paths for name in (one.removeprefix(f"{namespace}."), one))
 
 
-def method_of(binding: Mapping[str, Any]) -> str:
+def method_of(binding: KnownBinding) -> str:
     """GraphQL: `query` or `mutation`, also of the tools for documents of one's own."""
     if "method" in binding:
         return str(binding["method"])

@@ -17,7 +17,7 @@ class Format:
     advice: str
 
 
-CONVERT = "convert it to OpenAPI, then add that"
+CONVERT = "convert it to OpenAPI, then add the result"
 _KEY = r"""^[ \t{{,]*["']?{}["']?[ \t]*:[ \t]*["']?{}"""
 
 
@@ -32,7 +32,7 @@ _FORMATS: tuple[tuple[str, Format], ...] = (
      Format("a Postman collection", f"{CONVERT} (`npx postman-to-openapi`), or export OpenAPI from Postman")),
     (r"_postman_variable_scope", Format("a Postman environment", "add the API's OpenAPI document instead")),
     (r"__export_format|collection\.insomnia\.rest|insomnia\.desktop",
-     Format("an Insomnia export", "export the design document (OpenAPI) from Insomnia, and add that")),
+     Format("an Insomnia export", "export the design document (OpenAPI) from Insomnia, then add it")),
     (r"\A\s*meta\s*\{[^}]*\btype:\s*(http|graphql)", Format("a Bruno request", CONVERT)),
     (key("asyncapi", r"\d"),
      Format("an AsyncAPI document", "it describes messages, not calls; add the OpenAPI document of the same service")),
@@ -46,15 +46,15 @@ _FORMATS: tuple[tuple[str, Format], ...] = (
     (r"\AFORMAT:\s*1A", Format("an API Blueprint", f"{CONVERT} (`npx apib2swagger`)")),
     (r"^\s*syntax\s*=\s*[\"']proto[23]|^\s*edition\s*=\s*[\"']20\d\d",
      Format("a protocol buffer definition", "gRPC can't be connected; add the OpenAPI document of its HTTP gateway")),
-    (key("openrpc", r"\d"), Format("an OpenRPC document", "put an MCP server in front of it, and add that")),
+    (key("openrpc", r"\d"), Format("an OpenRPC document", "put an MCP server in front of it, then add that server")),
     (key("arazzo", r"\d"), Format("an Arazzo document", "add the OpenAPI documents that it describes workflows for")),
-    (key("overlay", r"\d"), Format("an OpenAPI overlay", "apply it to its document, and add the result")),
+    (key("overlay", r"\d"), Format("an OpenAPI overlay", "apply it to its document, then add the result")),
     (key("smithy", r"\d") + r"|^\$version:\s*\"?[12]", Format("a Smithy model", f"{CONVERT} (`smithy build`)")),
-    (r"@typespec/(http|rest)", Format("a TypeSpec file", "compile it to OpenAPI (`npx tsp compile`), and add that")),
+    (r"@typespec/(http|rest)", Format("a TypeSpec file", "compile it to OpenAPI (`npx tsp compile`), then add it")),
     (r"\"log\"\s*:\s*\{\s*\"(version|creator|pages|entries)\"",
-     Format("a HAR file", "it records requests; make an OpenAPI document of it (`npx har-to-openapi`), and add that")),
+     Format("a HAR file", "it records requests; convert it to OpenAPI (`npx har-to-openapi`), then add the result")),
     (r"[\"']?mcpServers[\"']?\s*:",
-     Format("a configuration of MCP clients", "add each server by itself: `executor sources add -- COMMAND…` or URL")),
+     Format("an MCP client configuration", "add each server separately: `executor sources add -- COMMAND…` or URL")),
 )  # fmt: skip
 
 

@@ -2,80 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from executor.model.credential import Credential
 from executor.model.digest import digest
-from executor.model.source import ALL_TOOLS, Choice, Loaded, Source
+from executor.model.source import Loaded, Source
 from executor.model.tool import Effect, Schema, Tool
+from executor.sources.source_request import SourceRequest
 
-Progress = Callable[[str], None]
 # Namespaces of built-in tools; a source can't take them.
 RESERVED = frozenset({"discover", "describe", "executor", "tools"})
 # `reason` of a DocumentInvalid that a probe raises: it is of this kind by its own word, and broken.
 DAMAGED = "damaged"
-
-
-def silent(text: str) -> None:
-    """Progress that nobody watches."""
-
-
-def as_it_came(content: bytes) -> bytes:
-    """For a source that is read without any credential: there is nothing that it could echo."""
-    return content
-
-
-@dataclass(frozen=True, slots=True)
-class SourceRequest:
-    """What someone asked to connect.
-
-    `location` is a URL or the path of a file, `document` the file's content when a client uploads it. `command` is the
-    command line of a server that speaks over standard input and output; a human has seen and consented to it. Without
-    a `kind` the address is probed. `headers` go with every request of the source. `allow_private` is true only when an
-    operator asks: then the origins of `location`, `spec_url` and `base_url` may be on a private network. `by_code` says
-    that submitted code asked and the operator has approved what was shown of it: nothing else is opened. `opened` says
-    that this was done (see `grants`): an address found later opens nothing. `consent` is true when a human saw what is
-    going to be run (a command, a module to import) and agreed; `by_operator` when that was the operator of this
-    installation, who alone decides what runs on its machine. `inherit_rules` is true when an
-    administrator agreed that the rules which allow calls in its namespace hold for it too. `choice` says which of its
-    tools are wanted; the catalog leaves the others out.
-
-    When a source is read again, `again` is true, `origins` are the ones granted to it when it was added (see `reach`),
-    `validators` are those of the last read, for a conditional request, and `names` are the names its tools have
-    (`group.name`, without the namespace) by the operation they belong to (`tool.binding["operation"]`), so that they
-    stay. The kind's `reload_request` fills in what it finds in the config; the catalog adds `names` and `progress`.
-    Only then is a file read from disk, because a new request's path may come from anyone.
-
-    `credential` goes with the requests to its own origin, and is kept nowhere. `redact` takes out of what was read
-    any echo of it, or of the `headers`.
-    """
-
-    kind: str = ""
-    location: str = ""
-    document: bytes | None = None
-    command: tuple[str, ...] = ()
-    namespace: str = ""
-    name: str = ""
-    base_url: str = ""
-    spec_url: str = ""
-    headers: tuple[tuple[str, str], ...] = ()
-    options: dict[str, Any] = field(default_factory=dict)
-    allow_private: bool = False
-    by_code: bool = False
-    opened: bool = False
-    consent: bool = False
-    inherit_rules: bool = False
-    by_operator: bool = False
-    again: bool = False
-    origins: tuple[str, ...] = ()
-    validators: dict[str, str] = field(default_factory=dict)
-    names: dict[str, str] = field(default_factory=dict)
-    choice: Choice = ALL_TOOLS
-    progress: Progress = silent
-    credential: Credential | None = None
-    redact: Callable[[bytes], bytes] = as_it_came
 
 
 @dataclass(frozen=True, slots=True)

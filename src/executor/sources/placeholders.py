@@ -30,4 +30,4 @@ def note(url: str, variables: list[str] | None = None) -> str:
     if not url or not is_placeholder(url):
         return ""
     by_name = "".join(f"--variable {name}=…, or " for name in (variables or [])[:3])
-    return f"{url} is a placeholder, so calls will fail: give the real address with {by_name}--base-url URL"
+    return f"{url} is a placeholder, so calls will fail: pass the real address with {by_name}--base-url URL"

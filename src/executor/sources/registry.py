@@ -77,7 +77,7 @@ class Kinds:
         makers = {} if self._only else await self._read_makers()
         if name not in makers:
             known = ", ".join(await self.names())
-            raise InvalidRequest(f"{name[:80]!r} is no kind of source", hint=f"known kinds: {known}")
+            raise InvalidRequest(f"{name[:80]!r} is not a kind of source", hint=f"known kinds: {known}")
         async with self._making:
             if name not in self._made:
                 self._made[name] = await asyncio.to_thread(makers[name], self._surroundings)

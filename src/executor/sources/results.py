@@ -32,15 +32,15 @@ def warn(text: str) -> None:
 SNIPPET = 500
 MAX_ERROR_BODY = 64_000
 HINTS = {
-    400: "the service rejects these arguments; `details` holds its answer",
-    401: "the service wants a credential that this source does not have",
-    403: "the credential of this source may not do this",
-    404: "nothing is there: check the identifiers in the arguments",
+    400: "the service rejects these arguments; `details` has its answer",
+    401: "the service requires a credential that this source does not have",
+    403: "the credential of this source is not allowed to do this",
+    404: "not found: check the identifiers in the arguments",
     405: "the service does not offer this operation; refresh the source",
-    409: "it conflicts with the present state; read that first",
-    410: "it is gone for good",
+    409: "it conflicts with the current state; read that first",
+    410: "it was permanently removed",
     413: "send less at once",
-    415: "the service does not accept this form of body; refresh the source",
+    415: "the service does not accept this type of body; refresh the source",
     422: "the service rejects these arguments; `details` names the fields",
     429: "too many requests: wait before the next one",
 }
@@ -130,7 +130,7 @@ def unexpected_answer(tool: Tool, answer: Answer, message: str, details: dict[st
         f"{tool.path}: {message}",
         status=answer.status,
         details={**details, "contentType": answer.media_type},
-        hint=f"the service does not keep to its document: check the base URL, or refresh the source{done}",
+        hint=f"the answer does not match the service's document: check the base URL, or refresh the source{done}",
     )
 
 
@@ -142,7 +142,7 @@ def transport_error(tool: Tool, error: SourceError) -> ToolError:
     """Why no answer came. What may have been sent and isn't a read is never called retryable."""
     reason, sent = error.details.get("reason", ""), error.details.get("sent", False)
     safe = tool.effect == "read" or not sent
-    hint = error.hint if safe else "it may have taken effect all the same: look before you repeat it"
+    hint = error.hint if safe else "it may have taken effect anyway: check before you repeat it"
     if isinstance(error, EgressRefused):
         return ToolError("egress_refused", f"{tool.path}: {error.message}", hint=error.hint)
     assert isinstance(error, SourceUnreachable)  # noqa: S101 - the only other error of the client

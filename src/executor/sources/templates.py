@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import SourceRequest
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,8 +102,8 @@ BEFORE = frozenset({"www", "official", "web", "public"})
 AFTER = frozenset(
     {
         "web", "cloud", "platform", "service", "services", "reference", "docs", "documentation", "developer",
-        "developers", "public", "beta", "alpha", "production", "sandbox", "definition", "endpoint", "endpoints",
-        "with", "for", "of", "and", "to", "by", "from", "com", "io", "net", "org",
+        "developers", "public", "beta", "alpha", "preview", "production", "sandbox", "definition", "endpoint",
+        "endpoints", "with", "for", "of", "and", "to", "by", "from", "com", "io", "net", "org",
     }
 )  # fmt: skip
 
@@ -116,7 +116,8 @@ def poses_as_executor(name: str) -> bool:
 def namespace_from(title: str, host: str) -> str:
     """A namespace someone would choose: the title without filler words, else the telling part of the host."""
     title = "" if poses_as_executor(title) else title
-    found = [word.lower() for word in re.findall(r"[A-Za-z0-9]+", to_ascii(title)[0])]
+    plain = to_ascii(re.sub(r"['\u2019]s\b", "", title))[0]
+    found = [word.lower() for word in re.findall(r"[A-Za-z0-9]+", plain)]
     found = [word for word in found if word not in NOISE and not re.fullmatch(r"v?\d+", word)]
     while found and found[0] in BEFORE:
         found = found[1:]

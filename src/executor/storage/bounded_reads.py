@@ -27,6 +27,6 @@ def stopping_after(connection: Connection, seconds: float) -> Iterator[None]:
 
 def took_too_long(seconds: float) -> Busy:
     return Busy(
-        f"nothing was found within {seconds:g} seconds of searching",
-        hint="search in less: an earlier or later time, one actor, one tool",
+        f"the search found nothing within {seconds:g} seconds",
+        hint="narrow the search: an earlier or later time, one actor, one tool",
     )

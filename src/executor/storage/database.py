@@ -103,7 +103,7 @@ class Database:
     async def scan(self, job: Callable[[Connection], T]) -> T:
         """Read everything there is, one at a time, on a connection that nothing short ever waits for."""
         if self._scanning >= QUEUED_SCANS:
-            raise Busy(f"{QUEUED_SCANS} long reads are waiting already", hint="try again when some have ended")
+            raise Busy(f"{QUEUED_SCANS} long reads are already waiting", hint="try again when some have ended")
         self._scanning += 1
         try:
             return await self._loop.run_in_executor(self._scanners, self._read, job)
@@ -284,7 +284,9 @@ def storage_error(error: DBAPIError) -> Exception:
     if "disk is full" in text or "database or disk" in text:
         return StorageFull("the disk that holds the database is full", hint="free some space; nothing was lost")
     if "readonly" in text or "read-only" in text:
-        return DataDirectoryUnusable("the database can't be written", hint="check the data directory's permissions")
+        return DataDirectoryUnusable(
+            "the database can't be written", hint=("check the permissions of the data directory")
+        )
     if isinstance(error, OperationalError):
         return StorageError(f"the database refused: {text}", hint="run `executor doctor`")
     return error

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable
 from functools import partial
 
 from executor.errors import StorageError
-from executor.model.event import Announcement, Event
+from executor.model.event import Announcement, Batch, Event
 from executor.storage.database import Database
 from executor.storage.executions import events
 
@@ -19,14 +18,6 @@ SLICE = 25  # followers woken at a time, so that others are served in between
 PAUSE = 0.0005  # seconds per follower between two deliveries: many followers get many events at once instead
 LONGEST_PAUSE = 0.5
 Key = tuple[str, str | None]
-
-
-@dataclass(slots=True)
-class Batch:
-    """Events in order. Followers at the same place share it, and what a surface has made of it."""
-
-    events: Sequence[Event]
-    rendered: bytes | None = None
 
 
 class Feed:

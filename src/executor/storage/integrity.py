@@ -23,7 +23,7 @@ WHOLE_BYTES = 8 * 1024 * 1024  # a file up to this size is checked whole at ever
 SAMPLES = 64
 NICENESS = 15
 LARGE = ("executions", "calls", "events", "interactions", "artifacts", "chunks")
-RESTORE = "restore a backup of it, or move it away and run `executor up --new`; docs/backup.md has the steps"
+RESTORE = "restore a backup of it, or move it away and run `executor up --new`; see docs/backup.md"
 # What SQLite says when the file itself is wrong, and not the request.
 DAMAGE = ("disk image is malformed", "malformed database schema", "not a database", "unsupported file format")
 

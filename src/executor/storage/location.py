@@ -15,7 +15,7 @@ def sqlite_path(database_url: str, data_dir: Path) -> Path:
     scheme = database_url.partition(":")[0]
     raise InvalidRequest(
         f"EXECUTOR_DATABASE_URL starts with `{scheme}:`, which this version can't use",
-        hint="leave it empty, or give sqlite:///absolute/path/executor.db",
+        hint="leave it empty, or use sqlite:///absolute/path/executor.db",
     )
 
 

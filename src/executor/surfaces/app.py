@@ -96,7 +96,9 @@ class App:
         scope[ACTOR] = request.actor
         try:
             if request.actor.via == "bearer" and scope["path"] not in MCP_PATHS:
-                raise Forbidden("a token of an authorization server is for /mcp alone", hint="use a key for the API")
+                raise Forbidden(
+                    "tokens of an authorization server are only valid for /mcp", hint="use a key for the API"
+                )
             await self._serve(scope, request.receiving(receive), request.sending(scope, receive, send))
         finally:
             self._requests.remove(request)

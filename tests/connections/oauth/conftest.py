@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.logins import World, opened
+from tests.support.login_harness import LoginHarness, opened
 
 
 @pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[World]:
-    async with opened(tmp_path) as world:
-        yield world
+async def harness(tmp_path: Path) -> AsyncIterator[LoginHarness]:
+    async with opened(tmp_path) as harness:
+        yield harness

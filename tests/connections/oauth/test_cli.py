@@ -14,13 +14,13 @@ from urllib.parse import urlsplit
 import pytest
 
 from executor.surfaces.cli import exit_codes
-from tests.api.serving import wait_for
-from tests.cli.conftest import Cli
-from tests.cli.test_call import read_until, terminal
 from tests.connections.oauth.test_daemon import with_cookie
 from tests.support.authorization import Client
-from tests.support.logins import visit
+from tests.support.conditions import wait_for
+from tests.support.login_harness import visit
 from tests.support.loopback import Answer, Authority, Service, listening
+from tests.surfaces.cli.conftest import Cli
+from tests.surfaces.cli.test_call import read_until, terminal
 
 
 @dataclass
@@ -176,7 +176,7 @@ def test_giving_a_login_without_a_terminal_names_that_command_and_the_page(place
         said = refused.out + refused.err
         assert refused.code == exit_codes.USAGE
         assert f"connections login cal --interaction {asked['id']}" in said and asked["url"] in said
-        assert "does not say what it takes" not in said
+        assert "does not say which credential it accepts" not in said
     assert place.cli("approvals", "show", asked["id"], "--json").json["status"] == "pending"
 
 
@@ -209,7 +209,7 @@ def test_a_login_whose_question_was_denied_meanwhile_is_not_waited_for(place: Pl
         link_on(screen)
         [asked] = place.cli("approvals", "list", "--source", "cal", "--json").json["items"]
         assert place.cli("approvals", "deny", asked["id"]).code == exit_codes.COMPLETED
-        assert "no longer waits for a login: denied" in read_until(screen, "hint:")
+        assert "is no longer waiting for a login: denied" in read_until(screen, "hint:")
         process.wait(60)
 
 
@@ -225,7 +225,7 @@ def test_a_login_server_on_a_private_network_is_confirmed_by_name(place: Place) 
             with terminal(place.cli, "call", code) as (process, screen):
                 read_until(screen, "[g]o to the login")
                 os.write(screen, b"g\n")
-                assert authority.origin in read_until(screen, "is it the right one?")
+                assert authority.origin in read_until(screen, "is this the right server?")
                 os.write(screen, answer)
                 if answer == b"y\n":
                     assert browse(link_on(screen)) == 200

@@ -11,7 +11,7 @@ import pytest
 
 from executor.errors import CredentialRequired
 from tests.connections.oauth.test_refresh import expire
-from tests.support.logins import World
+from tests.support.login_harness import LoginHarness
 from tests.support.loopback import Answer
 
 PROGRAM = textwrap.dedent(
@@ -41,24 +41,24 @@ PROGRAM = textwrap.dedent(
 )
 
 
-async def killed_while_renewing(world: World, *, after_the_server_acted: bool) -> None:
+async def killed_while_renewing(harness: LoginHarness, *, after_the_server_acted: bool) -> None:
     """A real process, killed while the server holds its answer back."""
-    connection = await world.connection()
+    connection = await harness.connection()
     arrived, gone = threading.Event(), threading.Event()
 
     def held(path: str, data: dict[str, str]) -> Answer | None:
         if data.get("grant_type") != "refresh_token":
             return None
-        world.authority.hook = lambda path, data: None
+        harness.authority.hook = lambda path, data: None
         if after_the_server_acted:
             body = "&".join(f"{name}={value}" for name, value in data.items()).encode()
-            world.authority.answer("POST", path, body, {})
+            harness.authority.answer("POST", path, body, {})
         arrived.set()
         gone.wait(30)
         return 503, {}, {}
 
-    world.authority.hook = held
-    path = str(world.database.engine.url.database)
+    harness.authority.hook = held
+    path = str(harness.database.engine.url.database)
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", PROGRAM, path, connection.id, connection.workspace_id
     )
@@ -68,21 +68,21 @@ async def killed_while_renewing(world: World, *, after_the_server_acted: bool) -
     gone.set()
 
 
-async def test_killed_before_the_server_acted_the_grant_is_renewed_by_the_next(world: World) -> None:
-    await world.login()
-    await expire(world)
-    await killed_while_renewing(world, after_the_server_acted=False)
-    token = await world.logins.grants.access_token(await world.connection())
-    assert world.authority.ledger.token(token)
+async def test_killed_before_the_server_acted_the_grant_is_renewed_by_the_next(harness: LoginHarness) -> None:
+    await harness.login()
+    await expire(harness)
+    await killed_while_renewing(harness, after_the_server_acted=False)
+    token = await harness.logins.grants.access_token(await harness.connection())
+    assert harness.authority.ledger.token(token)
 
 
-async def test_killed_after_the_server_rotated_a_person_is_asked_and_then_it_works(world: World) -> None:
+async def test_killed_after_the_server_rotated_a_person_is_asked_and_then_it_works(harness: LoginHarness) -> None:
     """Nobody has the new refresh token: the server takes the old one for stolen, and says so once."""
-    await world.login()
-    await expire(world)
-    await killed_while_renewing(world, after_the_server_acted=True)
+    await harness.login()
+    await expire(harness)
+    await killed_while_renewing(harness, after_the_server_acted=True)
     with pytest.raises(CredentialRequired, match="needs a new login"):
-        await world.logins.grants.access_token(await world.connection())
-    assert (await world.connection()).status == "revoked"
-    await world.login()
-    assert await world.logins.grants.access_token(await world.connection())
+        await harness.logins.grants.access_token(await harness.connection())
+    assert (await harness.connection()).status == "revoked"
+    await harness.login()
+    assert await harness.logins.grants.access_token(await harness.connection())

@@ -12,9 +12,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.api.serving import Answer, Daemon, running_daemon, wait_for
-from tests.support.logins import visit
+from tests.support.conditions import wait_for
+from tests.support.login_harness import visit
 from tests.support.loopback import Authority, Service, listening
+from tests.surfaces.api.daemon_server import Answer, Daemon, running_daemon
 
 CODE = "return await tools.shop.me.getMe({})"
 
@@ -34,7 +35,7 @@ class Place:
         path = urlsplit(link).path
         page = self.daemon.get(path, role=None)
         assert page.status == 200
-        assert "Go on" in page.body.decode()
+        assert "Continue" in page.body.decode()
         gone = self.daemon.get(f"{path}/go", role=None)
         assert gone.status == 303
         back = visit(gone.headers["location"]).headers["Location"]
@@ -124,7 +125,7 @@ def test_a_call_that_needs_another_scope_asks_for_both(place: Place) -> None:
     view = daemon.execute("return await tools.shop.me.setMe({})")
     [asked] = view["interactions"]
     assert asked["kind"] == "oauth"
-    assert "no consent for write" in asked["reason"]
+    assert "lacks consent for write" in asked["reason"]
     place.browse(place.start(interactionId=asked["id"], scopes=["write"]).json["authorizationUrl"])
     done = wait_for(lambda: ended(daemon, view["executionId"]))
     assert set(done["result"]["scope"].split()) == {"read", "write", "offline_access"}, done

@@ -13,16 +13,17 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.api.serving import Daemon, running_daemon, wait_for
 from tests.connections.oauth.test_daemon import with_cookie
-from tests.support.logins import visit
+from tests.support.conditions import wait_for
+from tests.support.login_harness import visit
+from tests.surfaces.api.daemon_server import Daemon, running_daemon
 
 CODE = "return await tools.guarded.whoami({})"
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    command = [sys.executable, str(Path(__file__).parent / "guarded.py")]
+    command = [sys.executable, str(Path(__file__).parent / "login_server.py")]
     process = subprocess.Popen(command, stdout=subprocess.PIPE)
     try:
         assert process.stdout is not None

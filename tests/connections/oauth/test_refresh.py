@@ -14,34 +14,34 @@ from executor.model.ids import now_ms
 from executor.storage.credentials import connections
 from executor.storage.executions import events
 from executor.storage.tables.access import grants
-from tests.support.logins import World
+from tests.support.login_harness import LoginHarness
 from tests.support.loopback import Answer
 
 
-async def expire(world: World) -> None:
+async def expire(harness: LoginHarness) -> None:
     """As if its time had passed; the service does not take the token any more either."""
-    await world.database.write(lambda c: c.execute(sa.update(grants).values(expires_at=now_ms() - 1)))
-    for token in world.authority.ledger.tokens:
+    await harness.database.write(lambda c: c.execute(sa.update(grants).values(expires_at=now_ms() - 1)))
+    for token in harness.authority.ledger.tokens:
         token.expires_at = 0
-    world.logins.grants._known.clear()
+    harness.logins.grants._known.clear()
 
 
-async def test_fifty_calls_with_an_expired_token_make_one_refresh(world: World) -> None:
-    await world.login()
-    await expire(world)
-    connection = await world.connection()
-    tokens = await asyncio.gather(*(world.logins.grants.access_token(connection) for _ in range(50)))
+async def test_fifty_calls_with_an_expired_token_make_one_refresh(harness: LoginHarness) -> None:
+    await harness.login()
+    await expire(harness)
+    connection = await harness.connection()
+    tokens = await asyncio.gather(*(harness.logins.grants.access_token(connection) for _ in range(50)))
     assert len(set(tokens)) == 1
-    assert world.authority.ledger.asked["refresh_token"] == 1
-    assert world.authority.ledger.token(tokens[0])
+    assert harness.authority.ledger.asked["refresh_token"] == 1
+    assert harness.authority.ledger.token(tokens[0])
 
 
-async def test_two_processes_make_one_refresh_between_them(world: World) -> None:
+async def test_two_processes_make_one_refresh_between_them(harness: LoginHarness) -> None:
     """Two real processes on the same data directory, 25 calls each, with a server that takes its time."""
-    await world.login()
-    await expire(world)
-    connection = await world.connection()
-    path = world.database.engine.url.database
+    await harness.login()
+    await expire(harness)
+    connection = await harness.connection()
+    path = harness.database.engine.url.database
     program = textwrap.dedent(
         """
         import asyncio, sys
@@ -82,128 +82,128 @@ async def test_two_processes_make_one_refresh_between_them(world: World) -> None
     [one, other] = [output.decode().split() for output, _ in answers]
     assert one == other
     assert len(one) == 1
-    assert world.authority.ledger.asked["refresh_token"] == 1
+    assert harness.authority.ledger.asked["refresh_token"] == 1
 
 
-async def test_a_token_is_renewed_before_it_runs_out(world: World) -> None:
-    world.authority.ledger.lifetime = 30
-    await world.login()
-    connection = await world.connection()
-    first = await world.logins.grants.access_token(connection)
+async def test_a_token_is_renewed_before_it_runs_out(harness: LoginHarness) -> None:
+    harness.authority.ledger.lifetime = 30
+    await harness.login()
+    connection = await harness.connection()
+    first = await harness.logins.grants.access_token(connection)
     soon = now_ms() + 2_000  # within a tenth of thirty seconds
-    await world.database.write(lambda c: c.execute(sa.update(grants).values(expires_at=soon)))
-    world.logins.grants._known.clear()
-    assert await world.logins.grants.access_token(connection) != first
+    await harness.database.write(lambda c: c.execute(sa.update(grants).values(expires_at=soon)))
+    harness.logins.grants._known.clear()
+    assert await harness.logins.grants.access_token(connection) != first
 
 
-async def test_a_rotated_refresh_token_is_kept_and_works_the_next_time(world: World) -> None:
-    await world.login()
-    connection = await world.connection()
+async def test_a_rotated_refresh_token_is_kept_and_works_the_next_time(harness: LoginHarness) -> None:
+    await harness.login()
+    connection = await harness.connection()
     seen = set()
     for _ in range(3):
-        await expire(world)
-        seen.add(await world.logins.grants.access_token(connection))
+        await expire(harness)
+        seen.add(await harness.logins.grants.access_token(connection))
     assert len(seen) == 3
-    assert not world.authority.ledger.revoked
+    assert not harness.authority.ledger.revoked
 
 
-async def test_an_answer_without_a_new_refresh_token_keeps_the_old_one(world: World) -> None:
-    world.authority.ledger.rotates = False
-    await world.login()
-    connection = await world.connection()
+async def test_an_answer_without_a_new_refresh_token_keeps_the_old_one(harness: LoginHarness) -> None:
+    harness.authority.ledger.rotates = False
+    await harness.login()
+    connection = await harness.connection()
     for _ in range(2):
-        await expire(world)
-        assert await world.logins.grants.access_token(connection)
+        await expire(harness)
+        assert await harness.logins.grants.access_token(connection)
 
 
-async def test_a_server_that_refuses_the_scope_is_asked_again_without_it(world: World) -> None:
-    world.authority.ledger.refuses_scope = True
-    await world.login()
-    await expire(world)
-    assert await world.logins.grants.access_token(await world.connection())
-    sent = [form.get("scope") for form in world.authority.ledger.forms if form["grant_type"] == "refresh_token"]
+async def test_a_server_that_refuses_the_scope_is_asked_again_without_it(harness: LoginHarness) -> None:
+    harness.authority.ledger.refuses_scope = True
+    await harness.login()
+    await expire(harness)
+    assert await harness.logins.grants.access_token(await harness.connection())
+    sent = [form.get("scope") for form in harness.authority.ledger.forms if form["grant_type"] == "refresh_token"]
     assert sent == ["read write offline_access", None]
 
 
-async def test_a_revoked_grant_asks_for_consent_once_and_never_the_server_again(world: World) -> None:
-    await world.login()
-    world.authority.ledger.revoked.add(world.authority.ledger.tokens[-1].family)
-    await expire(world)
+async def test_a_revoked_grant_asks_for_consent_once_and_never_the_server_again(harness: LoginHarness) -> None:
+    await harness.login()
+    harness.authority.ledger.revoked.add(harness.authority.ledger.tokens[-1].family)
+    await expire(harness)
     with pytest.raises(CredentialRequired, match=r"needs a new login.*invalid_grant"):
-        await world.logins.grants.access_token(await world.connection())
-    connection = await world.connection()
+        await harness.logins.grants.access_token(await harness.connection())
+    connection = await harness.connection()
     assert connection.status == "revoked"
     assert "invalid_grant" in connection.error
-    assert world.authority.ledger.asked["refresh_token"] == 1
-    found = await world.database.read(lambda c: events.after(c, world.operator.workspace_id))
+    assert harness.authority.ledger.asked["refresh_token"] == 1
+    found = await harness.database.read(lambda c: events.after(c, harness.operator.workspace_id))
     assert found[-1].type == "connection.marked"
-    await world.login()
-    assert (await world.connection()).status == "ready"
+    await harness.login()
+    assert (await harness.connection()).status == "ready"
 
 
-async def test_a_grant_that_can_not_be_renewed_expires(world: World) -> None:
-    world.authority.hook = without_refresh_token(world)
-    await world.login()
-    await expire(world)
+async def test_a_grant_that_can_not_be_renewed_expires(harness: LoginHarness) -> None:
+    harness.authority.hook = without_refresh_token(harness)
+    await harness.login()
+    await expire(harness)
     with pytest.raises(CredentialRequired):
-        await world.logins.grants.access_token(await world.connection())
-    assert (await world.connection()).status == "expired"
+        await harness.logins.grants.access_token(await harness.connection())
+    assert (await harness.connection()).status == "expired"
 
 
-async def test_a_server_that_is_down_loses_nothing(world: World) -> None:
-    await world.login()
-    await expire(world)
-    connection = await world.connection()
-    world.authority.hook = lambda path, data: (503, {}, {})
+async def test_a_server_that_is_down_loses_nothing(harness: LoginHarness) -> None:
+    await harness.login()
+    await expire(harness)
+    connection = await harness.connection()
+    harness.authority.hook = lambda path, data: (503, {}, {})
     with pytest.raises(OAuthFailed):
-        await world.logins.grants.access_token(connection)
-    assert (await world.connection()).status == "ready"
-    world.authority.hook = lambda path, data: None
-    assert await world.logins.grants.access_token(connection)
+        await harness.logins.grants.access_token(connection)
+    assert (await harness.connection()).status == "ready"
+    harness.authority.hook = lambda path, data: None
+    assert await harness.logins.grants.access_token(connection)
 
 
-async def test_a_token_that_still_works_is_used_while_the_server_is_down(world: World) -> None:
-    world.authority.ledger.lifetime = 300
-    await world.login()
-    connection = await world.connection()
-    first = await world.logins.grants.access_token(connection)
+async def test_a_token_that_still_works_is_used_while_the_server_is_down(harness: LoginHarness) -> None:
+    harness.authority.ledger.lifetime = 300
+    await harness.login()
+    connection = await harness.connection()
+    first = await harness.logins.grants.access_token(connection)
     soon = now_ms() + 10_000
-    await world.database.write(lambda c: c.execute(sa.update(grants).values(expires_at=soon)))
-    world.logins.grants._known.clear()
-    world.authority.hook = lambda path, data: (503, {}, {})
-    assert await world.logins.grants.access_token(connection) == first
+    await harness.database.write(lambda c: c.execute(sa.update(grants).values(expires_at=soon)))
+    harness.logins.grants._known.clear()
+    harness.authority.hook = lambda path, data: (503, {}, {})
+    assert await harness.logins.grants.access_token(connection) == first
 
 
-async def test_a_token_that_the_service_rejects_is_renewed_although_it_looks_good(world: World) -> None:
-    await world.login()
-    connection = await world.connection()
-    first = await world.logins.grants.access_token(connection)
-    tokens = await asyncio.gather(*(world.logins.grants.access_token(connection, rejected=first) for _ in range(10)))
+async def test_a_token_that_the_service_rejects_is_renewed_although_it_looks_good(harness: LoginHarness) -> None:
+    await harness.login()
+    connection = await harness.connection()
+    first = await harness.logins.grants.access_token(connection)
+    tokens = await asyncio.gather(*(harness.logins.grants.access_token(connection, rejected=first) for _ in range(10)))
     assert len(set(tokens)) == 1
     assert tokens[0] != first
-    assert world.authority.ledger.asked["refresh_token"] == 1
+    assert harness.authority.ledger.asked["refresh_token"] == 1
 
 
-async def test_a_claim_of_a_process_that_died_runs_out(world: World) -> None:
-    await world.login()
-    await expire(world)
-    connection = await world.connection()
+async def test_a_claim_of_a_process_that_died_runs_out(harness: LoginHarness) -> None:
+    await harness.login()
+    await expire(harness)
+    connection = await harness.connection()
     until = now_ms() + 300
-    claimed = await world.database.write(
+    claimed = await harness.database.write(
         lambda c: connections.claim_refresh(c, connection.id, 1, "a dead process", now_ms(), until)
     )
     assert claimed
-    assert await world.logins.grants.access_token(connection)
+    assert await harness.logins.grants.access_token(connection)
     assert now_ms() >= until
 
 
 async def test_tokens_that_could_not_be_written_are_written_by_the_next_attempt(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    harness: LoginHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server has rotated: to ask it again with the old token would lose the grant."""
-    await world.login()
-    await expire(world)
-    connection = await world.connection()
+    await harness.login()
+    await expire(harness)
+    connection = await harness.connection()
     with monkeypatch.context() as patched:
 
         def full(*_: object) -> bool:
@@ -211,40 +211,40 @@ async def test_tokens_that_could_not_be_written_are_written_by_the_next_attempt(
 
         patched.setattr(connections, "finish_refresh", full)
         with pytest.raises(StorageFull):
-            await world.logins.grants.access_token(connection)
-    token = await world.logins.grants.access_token(connection)
-    assert world.authority.ledger.token(token)
-    assert world.authority.ledger.asked["refresh_token"] == 1
-    assert not world.authority.ledger.revoked
+            await harness.logins.grants.access_token(connection)
+    token = await harness.logins.grants.access_token(connection)
+    assert harness.authority.ledger.token(token)
+    assert harness.authority.ledger.asked["refresh_token"] == 1
+    assert not harness.authority.ledger.revoked
 
 
-async def test_a_new_consent_during_a_refresh_wins_over_it(world: World) -> None:
-    await world.login()
-    await expire(world)
-    connection = await world.connection()
-    before = world.authority.hook
+async def test_a_new_consent_during_a_refresh_wins_over_it(harness: LoginHarness) -> None:
+    await harness.login()
+    await expire(harness)
+    connection = await harness.connection()
+    before = harness.authority.hook
     loop = asyncio.get_running_loop()
 
     def meanwhile(path: str, data: dict[str, str]) -> Answer | None:
         if data.get("grant_type") == "refresh_token":
-            world.authority.hook = before
-            asyncio.run_coroutine_threadsafe(world.login(), loop).result(30)
+            harness.authority.hook = before
+            asyncio.run_coroutine_threadsafe(harness.login(), loop).result(30)
         return None
 
-    world.authority.hook = meanwhile
-    token = await world.logins.grants.access_token(connection)
-    assert token == await world.logins.grants.access_token(await world.connection())
-    assert world.authority.ledger.token(token)
+    harness.authority.hook = meanwhile
+    token = await harness.logins.grants.access_token(connection)
+    assert token == await harness.logins.grants.access_token(await harness.connection())
+    assert harness.authority.ledger.token(token)
 
 
-def without_refresh_token(world: World) -> object:
+def without_refresh_token(harness: LoginHarness) -> object:
     """The server's own answer, without that part."""
 
     def answer(path: str, data: dict[str, str]) -> Answer | None:
         if path != "/token":
             return None
-        world.authority.hook = lambda path, data: None
-        status, body, headers = world.authority.answer(
+        harness.authority.hook = lambda path, data: None
+        status, body, headers = harness.authority.answer(
             "POST", path, "&".join(f"{k}={v}" for k, v in data.items()).encode(), {}
         )
         body.pop("refresh_token", None)

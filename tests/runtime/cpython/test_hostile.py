@@ -10,7 +10,7 @@ from executor.errors import SandboxLost
 from executor.runtime.cpython.lines import Forged, Lines
 from executor.runtime.cpython.runtime import CPythonRuntime
 from executor.runtime.protocol import Step
-from tests.runtime.driving import program, value_of
+from tests.runtime.program_driver import program, value_of
 from tests.runtime.python.test_hostile import CASES as OF_BOTH
 from tests.runtime.python.test_hostile import LIMITS, MEGABYTES, kernel_status
 

@@ -10,7 +10,7 @@ import pytest
 from executor.runtime.cpython.hints import HINTS
 from executor.runtime.cpython.runtime import CPythonRuntime
 from executor.runtime.protocol import Answer
-from tests.runtime.driving import CLOCK, drive, failure_of, first_step, logs_of, outcome, program, value_of
+from tests.runtime.program_driver import CLOCK, drive, failure_of, first_step, logs_of, outcome, program, value_of
 from tests.runtime.python.test_programs import TOOLS
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

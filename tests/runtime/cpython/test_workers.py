@@ -15,7 +15,7 @@ from executor.errors import EngineMissing, SandboxLost
 from executor.runtime.cpython import component_ffi, image
 from executor.runtime.cpython.runtime import CPythonRuntime
 from executor.runtime.protocol import Answer
-from tests.runtime.driving import CLOCK, program, value_of
+from tests.runtime.program_driver import CLOCK, program, value_of
 
 
 @pytest_asyncio.fixture

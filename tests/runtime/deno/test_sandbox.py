@@ -16,7 +16,7 @@ from executor.errors import Busy, SandboxLost
 from executor.runtime.deno import binary, probe
 from executor.runtime.deno.runtime import DenoRuntime
 from executor.runtime.protocol import Answer
-from tests.runtime.driving import CLOCK, drive, failure_of, first_step, outcome, program, value_of
+from tests.runtime.program_driver import CLOCK, drive, failure_of, first_step, outcome, program, value_of
 from tests.runtime.test_hostile import DEEP, KILLERS
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -15,9 +15,9 @@ from executor.runtime.cpython.runtime import CPythonRuntime
 from executor.runtime.protocol import Step
 from executor.runtime.python.runtime import PythonRuntime
 from executor.runtime.typescript.runtime import TypeScriptRuntime
-from tests.runtime.driving import Failed, drive
 from tests.runtime.idioms import cpython, python, typescript
 from tests.runtime.idioms.typescript import HINT
+from tests.runtime.program_driver import Failed, drive
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 LEAST = 90

@@ -8,7 +8,7 @@ import pytest
 
 from executor.runtime.python.hints import HINTS, Hint, advice
 from executor.runtime.python.runtime import PythonRuntime
-from tests.runtime.driving import failure_of, first_step
+from tests.runtime.program_driver import failure_of, first_step
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

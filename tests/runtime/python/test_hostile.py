@@ -10,7 +10,7 @@ import pytest
 from executor.errors import SandboxLost
 from executor.runtime.protocol import Step
 from executor.runtime.python.runtime import PythonRuntime
-from tests.runtime.driving import program, value_of
+from tests.runtime.program_driver import program, value_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -9,7 +9,17 @@ import pytest
 
 from executor.runtime.protocol import Answer
 from executor.runtime.python.runtime import PythonRuntime
-from tests.runtime.driving import CLOCK, Failed, drive, failure_of, first_step, logs_of, outcome, program, value_of
+from tests.runtime.program_driver import (
+    CLOCK,
+    Failed,
+    drive,
+    failure_of,
+    first_step,
+    logs_of,
+    outcome,
+    program,
+    value_of,
+)
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -14,7 +14,8 @@ import pytest_asyncio
 from executor.errors import SandboxLost
 from executor.runtime.protocol import Answer
 from executor.runtime.python.runtime import PythonRuntime
-from tests.runtime.driving import CLOCK, program, value_of
+from tests.runtime.program_driver import CLOCK, program, value_of
+from tests.support.conditions import until
 
 
 @pytest_asyncio.fixture
@@ -47,9 +48,7 @@ async def test_an_interpreter_that_is_killed_loses_its_program_alone(own: Python
 async def test_a_worker_that_is_killed_is_replaced_and_takes_its_interpreters_along(own: PythonRuntime) -> None:
     sandbox = await own.open()
     running = asyncio.ensure_future(sandbox.start(program("while True:\n    pass", cpu_ms=2_000)))
-    async with asyncio.timeout(120):
-        while not own.open_sandboxes or not interpreters(own):  # noqa: ASYNC110 - lives in other processes
-            await asyncio.sleep(0.005)
+    await until(lambda: own.open_sandboxes and interpreters(own))
     before = interpreters(own)
     os.kill(own.worker_pids[0], signal.SIGKILL)
     with pytest.raises(SandboxLost):
@@ -103,9 +102,7 @@ async def test_the_interpreters_of_a_burst_go_once_there_is_nothing_to_do(monkey
         assert len(before) == 4
         for sandbox in sandboxes:
             await sandbox.close()
-        async with asyncio.timeout(120):
-            while len(interpreters(runtime)) > 1 or runtime.worker_pids == pids:  # noqa: ASYNC110 - other processes
-                await asyncio.sleep(0.05)
+        await until(lambda: len(interpreters(runtime)) <= 1 and runtime.worker_pids != pids)
         assert await value_of(runtime, "1 + 1") == 2
         _, alive = await asyncio.to_thread(psutil.wait_procs, before, timeout=60)
         assert alive == [] and len(runtime.worker_pids) == 1

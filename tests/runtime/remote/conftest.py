@@ -10,7 +10,7 @@ from executor.runtime.remote.host import SandboxHost
 from executor.runtime.remote.live_runs import LiveRuns
 from executor.runtime.remote.runtime import RemoteRuntime
 from executor.runtime.typescript.runtime import TypeScriptRuntime
-from tests.runtime.remote.serving import Callback, served
+from tests.runtime.remote.host_process import Callback, served
 
 TOKEN = "exh_" + "t" * 43
 

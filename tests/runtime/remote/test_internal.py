@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from executor.runtime.remote.live_runs import LiveRun
-from tests.api.serving import Answer, Daemon, running_daemon
+from tests.surfaces.api.daemon_server import Answer, Daemon, running_daemon
 
 
 @pytest.fixture(scope="module")

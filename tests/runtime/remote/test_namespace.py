@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.runtime.remote.serving import HostProcess, wait_for
+from tests.runtime.remote.host_process import HostProcess
+from tests.support.conditions import wait_for
 from tests.support.daemon import Daemon
 
 pytestmark = pytest.mark.skipif(not os.environ.get("EXECUTOR_TEST_NETNS"), reason="EXECUTOR_TEST_NETNS is not set")

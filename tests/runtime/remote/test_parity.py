@@ -11,11 +11,11 @@ import pytest
 from executor.runtime.remote.live_runs import LiveRuns
 from executor.settings import Settings
 from tests.execution import test_parity
-from tests.execution.conftest import house, ledger, reopen, shared_state
-from tests.execution.test_parity import Side
-from tests.runtime.remote.serving import Callback, HostProcess, served
+from tests.execution.conftest import harness, ledger, reopen, shared_state
+from tests.execution.test_parity import RuntimeCase
+from tests.runtime.remote.host_process import Callback, HostProcess, served
 
-__all__ = ["house", "ledger", "reopen"]
+__all__ = ["harness", "ledger", "reopen"]
 LEFT_OUT = {
     "test_both_languages_see_the_same_fields_of_an_error": "compares runtimes with each other",
     "test_workers_killed_in_the_middle_lose_no_execution": "would kill the host for good; see test_processes",
@@ -28,8 +28,8 @@ for name in LEFT_OUT:
 
 
 @pytest.fixture(params=["typescript", "python"])
-def side(request: pytest.FixtureRequest) -> Side:
-    return Side("remote", request.param)
+def case(request: pytest.FixtureRequest) -> RuntimeCase:
+    return RuntimeCase("remote", request.param)
 
 
 @pytest.fixture(scope="module")

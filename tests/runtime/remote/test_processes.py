@@ -16,7 +16,8 @@ import pytest
 
 from executor.daemon.doctor.runtimes import check_runtimes
 from executor.settings import Settings
-from tests.runtime.remote.serving import HostProcess, wait_for
+from tests.runtime.remote.host_process import HostProcess
+from tests.support.conditions import wait_for
 from tests.support.daemon import Daemon
 from tests.support.ledger import Ledger, effects
 

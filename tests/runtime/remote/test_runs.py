@@ -16,8 +16,8 @@ from executor.runtime.remote.live_runs import LiveRun, LiveRuns
 from executor.runtime.remote.runtime import RemoteRuntime
 from executor.runtime.worker.frames import STEP, Reply
 from executor.runtime.worker.steps import Reader
-from tests.runtime.driving import CLOCK, LIMITS, drive, outcome, program
-from tests.runtime.remote.serving import Callback
+from tests.runtime.program_driver import CLOCK, LIMITS, drive, outcome, program
+from tests.runtime.remote.host_process import Callback
 
 CALL = Step(proposals=(Proposal(1, "tool", "a.b", "{}"),))
 

@@ -9,7 +9,7 @@ import pytest
 from executor.model.source import Loaded
 from executor.network.client import Egress
 from executor.sources.graphql.kind import GraphQL
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import Consent, SourceRequest
 from tests.sources.graphql.service import Service, source_of, tool_of
 from tests.sources.upstream import Upstream
 
@@ -30,7 +30,9 @@ def service(upstream: Upstream) -> Service:
 
 @pytest.fixture
 async def loaded(kind: GraphQL, service: Service, upstream: Upstream) -> Loaded:
-    found = await kind.load(SourceRequest(location=upstream.url + "/graphql", namespace="blog", allow_private=True))
+    found = await kind.load(
+        SourceRequest(location=upstream.url + "/graphql", namespace="blog", consented=Consent(private_network=True))
+    )
     upstream.requests.clear()
     return found
 

@@ -160,7 +160,7 @@ async def test_select_takes_fragments_and_types_of_unions(call: Call) -> None:
         ("{ posts(tag: $x) { id } }", "Variable '$x' is not defined"),
         ("{ id", "Syntax Error"),
         ("{ }", "Syntax Error"),
-        ("   ", "selection in a text"),
+        ("   ", "selection as text"),
         ("{ id } { name }", "one selection"),
         ("query { id }", "Cannot query field 'query'"),
         ("{ id } } mutation { deletePost(id: 1)", "Syntax Error"),

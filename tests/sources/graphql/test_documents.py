@@ -60,7 +60,7 @@ async def test_the_tool_for_queries_sends_nothing_else(
     "query", [["{count}"], [{"query": 'mutation { deletePost(id: "p1") }'}], {"query": "{count}"}, None, 1]
 )
 async def test_batches_are_refused(kind: GraphQL, loaded: Loaded, upstream: Upstream, query: Any) -> None:
-    with pytest.raises(ToolError, match="one document in a text"):
+    with pytest.raises(ToolError, match="one document as text"):
         await kind.invoke(source_of(loaded), tool_of(loaded, "graphql.query"), {"query": query}, "key")
     assert not upstream.requests
 
@@ -113,8 +113,8 @@ def nested(depth: int) -> str:
         ("{ count } # " + "x" * 100_000, "longer than"),
         ("{ count }" + "".join(f" fragment F{n} on User {{ id }}" for n in range(101)), "fragments"),
         ("{ echo(value: " + "[" * 1_500 + "]" * 1_500 + ") }", "nested too deeply"),
-        ("fragment F on User { id }", "nothing else"),
-        ("type Query { a: Int }", "nothing else"),
+        ("fragment F on User { id }", "only operations"),
+        ("type Query { a: Int }", "only operations"),
         ("{ count", "Syntax Error"),
         ("", "Syntax Error"),
     ],

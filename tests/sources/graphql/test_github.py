@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,7 @@ from executor.model.tool import Tool
 from executor.sources.graphql import raw_documents
 from executor.sources.graphql.loader import build_catalog, stored_schema
 from executor.sources.graphql.request import Body, call_of
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import Previous, SourceRequest
 from executor.storage.catalog.definitions import with_definitions
 from tests.support.packages import npm_modules
 
@@ -123,7 +122,7 @@ def test_results_have_schemas_that_stay_within_reason(loaded: Loaded) -> None:
 
 def test_reading_the_same_schema_again_keeps_every_name(loaded: Loaded, sdl: Path) -> None:
     names = {tool.binding["operation"]: tool.path.removeprefix("github.") for tool in loaded.tools}
-    request = replace(SourceRequest(namespace="github", base_url=ENDPOINT), names=names, again=True)
+    request = SourceRequest(namespace="github", base_url=ENDPOINT, previous=Previous(names=names))
     again = build_catalog(request, sdl.read_bytes(), ENDPOINT, [])
     assert [tool.path for tool in again.tools] == [tool.path for tool in loaded.tools]
     assert again.document_digest == loaded.document_digest

@@ -17,7 +17,7 @@ from executor.sources.graphql import loader
 from executor.sources.graphql.kind import GraphQL
 from executor.sources.graphql.request import call_of
 from executor.sources.graphql.tools import tool_names
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import SourceRequest
 from tests.sources.graphql.service import source_of, tool_of
 
 ENDPOINT = "https://api.example.com/graphql"
@@ -119,10 +119,10 @@ def test_types_wrapped_without_end_are_left_out() -> None:
         ("", "empty"),
         ("   ", "empty"),
         ("{", "JSON"),
-        ("[]", "no introspection"),
-        ('{"openapi": "3.0.0"}', "no introspection"),
+        ("[]", "not an introspection"),
+        ('{"openapi": "3.0.0"}', "not an introspection"),
         ("<html></html>", "HTML"),
-        ("type Query {", "no GraphQL schema"),
+        ("type Query {", "not a GraphQL schema"),
         ("query { a }", "no queries"),
         ("type Query { a: " + "[" * 5_000 + "Int" + "]" * 5_000 + " }", "nested too deeply"),
         ('{"__schema": ' + "[" * 100_000 + "]" * 100_000 + "}", "JSON"),

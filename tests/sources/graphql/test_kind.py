@@ -12,7 +12,8 @@ from executor.errors import DocumentInvalid, EgressRefused, SourceUnreachable
 from executor.model.source import Loaded
 from executor.network.client import Egress
 from executor.sources.graphql.kind import GraphQL
-from executor.sources.kind import SourceRequest, Unchanged
+from executor.sources.kind import Unchanged
+from executor.sources.source_request import Consent, SourceRequest
 from tests.sources.graphql.conftest import Call
 from tests.sources.graphql.service import SDL, Service, source_of, tool_of
 from tests.sources.upstream import Reply, Upstream, as_json
@@ -64,7 +65,7 @@ async def test_the_same_schema_gives_the_same_tools_from_a_file_and_from_the_ser
             document=document,
             base_url=upstream.url + "/graphql",
             namespace="blog",
-            allow_private=True,
+            consented=Consent(private_network=True),
         )
         other = await kind.load(request)
         assert [replace(tool, description="") for tool in other.tools] == [
@@ -78,8 +79,8 @@ async def test_a_schema_can_be_read_from_an_address_of_its_own(kind: GraphQL, up
     upstream.routes["/graphql"] = Service()
     endpoint, schema = upstream.url + "/graphql", upstream.url + "/files/schema.graphql"
     for request in (
-        SourceRequest(location=schema, base_url=endpoint, allow_private=True),
-        SourceRequest(location=endpoint, spec_url=schema, allow_private=True),
+        SourceRequest(location=schema, base_url=endpoint, consented=Consent(private_network=True)),
+        SourceRequest(location=endpoint, spec_url=schema, consented=Consent(private_network=True)),
     ):
         found = await kind.load(request)
         assert found.config["base_url"] == endpoint
@@ -98,7 +99,7 @@ async def test_introspection_that_is_switched_off_asks_for_a_schema_file(
 ) -> None:
     service.introspects = False
     with pytest.raises(DocumentInvalid, match="introspection is not allowed") as caught:
-        await kind.load(SourceRequest(location=upstream.url + "/graphql", allow_private=True))
+        await kind.load(SourceRequest(location=upstream.url + "/graphql", consented=Consent(private_network=True)))
     assert "schema.graphql --base-url" in caught.value.hint
 
 
@@ -111,16 +112,18 @@ async def test_a_service_that_knows_only_old_introspection_is_asked_again(kind: 
         return service(got, handler)
 
     upstream.routes["/graphql"] = old
-    found = await kind.load(SourceRequest(location=upstream.url + "/graphql", namespace="b", allow_private=True))
+    found = await kind.load(
+        SourceRequest(location=upstream.url + "/graphql", namespace="b", consented=Consent(private_network=True))
+    )
     assert "b.mutation.createPost" in paths(found)
 
 
 @pytest.mark.parametrize(
     ("reply", "error", "says"),
     [
-        (Reply(200, b"<html>hi</html>", {"Content-Type": "text/html"}), DocumentInvalid, "no GraphQL endpoint"),
-        (as_json({"hello": 1}), DocumentInvalid, "holds no schema"),
-        (as_json({"data": None}), DocumentInvalid, "holds no schema"),
+        (Reply(200, b"<html>hi</html>", {"Content-Type": "text/html"}), DocumentInvalid, "not a GraphQL endpoint"),
+        (as_json({"hello": 1}), DocumentInvalid, "contains no schema"),
+        (as_json({"data": None}), DocumentInvalid, "contains no schema"),
         (as_json({"data": {"__schema": {"types": 1}}}), DocumentInvalid, "no list of types"),
         (as_json({"data": {"__schema": {"types": []}}}), DocumentInvalid, "no queries"),
         (Reply(401, b"no"), SourceUnreachable, "401"),
@@ -135,14 +138,14 @@ async def test_services_that_can_not_be_read_say_why(
 ) -> None:
     upstream.routes["/graphql"] = reply
     with pytest.raises(error, match=says) as caught:
-        await kind.load(SourceRequest(location=upstream.url + "/graphql", allow_private=True))
+        await kind.load(SourceRequest(location=upstream.url + "/graphql", consented=Consent(private_network=True)))
     assert caught.value.hint  # type: ignore[attr-defined]
 
 
 async def test_a_login_that_is_missing_is_asked_for(kind: GraphQL, upstream: Upstream) -> None:
     upstream.routes["/graphql"] = Reply(401, b"no")
     with pytest.raises(SourceUnreachable) as caught:
-        await kind.load(SourceRequest(location=upstream.url + "/graphql", allow_private=True))
+        await kind.load(SourceRequest(location=upstream.url + "/graphql", consented=Consent(private_network=True)))
     assert "--header" in caught.value.hint
 
 
@@ -151,14 +154,16 @@ async def test_a_schema_that_never_comes_times_out(egress: Egress, upstream: Ups
     upstream.routes["/graphql"] = lambda got, handler: (release.wait(10), as_json({}))[1]
     with pytest.raises(SourceUnreachable, match="did not answer"):
         await GraphQL(egress, load_seconds=0.2).load(
-            SourceRequest(location=upstream.url + "/graphql", allow_private=True)
+            SourceRequest(location=upstream.url + "/graphql", consented=Consent(private_network=True))
         )
     release.set()
 
 
 async def test_headers_of_the_source_go_with_every_request(kind: GraphQL, service: Service, upstream: Upstream) -> None:
     headers = (("Authorization", "Bearer s3cret"), ("X-Team", "a"), ("content-type", "text/plain"))
-    request = SourceRequest(location=upstream.url + "/graphql", headers=headers, allow_private=True)
+    request = SourceRequest(
+        location=upstream.url + "/graphql", headers=headers, consented=Consent(private_network=True)
+    )
     assert await kind.probe(request) is not None
     found = await kind.load(request)
     await kind.invoke(source_of(found), tool_of(found, "query.count"), {}, "key")
@@ -177,7 +182,7 @@ async def test_a_schema_on_another_origin_does_not_get_the_headers(
             location=upstream.url + "/graphql",
             spec_url=elsewhere.url + "/s.graphql",
             headers=(("Authorization", "Bearer s3cret"),),
-            allow_private=True,
+            consented=Consent(private_network=True),
         )
     )
     assert "authorization" not in elsewhere.requests[0].headers
@@ -221,7 +226,9 @@ async def test_an_agent_can_not_reach_the_private_network(kind: GraphQL, service
 async def test_files_are_read_only_when_a_source_is_read_again(kind: GraphQL, tmp_path: Path) -> None:
     path = tmp_path / "schema.graphql"
     path.write_text(SDL)
-    request = SourceRequest(location=str(path), base_url="https://api.example.com/graphql", allow_private=True)
+    request = SourceRequest(
+        location=str(path), base_url="https://api.example.com/graphql", consented=Consent(private_network=True)
+    )
     with pytest.raises(EgressRefused):
         await kind.load(request)
     found = await kind.load(replace(request, document=path.read_bytes()))
@@ -232,5 +239,7 @@ async def test_files_are_read_only_when_a_source_is_read_again(kind: GraphQL, tm
 
 
 async def test_raw_tools_can_be_left_out(kind: GraphQL, service: Service, upstream: Upstream) -> None:
-    request = SourceRequest(location=upstream.url + "/graphql", options={"raw": False}, allow_private=True)
+    request = SourceRequest(
+        location=upstream.url + "/graphql", options={"raw": False}, consented=Consent(private_network=True)
+    )
     assert not any(".graphql." in path for path in paths(await kind.load(request)))

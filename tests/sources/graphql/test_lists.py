@@ -16,7 +16,7 @@ from executor.errors import ToolError
 from executor.model.source import Loaded
 from executor.model.tool import Tool
 from executor.sources.graphql.kind import GraphQL
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import Consent, Previous, SourceRequest
 from tests.sources.graphql.service import source_of, tool_of
 from tests.sources.graphql.shapes import FORGE, SHOP, TRACKER, MadeUp
 from tests.sources.upstream import Upstream
@@ -62,7 +62,9 @@ Connect = Callable[[str], Awaitable[Connected]]
 def connect(kind: GraphQL, upstream: Upstream) -> Connect:
     async def load(sdl: str) -> Connected:
         upstream.routes["/graphql"] = service = MadeUp(sdl)
-        request = SourceRequest(location=upstream.url + "/graphql", namespace="it", allow_private=True)
+        request = SourceRequest(
+            location=upstream.url + "/graphql", namespace="it", consented=Consent(private_network=True)
+        )
         return Connected(kind, await kind.load(request), service)
 
     return load
@@ -272,7 +274,7 @@ async def test_names_stay_when_a_schema_with_lists_is_read_again(connect: Connec
     it = await connect(TRACKER)
     names = {tool.binding["operation"]: tool.path.removeprefix("it.") for tool in it.loaded.tools}
     request = it.kind.reload_request(source_of(it.loaded))
-    again = await it.kind.load(replace(request, names=names, validators={}))
+    again = await it.kind.load(replace(request, previous=Previous(names=names)))
     assert [tool.path for tool in again.tools] == [tool.path for tool in it.loaded.tools]
 
 

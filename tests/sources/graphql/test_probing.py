@@ -4,13 +4,13 @@ import pytest
 
 from executor.errors import SourceUnreachable
 from executor.sources.graphql.kind import GraphQL
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import Consent, SourceRequest
 from tests.sources.graphql.service import SDL, Service
 from tests.sources.upstream import Reply, Upstream, as_json
 
 
 def asked(upstream: Upstream, path: str = "/graphql") -> SourceRequest:
-    return SourceRequest(location=upstream.url + path, allow_private=True)
+    return SourceRequest(location=upstream.url + path, consented=Consent(private_network=True))
 
 
 async def test_an_endpoint_is_recognised_by_its_answer(kind: GraphQL, service: Service, upstream: Upstream) -> None:
@@ -74,7 +74,7 @@ async def test_what_is_not_graphql_is_not_claimed(kind: GraphQL, upstream: Upstr
 
 
 async def test_a_host_that_is_not_there_is_an_error(kind: GraphQL, upstream: Upstream) -> None:
-    request = SourceRequest(location="http://127.0.0.1:1/graphql", allow_private=True)
+    request = SourceRequest(location="http://127.0.0.1:1/graphql", consented=Consent(private_network=True))
     with pytest.raises(SourceUnreachable):
         await kind.probe(request)
 
@@ -132,6 +132,9 @@ async def test_a_file_gives_its_name_to_the_namespace_if_that_says_anything(
 async def test_two_files_for_one_address_get_namespaces_of_their_own(kind: GraphQL, upstream: Upstream) -> None:
     for name in ("orders", "stock"):
         request = SourceRequest(
-            location=f"{name}.graphql", document=SDL.encode(), base_url=upstream.url + "/graphql", allow_private=True
+            location=f"{name}.graphql",
+            document=SDL.encode(),
+            base_url=upstream.url + "/graphql",
+            consented=Consent(private_network=True),
         )
         assert (await kind.load(request)).namespace == name

@@ -16,8 +16,8 @@ from executor.model.source import Loaded
 from executor.sources.graphql import refusals
 from executor.sources.graphql.kind import GraphQL
 from executor.sources.graphql.refusals import refusal_of, without
-from executor.sources.kind import SourceRequest
 from executor.sources.results import WARNINGS
+from executor.sources.source_request import Consent, SourceRequest
 from tests.sources.graphql.service import source_of, tool_of
 from tests.sources.graphql.shapes import FORGE, SHOP, MadeUp
 from tests.sources.upstream import Reply, Upstream, as_json
@@ -57,7 +57,9 @@ def connect(kind: GraphQL, upstream: Upstream, warned: list[str]) -> Callable[[s
     async def load(sdl: str) -> Connected:
         service = MadeUp(sdl)
         upstream.routes["/graphql"] = service
-        request = SourceRequest(location=upstream.url + "/graphql", namespace="it", allow_private=True)
+        request = SourceRequest(
+            location=upstream.url + "/graphql", namespace="it", consented=Consent(private_network=True)
+        )
         return Connected(kind, await kind.load(request), warned, service)
 
     return load
@@ -198,7 +200,7 @@ async def test_a_mutation_is_sent_once_and_what_came_is_returned_with_a_warning(
     assert found["issue"] is None  # the field may not be null, so nothing of the issue came
     assert (await it.call("mutation.createUser", login="x"))["bio"] is None
     assert len(it.service.queries) == 2
-    assert "`issue.repository.url`" in it.warned[0] and "was done" in it.warned[0]
+    assert "`issue.repository.url`" in it.warned[0] and "took effect" in it.warned[0]
 
 
 async def test_a_mutation_of_which_nothing_could_be_read_was_done_all_the_same(connect: Connect) -> None:
@@ -206,7 +208,7 @@ async def test_a_mutation_of_which_nothing_could_be_read_was_done_all_the_same(c
     it.service.denied["User.email"] = "you need the permission to see it"
     assert await it.call("mutation.createUser", login="x") is None
     assert len(it.service.queries) == 1
-    assert "was done" in it.warned[0]
+    assert "took effect" in it.warned[0]
 
 
 async def test_a_mutation_that_was_refused_before_it_was_run_fails_and_works_the_next_time(connect: Connect) -> None:

@@ -33,7 +33,7 @@ async def test_errors_without_data_say_what_the_service_said(call: Call) -> None
     assert error.tool_code == "upstream_error"
     assert "no such right" in error.message
     assert error.tool_details["data"] is None
-    assert "may not do this" in error.hint
+    assert "is not allowed to do this" in error.hint
     assert not error.retryable
 
 

@@ -15,7 +15,7 @@ from executor.sources.graphql.kind import GraphQL
 from executor.sources.graphql.loader import build_catalog
 from executor.sources.graphql.relevance import is_guarded
 from executor.sources.graphql.request import call_of
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import Consent, SourceRequest
 from tests.sources.graphql.service import source_of, tool_of
 from tests.sources.graphql.shapes import FORGE, SHOP, TRACKER, MadeUp
 from tests.sources.upstream import Upstream
@@ -163,7 +163,7 @@ async def test_what_is_asked_for_is_valid_and_the_answer_has_the_declared_type(
     kind: GraphQL, upstream: Upstream, sdl: str
 ) -> None:
     upstream.routes["/graphql"] = service = MadeUp(sdl)
-    request = SourceRequest(location=upstream.url + "/graphql", namespace="it", allow_private=True)
+    request = SourceRequest(location=upstream.url + "/graphql", namespace="it", consented=Consent(private_network=True))
     loaded = await kind.load(request)
     tools = [tool for tool in loaded.tools if tool.binding.get("selection") and "all" not in tool.binding]
     assert len(tools) >= 3

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
@@ -16,8 +15,8 @@ import pytest
 from executor.model.source import Loaded, Source
 from executor.model.tool import Tool
 from executor.network.client import Egress
-from executor.sources.kind import SourceRequest
 from executor.sources.mcp.kind import Limits, Mcp
+from executor.sources.source_request import Consent, SourceRequest
 from tests.support.packages import node, npm_modules
 
 SERVERS = Path(__file__).parent / "servers"
@@ -87,7 +86,7 @@ class Connected:
 
 
 @dataclass
-class Connecting:
+class McpConnector:
     kind: Mcp
 
     async def to(self, request: SourceRequest) -> Connected:
@@ -99,10 +98,14 @@ class Connecting:
         return await self.to_line(sys.executable, *command, **options)
 
     async def to_line(self, *line: str, **options: Any) -> Connected:
-        return await self.to(SourceRequest(kind="mcp", command=line, consent=True, by_operator=True, options=options))
+        return await self.to(
+            SourceRequest(
+                kind="mcp", command=line, options=options, consented=Consent(runs_code=True, by_operator=True)
+            )
+        )
 
     async def to_url(self, url: str, **more: Any) -> Connected:
-        return await self.to(SourceRequest(kind="mcp", location=url, allow_private=True, **more))
+        return await self.to(SourceRequest(kind="mcp", location=url, consented=Consent(private_network=True), **more))
 
 
 LIMITS = Limits(call_seconds=20.0, list_seconds=20.0, open_seconds=20.0, start_seconds=30.0, answer_bytes=2_000_000)
@@ -116,17 +119,11 @@ async def kind(tmp_path: Path, egress: Egress) -> AsyncIterator[Mcp]:
 
 
 @pytest.fixture
-def connect(kind: Mcp) -> Connecting:
-    return Connecting(kind)
+def connect(kind: Mcp) -> McpConnector:
+    return McpConnector(kind)
 
 
 @pytest.fixture
-def connect_within(tmp_path: Path, egress: Egress) -> Callable[..., Connecting]:
+def connect_within(tmp_path: Path, egress: Egress) -> Callable[..., McpConnector]:
     """With limits of the test's own; closed by the test."""
-    return lambda **limits: Connecting(Mcp(egress, tmp_path, limits=Limits(**limits)))
-
-
-async def until(is_so: Callable[[], bool], seconds: float = 120.0) -> None:
-    async with asyncio.timeout(seconds):
-        while not is_so():  # noqa: ASYNC110 - what is waited for happens in other processes
-            await asyncio.sleep(0.01)
+    return lambda **limits: McpConnector(Mcp(egress, tmp_path, limits=Limits(**limits)))

@@ -11,10 +11,10 @@ import pytest
 from executor.errors import ToolError
 from executor.sources.mcp.tools import tool_names
 from executor.sources.mcp.transports.endpoint import Endpoint, of_command
-from tests.sources.mcp.conftest import HOSTILE, Connecting
+from tests.sources.mcp.conftest import HOSTILE, McpConnector
 
 
-async def test_ugly_names_become_readable_unique_ones_and_are_called_by_their_own(connect: Connecting) -> None:
+async def test_ugly_names_become_readable_unique_ones_and_are_called_by_their_own(connect: McpConnector) -> None:
     connected = await connect.to_command(HOSTILE, "ugly")
     paths = {name: tool.path.removeprefix("ugly.") for name, tool in connected.tools.items()}
     assert len({path.lower() for path in paths.values()}) == len(paths) == 14
@@ -33,7 +33,7 @@ def test_names_given_before_stay_and_do_not_depend_on_order() -> None:
     assert tool_names.name_all(["x/y", "x.y"], {}) == tool_names.name_all(["x.y", "x/y"], {})
 
 
-async def test_a_broken_tool_is_left_out_with_its_reason_and_the_others_work(connect: Connecting) -> None:
+async def test_a_broken_tool_is_left_out_with_its_reason_and_the_others_work(connect: McpConnector) -> None:
     connected = await connect.to_command(HOSTILE, "broken")
     assert list(connected.tools) == ["good"]
     reasons = {one.where: one.reason for one in connected.loaded.skipped}
@@ -41,7 +41,7 @@ async def test_a_broken_tool_is_left_out_with_its_reason_and_the_others_work(con
     assert len(connected.loaded.skipped) == 6
 
 
-async def test_definitions_are_shared_where_equal_and_kept_apart_where_not(connect: Connecting) -> None:
+async def test_definitions_are_shared_where_equal_and_kept_apart_where_not(connect: McpConnector) -> None:
     connected = await connect.to_command(HOSTILE, "schemas")
     tools, definitions = connected.tools, dict(connected.loaded.definitions)
     assert tools["one"].input_schema == {"$ref": "#/$defs/Node", "type": "object"}
@@ -56,7 +56,7 @@ async def test_definitions_are_shared_where_equal_and_kept_apart_where_not(conne
         jsonschema_rs.Draft202012Validator({**tool.input_schema, "$defs": definitions})
 
 
-async def test_a_promised_answer_is_read_from_text_and_a_broken_promise_is_told(connect: Connecting) -> None:
+async def test_a_promised_answer_is_read_from_text_and_a_broken_promise_is_told(connect: McpConnector) -> None:
     connected = await connect.to_command(HOSTILE, "schemas")
     assert await connected.call("four", says='{"ok": true}') == {"ok": True}
     for words in ("fine", '{"no": 1}', "[1]"):
@@ -66,7 +66,7 @@ async def test_a_promised_answer_is_read_from_text_and_a_broken_promise_is_told(
     assert await connected.call("one") == "done {}"
 
 
-async def test_sessions_of_two_sources_with_the_same_command_are_apart(connect: Connecting) -> None:
+async def test_sessions_of_two_sources_with_the_same_command_are_apart(connect: McpConnector) -> None:
     connected = await connect.to_command(HOSTILE, "calls")
     first = await connected.call("pid")
     other = replace(connected, source=replace(connected.source, id="src_2"))

@@ -14,7 +14,8 @@ import psutil
 import pytest
 
 from executor.errors import ToolError
-from tests.sources.mcp.conftest import Connected, Connecting, everything, server_of_npm, until
+from tests.sources.mcp.conftest import Connected, McpConnector, everything, server_of_npm
+from tests.support.conditions import until
 from tests.support.packages import node
 
 TRANSPORTS = ["http", "sse", "stdio"]
@@ -28,13 +29,13 @@ def addresses() -> Any:
 
 
 @pytest.fixture(params=TRANSPORTS)
-async def connected(request: pytest.FixtureRequest, connect: Connecting) -> Connected:
+async def connected(request: pytest.FixtureRequest, connect: McpConnector) -> Connected:
     if request.param == "stdio":
         return await started(connect)
     return await connect.to_url(request.getfixturevalue("addresses")[request.param])
 
 
-async def started(connect: Connecting) -> Connected:
+async def started(connect: McpConnector) -> Connected:
     return await connect.to_line(node(), server_of_npm("server-everything"), "stdio")
 
 
@@ -94,7 +95,7 @@ async def test_progress_of_a_long_call_does_not_hold_up_others(connected: Connec
 
 
 async def test_a_command_sees_nothing_of_the_daemons_environment(
-    connect: Connecting, monkeypatch: pytest.MonkeyPatch
+    connect: McpConnector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SECRET_OF_THE_DAEMON", "s3cret")
     connected = await started(connect)
@@ -113,7 +114,7 @@ def servers() -> set[int]:
     return found
 
 
-async def test_a_command_killed_between_calls_is_started_again(connect: Connecting) -> None:
+async def test_a_command_killed_between_calls_is_started_again(connect: McpConnector) -> None:
     connected = await started(connect)
     (before,) = servers()
     os.kill(before, signal.SIGKILL)
@@ -123,7 +124,7 @@ async def test_a_command_killed_between_calls_is_started_again(connect: Connecti
     assert before not in servers() and len(servers()) == 1
 
 
-async def test_a_call_whose_command_is_killed_meanwhile_is_not_made_again(connect: Connecting) -> None:
+async def test_a_call_whose_command_is_killed_meanwhile_is_not_made_again(connect: McpConnector) -> None:
     connected = await started(connect)
     (before,) = servers()
     written = asyncio.create_task(connected.call("trigger-long-running-operation", duration=60, steps=1))
@@ -132,14 +133,14 @@ async def test_a_call_whose_command_is_killed_meanwhile_is_not_made_again(connec
     with pytest.raises(ToolError) as lost:
         await written
     assert lost.value.tool_code == "upstream_unreachable" and lost.value.tool_details == {"sent": True}
-    assert not lost.value.retryable and "look before you repeat it" in lost.value.hint
+    assert not lost.value.retryable and "check before you repeat it" in lost.value.hint
     assert not servers()  # nothing was started to send it anew
     assert await connected.call("echo", message="next") == "Echo: next"
 
 
 @pytest.mark.parametrize("transport", ["http", "sse"])
 async def test_a_server_started_anew_does_not_know_the_session_and_the_call_is_made_once(
-    transport: str, connect: Connecting
+    transport: str, connect: McpConnector
 ) -> None:
     with everything(transport) as url:
         connected = await connect.to_url(url)

@@ -10,10 +10,11 @@ import pytest
 
 from executor.errors import EgressRefused, SourceUnreachable, ToolError
 from executor.network.private_access import PUBLIC
-from executor.sources.kind import SourceRequest
 from executor.sources.mcp.kind import Mcp
-from tests.sources.mcp.conftest import Connecting, until
+from executor.sources.source_request import Consent, SourceRequest
+from tests.sources.mcp.conftest import McpConnector
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json
+from tests.support.conditions import until
 
 TOOLS = {"tools": [{"name": "work", "inputSchema": {"type": "object"}}]}
 
@@ -54,7 +55,7 @@ def server(upstream: Upstream) -> Server:
     return Server(upstream)
 
 
-async def refused(connect: Connecting, upstream: Upstream) -> ToolError:
+async def refused(connect: McpConnector, upstream: Upstream) -> ToolError:
     connected = await connect.to_url(f"{upstream.url}/mcp")
     with pytest.raises(ToolError) as failed:
         await connected.call("work")
@@ -62,7 +63,7 @@ async def refused(connect: Connecting, upstream: Upstream) -> ToolError:
 
 
 async def test_static_headers_go_with_every_request_and_are_kept_in_the_config(
-    connect: Connecting, upstream: Upstream, server: Server
+    connect: McpConnector, upstream: Upstream, server: Server
 ) -> None:
     connected = await connect.to_url(upstream.url, headers=(("X-Key", "k1"),))
     assert await connected.call("work") == "done"
@@ -74,7 +75,7 @@ async def test_static_headers_go_with_every_request_and_are_kept_in_the_config(
 
 @pytest.mark.parametrize("name", ["Host", "Mcp-Session-Id", "Content-Length"])
 async def test_a_static_header_can_not_take_the_protocols_place(
-    connect: Connecting, upstream: Upstream, name: str
+    connect: McpConnector, upstream: Upstream, name: str
 ) -> None:
     with pytest.raises(EgressRefused, match=name):
         await connect.to_url(upstream.url, headers=((name, "x"),))
@@ -108,7 +109,7 @@ async def test_a_name_that_resolves_to_a_private_address_is_refused(
 
 
 async def test_a_redirect_to_another_origin_is_not_followed(
-    connect: Connecting, upstream: Upstream, elsewhere: Upstream, server: Server
+    connect: McpConnector, upstream: Upstream, elsewhere: Upstream, server: Server
 ) -> None:
     server.on_call = lambda got, handler: Reply(307, b"", {"Location": f"{elsewhere.url}/mcp"})
     error = await refused(connect, upstream)
@@ -116,19 +117,19 @@ async def test_a_redirect_to_another_origin_is_not_followed(
     assert not elsewhere.requests
 
 
-async def test_a_login_that_is_needed_is_named(connect: Connecting, kind: Mcp, upstream: Upstream) -> None:
+async def test_a_login_that_is_needed_is_named(connect: McpConnector, kind: Mcp, upstream: Upstream) -> None:
     metadata = "https://login.example.com/.well-known/oauth-protected-resource"
     upstream.routes["/mcp"] = Reply(401, b"", {"WWW-Authenticate": f'Bearer realm="x", resource_metadata="{metadata}"'})
-    found = await kind.probe(SourceRequest(location=upstream.url, allow_private=True))
+    found = await kind.probe(SourceRequest(location=upstream.url, consented=Consent(private_network=True)))
     assert found is not None and found.location == f"{upstream.url}/mcp"
     assert found.auth[0].type == "oauth2" and found.auth[0].details["resource_metadata"] == metadata
-    with pytest.raises(SourceUnreachable, match="login by OAuth") as needed:
+    with pytest.raises(SourceUnreachable, match="OAuth") as needed:
         await connect.to_url(upstream.url)
     assert metadata in needed.value.message and needed.value.details["auth"][0]["details"]["realm"] == "x"
 
 
 async def test_a_call_that_is_refused_for_want_of_a_login_was_not_carried_out(
-    connect: Connecting, upstream: Upstream, server: Server
+    connect: McpConnector, upstream: Upstream, server: Server
 ) -> None:
     server.on_call = lambda got, handler: Reply(401, b"", {"WWW-Authenticate": "Bearer"})
     error = await refused(connect, upstream)
@@ -139,7 +140,7 @@ async def test_a_call_that_is_refused_for_want_of_a_login_was_not_carried_out(
     "refusal", [Reply(404), as_json({"error": {"code": -32000, "message": "No valid session"}}, 400)]
 )
 async def test_a_session_that_the_server_has_ended_is_opened_again_and_the_call_sent_once(
-    connect: Connecting, upstream: Upstream, server: Server, refusal: Reply
+    connect: McpConnector, upstream: Upstream, server: Server, refusal: Reply
 ) -> None:
     connected = await connect.to_url(f"{upstream.url}/mcp")
     assert await connected.call("work") == "done"
@@ -157,7 +158,7 @@ async def test_a_session_that_the_server_has_ended_is_opened_again_and_the_call_
 
 
 async def test_an_answer_that_breaks_off_fails_only_its_own_call(
-    connect: Connecting, upstream: Upstream, server: Server
+    connect: McpConnector, upstream: Upstream, server: Server
 ) -> None:
     connected = await connect.to_url(f"{upstream.url}/mcp")
     server.on_call = lambda got, handler: None
@@ -171,7 +172,7 @@ async def test_an_answer_that_breaks_off_fails_only_its_own_call(
 
 @pytest.mark.parametrize("form", ["json", "events"])
 async def test_an_answer_without_end_is_cut_off(
-    connect: Connecting, upstream: Upstream, server: Server, form: str
+    connect: McpConnector, upstream: Upstream, server: Server, form: str
 ) -> None:
     def endless(got: Got, handler: Handler) -> None:
         content_type = "application/json" if form == "json" else "text/event-stream"
@@ -187,7 +188,7 @@ async def test_an_answer_without_end_is_cut_off(
     assert error.tool_code == "result_too_large"
 
 
-async def test_a_compressed_answer_is_refused_unread(connect: Connecting, upstream: Upstream, server: Server) -> None:
+async def test_a_compressed_answer_is_refused_unread(connect: McpConnector, upstream: Upstream, server: Server) -> None:
     server.on_call = lambda got, handler: Reply(
         200, b"x", {"Content-Encoding": "gzip", "Content-Type": "application/json"}
     )
@@ -195,7 +196,7 @@ async def test_a_compressed_answer_is_refused_unread(connect: Connecting, upstre
 
 
 async def test_an_error_of_the_server_tells_its_status_or_its_own_words(
-    connect: Connecting, upstream: Upstream, server: Server
+    connect: McpConnector, upstream: Upstream, server: Server
 ) -> None:
     server.on_call = lambda got, handler: Reply(503, b"<h1>busy</h1>", {"Content-Type": "text/html"})
     error = await refused(connect, upstream)
@@ -208,15 +209,15 @@ async def test_an_error_of_the_server_tells_its_status_or_its_own_words(
 
 
 async def test_a_page_that_is_no_server_is_not_taken_for_one(
-    kind: Mcp, connect: Connecting, upstream: Upstream
+    kind: Mcp, connect: McpConnector, upstream: Upstream
 ) -> None:
     upstream.otherwise = Reply(200, b"<html></html>", {"Content-Type": "text/html"})
-    assert await kind.probe(SourceRequest(location=upstream.url, allow_private=True)) is None
+    assert await kind.probe(SourceRequest(location=upstream.url, consented=Consent(private_network=True))) is None
     with pytest.raises(SourceUnreachable, match="no MCP server answers"):
         await connect.to_url(upstream.url)
     rpc = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "the method does not exist"}}
     upstream.otherwise = Reply(200, json.dumps(rpc).encode(), {"Content-Type": "application/json"})
-    assert await kind.probe(SourceRequest(location=upstream.url, allow_private=True)) is None
+    assert await kind.probe(SourceRequest(location=upstream.url, consented=Consent(private_network=True))) is None
     assert await kind.probe(SourceRequest(location="openapi.yaml")) is None
 
 
@@ -243,7 +244,7 @@ def as_events(server: Server, got: Got) -> Reply:
 
 
 async def test_calls_one_after_the_other_share_a_connection_also_when_answers_are_events(
-    connect: Connecting, upstream: Upstream, server: Server
+    connect: McpConnector, upstream: Upstream, server: Server
 ) -> None:
     server.on_call = lambda got, handler: as_events(server, got)
     connected = await connect.to_url(f"{upstream.url}/mcp")
@@ -255,7 +256,7 @@ async def test_calls_one_after_the_other_share_a_connection_also_when_answers_ar
 
 
 async def test_a_stream_that_goes_on_after_its_answer_is_left_behind(
-    connect: Connecting, upstream: Upstream, server: Server
+    connect: McpConnector, upstream: Upstream, server: Server
 ) -> None:
     def endless(got: Got, handler: Handler) -> None:
         reply = as_events(server, got)
@@ -271,7 +272,7 @@ async def test_a_stream_that_goes_on_after_its_answer_is_left_behind(
 
 
 async def test_a_server_that_never_answers_costs_only_its_own_call(
-    connect_within: Callable[..., Connecting], upstream: Upstream, server: Server
+    connect_within: Callable[..., McpConnector], upstream: Upstream, server: Server
 ) -> None:
     """The first call gets no answer at all, the second only its head."""
     connect = connect_within(call_seconds=3.0)
@@ -294,7 +295,7 @@ async def test_a_server_that_never_answers_costs_only_its_own_call(
     await connect.kind.close()
 
 
-async def test_tools_in_pages_are_all_read(connect: Connecting, upstream: Upstream, server: Server) -> None:
+async def test_tools_in_pages_are_all_read(connect: McpConnector, upstream: Upstream, server: Server) -> None:
     def paged(got: Got, handler: Handler) -> Reply | None:
         if got.method != "POST" or got.json.get("method") != "tools/list":
             return server.handle(got, handler)
@@ -307,7 +308,7 @@ async def test_tools_in_pages_are_all_read(connect: Connecting, upstream: Upstre
     assert list(connected.tools) == [f"tool_{number}" for number in range(50)]
 
 
-async def test_only_messages_have_a_content_type(connect: Connecting, upstream: Upstream, server: Server) -> None:
+async def test_only_messages_have_a_content_type(connect: McpConnector, upstream: Upstream, server: Server) -> None:
     """Strict frameworks refuse a DELETE or GET that is said to be JSON and has no body."""
     connected = await connect.to_url(f"{upstream.url}/mcp")
     assert await connected.call("work") == "done"

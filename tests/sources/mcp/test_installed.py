@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from executor.errors import ToolError
-from tests.sources.mcp.conftest import Connected, Connecting, server_of_npm
+from tests.sources.mcp.conftest import Connected, McpConnector, server_of_npm
 from tests.support.packages import node, python_servers
 
 
@@ -20,7 +20,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def files(connect: Connecting, folder: Path) -> Connected:
+async def files(connect: McpConnector, folder: Path) -> Connected:
     return await connect.to_line(node(), server_of_npm("server-filesystem"), str(folder))
 
 
@@ -61,7 +61,7 @@ async def test_fifty_writes_at_once_are_made_once_each(files: Connected, folder:
     assert [path.read_text() for path in paths] == [path.stem for path in paths]
 
 
-async def test_a_server_of_pypi_is_connected_and_called(connect: Connecting) -> None:
+async def test_a_server_of_pypi_is_connected_and_called(connect: McpConnector) -> None:
     time = await connect.to_line(str(python_servers()), "-m", "mcp_server_time", "--local-timezone=UTC")
     assert time.loaded.namespace == "time" and set(time.tools) == {"get_current_time", "convert_time"}
     assert all(tool.effect == "write" and tool.output_schema is not None for tool in time.loaded.tools)

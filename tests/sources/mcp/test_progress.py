@@ -13,12 +13,13 @@ from executor.errors import InvalidRequest, SourceUnreachable
 from executor.sources.mcp.kind import Mcp
 from executor.sources.mcp.sessions import exchange as exchanges
 from executor.sources.mcp.sessions.exchange import GRACE_SECONDS, Exchange
-from tests.sources.mcp.conftest import REAL, Connecting, serving, until
+from tests.sources.mcp.conftest import REAL, McpConnector, serving
+from tests.support.conditions import until
 
 
 @pytest.mark.parametrize("transport", ["stdio", "http", "sse"])
 async def test_news_of_progress_renews_the_time_of_a_call(
-    connect: Connecting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, transport: str
+    connect: McpConnector, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, transport: str
 ) -> None:
     deadlines: list[float] = []
     hear = Exchange.hear_progress
@@ -73,7 +74,7 @@ async def test_a_call_without_news_ends_and_says_how_long_it_had() -> None:
         await wait(Exchange(600, total=0.02))
 
 
-async def test_a_source_may_have_times_of_its_own(kind: Mcp, connect: Connecting) -> None:
+async def test_a_source_may_have_times_of_its_own(kind: Mcp, connect: McpConnector) -> None:
     connected = await connect.to_command(REAL, "stdio", callSeconds=7, totalSeconds=70)
     assert connected.source.config["seconds"] == {"callSeconds": 7, "totalSeconds": 70}
     again = kind.reload_request(connected.source)
@@ -92,6 +93,6 @@ async def test_a_source_may_have_times_of_its_own(kind: Mcp, connect: Connecting
 
 
 @pytest.mark.parametrize("seconds", [0, -1, "60", True, 1e9])
-async def test_times_that_make_no_sense_are_refused(connect: Connecting, seconds: Any) -> None:
+async def test_times_that_make_no_sense_are_refused(connect: McpConnector, seconds: Any) -> None:
     with pytest.raises(InvalidRequest, match="callSeconds"):
         await connect.to_command(REAL, "stdio", callSeconds=seconds)

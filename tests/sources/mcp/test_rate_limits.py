@@ -13,9 +13,9 @@ from executor.errors import ToolError
 from executor.model.source import Source
 from executor.model.tool import Tool
 from executor.network.client import Egress
-from executor.sources.kind import SourceRequest
 from executor.sources.mcp.kind import Mcp
 from executor.sources.rate_limits import RETRIES, Retries
+from executor.sources.source_request import Consent, SourceRequest
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json
 
 RESULTS: dict[str, Any] = {
@@ -60,7 +60,9 @@ async def kind() -> AsyncIterator[Mcp]:
 
 async def loaded(kind: Mcp, upstream: Upstream, server: Server) -> tuple[Source, Tool]:
     upstream.routes["/mcp"] = server
-    request = SourceRequest(location=f"{upstream.url}/mcp", allow_private=True, options={"transport": "http"})
+    request = SourceRequest(
+        location=f"{upstream.url}/mcp", options={"transport": "http"}, consented=Consent(private_network=True)
+    )
     found = await kind.load(request)
     return Source("src", "ws", "mcp", found.namespace, found.name, found.config), found.tools[0]
 

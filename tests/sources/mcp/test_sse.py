@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from executor.errors import ToolError
-from tests.sources.mcp.conftest import Connected, Connecting, until
+from tests.sources.mcp.conftest import Connected, McpConnector
 from tests.sources.upstream import Got, Handler, Reply, Upstream
+from tests.support.conditions import until
 
 
 class Streams:
@@ -69,7 +70,7 @@ def streams(upstream: Upstream) -> Any:
 
 
 @pytest.fixture
-async def connected(connect: Connecting, upstream: Upstream, streams: Streams) -> Connected:
+async def connected(connect: McpConnector, upstream: Upstream, streams: Streams) -> Connected:
     return await connect.to_url(f"{upstream.url}/sse", options={"transport": "sse"})
 
 

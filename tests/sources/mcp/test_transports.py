@@ -8,13 +8,14 @@ import socket
 import pytest
 
 from executor.errors import ToolError
-from tests.sources.mcp.conftest import REAL, Connected, Connecting, serving, until
+from tests.sources.mcp.conftest import REAL, Connected, McpConnector, serving
+from tests.support.conditions import until
 
 TRANSPORTS = ["http", "sse", "stdio"]
 
 
 @pytest.fixture(params=TRANSPORTS)
-async def connected(request: pytest.FixtureRequest, connect: Connecting) -> Connected:
+async def connected(request: pytest.FixtureRequest, connect: McpConnector) -> Connected:
     if request.param == "stdio":
         return await connect.to_command(REAL, "stdio")
     return await connect.to_url(request.getfixturevalue(f"{request.param}_server"))
@@ -53,7 +54,7 @@ async def test_what_a_tool_says_about_itself_never_makes_it_a_read(connected: Co
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
-async def test_news_of_changed_tools_and_a_vanished_tool_reach_the_hook(transport: str, connect: Connecting) -> None:
+async def test_news_of_changed_tools_and_a_vanished_tool_reach_the_hook(transport: str, connect: McpConnector) -> None:
     heard: list[str] = []
     connect.kind.on_changed = heard.append
     with serving(transport if transport != "stdio" else "http") as url:
@@ -82,7 +83,7 @@ def accepts(url: str) -> bool:
 
 
 @pytest.mark.parametrize("transport", ["http", "sse"])
-async def test_a_server_that_dies_and_comes_back_is_connected_to_again(transport: str, connect: Connecting) -> None:
+async def test_a_server_that_dies_and_comes_back_is_connected_to_again(transport: str, connect: McpConnector) -> None:
     with serving(transport) as url:
         connected = await connect.to_url(url)
         with pytest.raises(ToolError) as died:

@@ -11,7 +11,7 @@ from executor.errors import ToolError
 from executor.model.tool import Tool
 from executor.sources.mcp.tools import tools
 from executor.sources.mcp.tools.results import result_text
-from tests.sources.mcp.conftest import REAL, Connecting
+from tests.sources.mcp.conftest import REAL, McpConnector
 
 
 def tool_with(output: Any) -> Tool:
@@ -69,7 +69,7 @@ def test_an_answer_without_the_wrapper_is_refused(structured: Any) -> None:
     if isinstance(structured, dict) and "result" in structured:
         assert json.loads(result_text(tool, answer)) == 3
         return
-    with pytest.raises(ToolError, match="promises result"):
+    with pytest.raises(ToolError, match="declares result"):
         result_text(tool, answer)
 
 
@@ -78,7 +78,7 @@ def test_text_that_is_no_json_is_the_text() -> None:
     assert json.loads(result_text(tool, {"content": [{"type": "text", "text": "hello"}]})) == "hello"
 
 
-async def test_a_real_server_gives_plain_values_and_their_types(connect: Connecting) -> None:
+async def test_a_real_server_gives_plain_values_and_their_types(connect: McpConnector) -> None:
     connected = await connect.to_command(REAL, "stdio")
     assert await connected.call("add", a=1, b=2) == 3
     assert await connected.call("listed", count=2) == [{"street": "s", "city": "c"}] * 2

@@ -6,8 +6,8 @@ from typing import Any
 
 from executor.model.source import Loaded
 from executor.model.tool import Tool
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import build_catalog
+from executor.sources.source_request import SourceRequest
 
 LOCATION = "https://api.example.com/openapi.json"
 

@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl, urlsplit
 from executor.model.source import Source
 from executor.network.client import Egress
 from executor.schemas.validation import compile_schema, problems
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import OpenApi
+from executor.sources.source_request import Consent, SourceRequest
 from tests.sources.openapi.documents import answers, document
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json
 
@@ -71,7 +71,7 @@ class List:
 
     async def all(self, service: Service, **arguments: Any) -> tuple[list[Any], bool]:
         self.service = service
-        request = SourceRequest(location=self.upstream.url + "/openapi.json", allow_private=True)
+        request = SourceRequest(location=self.upstream.url + "/openapi.json", consented=Consent(private_network=True))
         loaded = await self.kind.load(request)
         (tool,) = (tool for tool in loaded.tools if tool.path.endswith(".all"))
         assert not problems(

@@ -11,8 +11,8 @@ import pytest
 from executor.errors import ToolError
 from executor.model.source import Loaded, Source
 from executor.network.client import Egress
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import OpenApi, build_catalog
+from executor.sources.source_request import Consent, SourceRequest
 from tests.sources.openapi.documents import LOCATION, document, load, one_tool
 from tests.sources.upstream import Reply, Upstream, as_json
 
@@ -35,7 +35,9 @@ async def call(upstream: Upstream) -> AsyncIterator[Call]:
 
     async def send(operation: dict[str, Any], given: dict[str, Any] | None = None, method: str = "get") -> Any:
         upstream.routes["/openapi.json"] = as_json(document({"/thing": {method: operation}}))
-        loaded = await kind.load(SourceRequest(location=upstream.url + "/openapi.json", allow_private=True))
+        loaded = await kind.load(
+            SourceRequest(location=upstream.url + "/openapi.json", consented=Consent(private_network=True))
+        )
         source = Source("src", "ws", "openapi", loaded.namespace, loaded.name, loaded.config)
         return json.loads(await kind.invoke(source, loaded.tools[0], given or {}, ""))
 
@@ -102,7 +104,7 @@ async def test_lines_of_json_called_json_are_a_list(call: Call, upstream: Upstre
 @pytest.mark.parametrize("body", [b'{"id": 0}\n{"id":', b'{\n"id": 0', b"[1,\n2", b"1\n" * 100_001])
 async def test_what_is_neither_json_nor_lines_of_it_is_refused(call: Call, upstream: Upstream, body: bytes) -> None:
     upstream.routes["/thing"] = Reply(200, body, {"Content-Type": "application/json"})
-    with pytest.raises(ToolError, match="can't be read as JSON"):
+    with pytest.raises(ToolError, match="can't be parsed as JSON"):
         await call({"responses": {"200": {"description": ""}}})
 
 

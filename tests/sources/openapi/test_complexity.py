@@ -13,10 +13,10 @@ from executor.model.source import Loaded
 from executor.network.client import Egress
 from executor.sources.documents import subprocess as apart
 from executor.sources.documents.threads import Loading, Stopped
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi import kind as kinds
 from executor.sources.openapi.documents import walk_budget
 from executor.sources.openapi.kind import OpenApi, build_catalog
+from executor.sources.source_request import SourceRequest
 from tests.sources.openapi.documents import answers, json_body, load
 
 REF = "#/components/schemas/"

@@ -11,11 +11,11 @@ from executor.model.source import Source
 from executor.model.tool import Tool
 from executor.network.addresses import parse
 from executor.network.client import Egress
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.calls.arguments import arrange
 from executor.sources.openapi.calls.request import check_names
 from executor.sources.openapi.kind import OpenApi
 from executor.sources.openapi.tools.credential_parameters import is_credential
+from executor.sources.source_request import Consent, SourceRequest
 from tests.sources.openapi.documents import document, load
 from tests.sources.upstream import Upstream, as_json
 
@@ -99,7 +99,7 @@ def test_a_field_of_a_form_is_hidden_everywhere(media_type: str) -> None:
 def test_what_an_agent_makes_up_is_refused(given: dict[str, Any]) -> None:
     fields = {"token": {**TEXT, "description": SLACK}, "channel": TEXT}
     tool = tool_of({"requestBody": form(fields, additionalProperties=True)})
-    with pytest.raises(ToolError, match="fills it"):
+    with pytest.raises(ToolError, match="provides it"):
         arrange(tool, {"channel": "C1", **given} if "body" not in given else given)
     hidden = tool_of(
         {
@@ -108,7 +108,7 @@ def test_what_an_agent_makes_up_is_refused(given: dict[str, Any]) -> None:
         }
     )
     if "body" not in given:
-        with pytest.raises(ToolError, match="fills it"):
+        with pytest.raises(ToolError, match="provides it"):
             arrange(hidden, given)
 
 
@@ -152,7 +152,9 @@ async def test_a_bearer_token_goes_where_the_document_wants_it(
     upstream.routes["/openapi.json"] = as_json(document({"/x": {"post": OPERATION}}, **parts))
     upstream.routes["/x"] = as_json({})
     kind = OpenApi(egress, call_seconds=60.0)
-    loaded = await kind.load(SourceRequest(location=upstream.url + "/openapi.json", allow_private=True))
+    loaded = await kind.load(
+        SourceRequest(location=upstream.url + "/openapi.json", consented=Consent(private_network=True))
+    )
     source, (tool,) = Source("src", "ws", "openapi", "n", "n", loaded.config), loaded.tools
     assert tool.input_schema["required"] == ["text"]
     assert "t0ken" not in await kind.outline(source, tool, {"text": "hi"}, "")

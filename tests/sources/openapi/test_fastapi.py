@@ -16,8 +16,8 @@ from pydantic import BaseModel, Field, field_validator
 from executor.errors import ToolError
 from executor.model.source import Source
 from executor.network.client import Egress
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import OpenApi
+from executor.sources.source_request import Consent, SourceRequest
 
 Call = Callable[..., Awaitable[Any]]
 
@@ -76,7 +76,7 @@ def address() -> Iterator[str]:
 async def call(address: str) -> AsyncIterator[Call]:
     egress = Egress(connect_seconds=60.0)
     kind = OpenApi(egress)
-    loaded = await kind.load(SourceRequest(location=f"{address}/openapi.json", allow_private=True))
+    loaded = await kind.load(SourceRequest(location=f"{address}/openapi.json", consented=Consent(private_network=True)))
     source = Source("src", "ws", "openapi", loaded.namespace, loaded.name, loaded.config)
     tools = {tool.path.partition(".")[2]: tool for tool in loaded.tools}
 

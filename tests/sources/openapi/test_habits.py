@@ -12,10 +12,10 @@ from executor.errors import ToolError
 from executor.model.source import Loaded
 from executor.network.client import Outgoing
 from executor.schemas.validation import compile_schema
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.calls import arguments as forms
 from executor.sources.openapi.calls.request import build
 from executor.sources.openapi.kind import build_catalog
+from executor.sources.source_request import SourceRequest
 from executor.storage.catalog.definitions import with_definitions
 from tests.sources.openapi.documents import document, json_body, load, one_tool
 

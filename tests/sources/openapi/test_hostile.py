@@ -15,14 +15,14 @@ import pytest
 from executor.errors import DocumentInvalid, SourceError, SourceUnreachable, ToolError
 from executor.model.source import Source
 from executor.network.client import Egress
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.documents import parser
 from executor.sources.openapi.kind import OpenApi
-from tests.catalog.conftest import House, house
+from executor.sources.source_request import Consent, SourceRequest
+from tests.catalog.conftest import CatalogHarness, harness
 from tests.sources.openapi.documents import answers, document
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json
 
-__all__ = ["house"]
+__all__ = ["harness"]
 
 PATHS = {"/things": {"get": {"operationId": "listThings", "tags": ["things"]}}}
 DOCUMENT = json.dumps(document(PATHS)).encode()
@@ -88,7 +88,9 @@ def kind(egress: Egress, monkeypatch: pytest.MonkeyPatch) -> OpenApi:
 
 
 async def load(kind: OpenApi, upstream: Upstream) -> Any:
-    return await kind.load(SourceRequest(location=upstream.url + "/openapi.json", allow_private=True))
+    return await kind.load(
+        SourceRequest(location=upstream.url + "/openapi.json", consented=Consent(private_network=True))
+    )
 
 
 @pytest.mark.parametrize(
@@ -147,7 +149,7 @@ async def test_a_document_that_changes_between_two_looks_is_read_as_one(kind: Op
         return as_json(document(paths), ETag=f'"{version}"')
 
     upstream.routes["/openapi.json"] = changing
-    request = SourceRequest(location=upstream.url + "/openapi.json", allow_private=True)
+    request = SourceRequest(location=upstream.url + "/openapi.json", consented=Consent(private_network=True))
     assert await kind.probe(request) is not None
     first, second = await kind.load(request), await kind.load(request)
     assert first.document_digest != second.document_digest
@@ -214,11 +216,11 @@ async def test_an_answer_that_drips_ends_in_time(egress: Egress, upstream: Upstr
         as_json({**document({}), "paths": {"/a": {"get": {"parameters": [{"$ref": "file:///etc/passwd"}]}}}}),
     ],
 )
-async def test_the_old_catalog_outlives_every_bad_answer(house: House, script: Any) -> None:
-    await house.connect(PATHS)
-    house.upstream.routes["/openapi.json"] = script
+async def test_the_old_catalog_outlives_every_bad_answer(harness: CatalogHarness, script: Any) -> None:
+    await harness.connect(PATHS)
+    harness.upstream.routes["/openapi.json"] = script
     with pytest.raises(SourceError):
-        await house.catalog.refresh_source(house.workspace, "things")
-    house.upstream.routes["/things"] = as_json([1])
-    tool = await house.tool("things.things.listThings")
-    assert await house.catalog.invoke(tool, {}, idempotency_key="") == "[1]"
+        await harness.catalog.refresh_source(harness.workspace, "things")
+    harness.upstream.routes["/things"] = as_json([1])
+    tool = await harness.tool("things.things.listThings")
+    assert await harness.catalog.invoke(tool, {}, idempotency_key="") == "[1]"

@@ -11,8 +11,8 @@ import pytest
 from executor.errors import DocumentInvalid, EgressRefused, SourceError, SourceUnreachable, ToolError
 from executor.model.source import Loaded, Source
 from executor.network.client import Egress
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import OpenApi
+from executor.sources.source_request import Consent, SourceRequest
 from tests.sources.openapi.documents import answers, document, json_body
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json
 
@@ -31,7 +31,9 @@ def source_of(loaded: Loaded) -> Source:
 
 async def connect(kind: OpenApi, upstream: Upstream, operation: dict[str, Any], method: str = "get") -> Loaded:
     upstream.routes["/openapi.json"] = as_json(document({"/thing": {method: operation}}))
-    return await kind.load(SourceRequest(location=upstream.url + "/openapi.json", allow_private=True))
+    return await kind.load(
+        SourceRequest(location=upstream.url + "/openapi.json", consented=Consent(private_network=True))
+    )
 
 
 async def answer_of(
@@ -57,7 +59,7 @@ async def test_a_document_is_loaded_and_its_service_called(kind: OpenApi, upstre
 async def test_yaml_is_loaded_too(kind: OpenApi, upstream: Upstream) -> None:
     text = b"openapi: 3.0.0\ninfo: {title: Y, version: 1}\npaths: {/a: {get: {responses: {200: {description: x}}}}}\n"
     upstream.routes["/y"] = Reply(200, text, {"Content-Type": "text/yaml"})
-    loaded = await kind.load(SourceRequest(location=upstream.url + "/y", allow_private=True))
+    loaded = await kind.load(SourceRequest(location=upstream.url + "/y", consented=Consent(private_network=True)))
     assert [tool.path for tool in loaded.tools] == ["y.a.getA"]
 
 
@@ -79,7 +81,7 @@ async def test_documents_that_can_not_be_used_say_why(
 ) -> None:
     upstream.routes["/doc"] = reply
     with pytest.raises(error, match=says) as caught:
-        await kind.load(SourceRequest(location=upstream.url + "/doc", allow_private=True))
+        await kind.load(SourceRequest(location=upstream.url + "/doc", consented=Consent(private_network=True)))
     assert caught.value.hint
 
 
@@ -87,7 +89,7 @@ async def test_a_document_that_never_comes_times_out(egress: Egress, upstream: U
     release = threading.Event()
     upstream.routes["/doc"] = lambda got, handler: (release.wait(10), as_json({}))[1]
     with pytest.raises(SourceUnreachable, match="did not answer"):
-        request = SourceRequest(location=upstream.url + "/doc", allow_private=True)
+        request = SourceRequest(location=upstream.url + "/doc", consented=Consent(private_network=True))
         await OpenApi(egress, load_seconds=0.2).load(request)
     release.set()
 
@@ -102,12 +104,14 @@ async def test_an_agent_can_not_load_from_the_private_network(kind: OpenApi, ups
 @pytest.mark.parametrize("allow_private", [True, False])
 async def test_a_new_request_never_reads_files(kind: OpenApi, location: str, allow_private: bool) -> None:
     with pytest.raises(EgressRefused):
-        await kind.load(SourceRequest(location=location, allow_private=allow_private))
+        await kind.load(SourceRequest(location=location, consented=Consent(private_network=allow_private)))
 
 
 async def test_a_document_of_a_public_host_can_not_point_into_the_private_network(kind: OpenApi) -> None:
     text = json.dumps(document({"/a": {"get": {}}}, servers=[{"url": "http://127.0.0.1:9/"}])).encode()
-    request = SourceRequest(location="https://api.example.com/o.json", document=text, allow_private=True)
+    request = SourceRequest(
+        location="https://api.example.com/o.json", document=text, consented=Consent(private_network=True)
+    )
     with pytest.raises(EgressRefused):
         await kind.load(request)
 
@@ -115,7 +119,7 @@ async def test_a_document_of_a_public_host_can_not_point_into_the_private_networ
 async def test_an_operators_own_file_may_point_at_this_machine_but_not_at_metadata(kind: OpenApi) -> None:
     def upload(server: str) -> SourceRequest:
         text = json.dumps(document({"/a": {"get": {}}}, servers=[{"url": server}])).encode()
-        return SourceRequest(location="/home/me/o.json", document=text, allow_private=True)
+        return SourceRequest(location="/home/me/o.json", document=text, consented=Consent(private_network=True))
 
     assert (await kind.load(upload("http://127.0.0.1:9"))).config["origins"] == ["http://127.0.0.1:9"]
     with pytest.raises(EgressRefused):
@@ -151,7 +155,9 @@ async def test_a_file_that_names_no_server_asks_for_the_base_url(kind: OpenApi, 
 async def test_a_file_is_read_again_from_its_path(kind: OpenApi, tmp_path: Path) -> None:
     path = tmp_path / "o.json"
     path.write_text(json.dumps(document({"/a": {"get": {}}}, servers=[{"url": "https://a.example"}])))
-    first = await kind.load(SourceRequest(location=str(path), document=path.read_bytes(), allow_private=True))
+    first = await kind.load(
+        SourceRequest(location=str(path), document=path.read_bytes(), consented=Consent(private_network=True))
+    )
     path.write_text(json.dumps(document({"/b": {"get": {}}}, servers=[{"url": "http://10.0.0.1"}])))
     with pytest.raises(EgressRefused):  # what it was granted when it was added does not grow by itself
         await kind.load(kind.reload_request(source_of(first)))
@@ -318,7 +324,9 @@ async def test_a_header_that_the_source_has_is_no_argument(kind: OpenApi, upstre
     elsewhere = {"get": {**here["get"], "operationId": "there", "servers": [{"url": "https://b.example"}]}}
     upstream.routes["/openapi.json"] = as_json(document({"/here": here, "/there": elsewhere}))
     upstream.routes["/here"] = as_json({})
-    request = SourceRequest(location=upstream.url + "/openapi.json", headers=(("Tenant", "acme"),), allow_private=True)
+    request = SourceRequest(
+        location=upstream.url + "/openapi.json", headers=(("Tenant", "acme"),), consented=Consent(private_network=True)
+    )
     loaded = await kind.load(request)
     tools = {tool.path.rpartition(".")[2]: tool for tool in loaded.tools}
     assert [tools[name].input_schema.get("required", []) for name in ("here", "there")] == [[], ["tenant"]]

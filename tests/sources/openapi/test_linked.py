@@ -15,10 +15,11 @@ import pytest
 from executor.errors import SourceUnreachable
 from executor.model.source import Loaded, Source
 from executor.network.client import Egress
-from executor.sources.kind import SourceRequest, Unchanged
+from executor.sources.kind import Unchanged
 from executor.sources.openapi.documents import external_documents, parser
-from executor.sources.openapi.documents import files as parts
+from executor.sources.openapi.documents import linked_files as parts
 from executor.sources.openapi.kind import OpenApi
+from executor.sources.source_request import Consent, SourceRequest
 from tests.sources.openapi.documents import answers, document, load
 from tests.sources.upstream import Reply, Upstream, as_json
 
@@ -34,7 +35,9 @@ def output(schema: Any) -> dict[str, Any]:
 
 async def loaded_from(kind: OpenApi, upstream: Upstream, paths: dict[str, Any], **parts: Any) -> Loaded:
     upstream.routes["/api/openapi.json"] = as_json(document(paths))
-    request = SourceRequest(location=upstream.url + "/api/openapi.json", allow_private=True, **parts)
+    request = SourceRequest(
+        location=upstream.url + "/api/openapi.json", consented=Consent(private_network=True), **parts
+    )
     return await kind.load(request)
 
 
@@ -104,7 +107,7 @@ async def test_a_file_may_refer_to_files_in_its_own_folder(kind: OpenApi, tmp_pa
     (folder / "link.json").symlink_to(tmp_path / "secret.json")
     parts = [{"$ref": "more/a%20b.json#/A"}, {"$ref": "../secret.json"}, {"$ref": "link.json"}]
     root = json.dumps(document(output({"anyOf": parts}), servers=[{"url": "https://a.example"}])).encode()
-    request = SourceRequest(location=str(folder / "o.json"), document=root, allow_private=True)
+    request = SourceRequest(location=str(folder / "o.json"), document=root, consented=Consent(private_network=True))
     loaded = await kind.load(request)
     assert {"type": "integer"} in loaded.definitions.values()
     assert "secret" not in json.dumps(dict(loaded.definitions)).replace("secret_json", "")
@@ -190,13 +193,13 @@ READ = """
 import asyncio, sys
 from pathlib import Path
 from executor.network.client import Egress
-from executor.sources.kind import SourceRequest
-from executor.sources.openapi.documents import external_documents, files
+from executor.sources.openapi.documents import external_documents, linked_files
 from executor.sources.openapi.kind import OpenApi
+from executor.sources.source_request import Consent, SourceRequest
 
-external_documents.MAX_DOCUMENTS, files.BATCH = 17, 5
+external_documents.MAX_DOCUMENTS, linked_files.BATCH = 17, 5
 root = Path(sys.argv[1])
-request = SourceRequest(location=str(root), document=root.read_bytes(), allow_private=True)
+request = SourceRequest(location=str(root), document=root.read_bytes(), consented=Consent(private_network=True))
 loaded = asyncio.run(OpenApi(Egress()).load(request))
 tools = (f"{tool.path} {tool.schema_digest}" for tool in loaded.tools)
 print(*tools, *loaded.skipped, loaded.document_digest, sep="\\n")
@@ -225,7 +228,7 @@ async def test_files_beyond_the_limit_are_said_once_with_a_remedy(
 ) -> None:
     root = unbundled(tmp_path, 12)
     monkeypatch.setattr(external_documents, "MAX_DOCUMENTS", 8)
-    request = SourceRequest(location=str(root), document=root.read_bytes(), allow_private=True)
+    request = SourceRequest(location=str(root), document=root.read_bytes(), consented=Consent(private_network=True))
     loaded = await kind.load(request)
     assert len(loaded.tools) == 8 and len(loaded.skipped) == 1
     assert loaded.skipped[0].where == "12 parts" and "npx @redocly/cli bundle" in loaded.skipped[0].reason
@@ -264,10 +267,10 @@ async def test_a_refresh_that_lacks_a_file_it_had_keeps_everything_as_it_was(
         kept = upstream.routes[part]
         upstream.routes[part] = reply
         with pytest.raises(
-            SourceUnreachable, match=f"{part} was not read.* when the document was read before"
+            SourceUnreachable, match=f"{part} was not read.* when the document was last read"
         ) as refused:
             await kind.load(kind.reload_request(source))
-        assert "the tools stay as they were" in refused.value.hint
+        assert "the tools are unchanged" in refused.value.hint
         upstream.routes[part] = kept
     with pytest.raises(Unchanged):
         await kind.load(kind.reload_request(source))
@@ -302,7 +305,9 @@ async def test_whole_maps_and_lists_may_stand_in_other_files(kind: OpenApi, upst
     components = {"parameters": {"$ref": "parameters.yml"}, "schemas": {"$ref": "schemas.yml"}}
     paths = {"$ref": "paths/_index.yml", "/c": {"get": {"operationId": "own"}}}
     upstream.routes["/api/openapi.json"] = as_json(document(paths, components=components))
-    loaded = await kind.load(SourceRequest(location=upstream.url + "/api/openapi.json", allow_private=True))
+    loaded = await kind.load(
+        SourceRequest(location=upstream.url + "/api/openapi.json", consented=Consent(private_network=True))
+    )
     assert loaded.skipped == ()
     assert {tool.binding["path"]: list(tool.input_schema["properties"]) for tool in loaded.tools} == {
         "/a": ["limit"], "/b": ["limit"], "/c": [],

@@ -26,21 +26,21 @@ def page(items: list[Any], cursor: Any = None, **more: Any) -> dict[str, Any]:
 
 # what the service gives by cursor; the items that come; a word of the reason, or nothing if the list is complete
 WALKS: dict[str, tuple[dict[str, Any], list[Any], str]] = {
-    "a circle": ({"": page([1], "a"), "a": page([2], "b"), "b": page([3], "a")}, [1, 2, 3], "leads back"),
+    "a circle": ({"": page([1], "a"), "a": page([2], "b"), "b": page([3], "a")}, [1, 2, 3], "points back"),
     "the same cursor": ({"": page([1], "a"), "a": page([2], "a")}, [1, 2], "same cursor"),
     "more, but not where": ({"": page([1], None, has_more=True)}, [1], "not where"),
     "an empty cursor": ({"": page([1], "a"), "a": page([2], "")}, [1, 2], ""),
     "the cursor 0": ({"": page([1], "a"), "a": page([2], "0")}, [1, 2], ""),
     "no cursor at all": ({"": page([1], "a"), "a": {"items": [2]}}, [1, 2], ""),
-    "fewer than counted": ({"": page([1], "a", total=3), "a": page([2], None, total=3)}, [1, 2], "counts 3"),
+    "fewer than counted": ({"": page([1], "a", total=3), "a": page([2], None, total=3)}, [1, 2], "reports 3"),
     "as many as counted": ({"": page([1], "a", total=2), "a": page([2], None, total=2)}, [1, 2], ""),
     "an empty page on the way": ({"": page([1], "a"), "a": page([], "b"), "b": page([2])}, [1, 2], ""),
-    "an object for a cursor": ({"": page([1], {"id": 1})}, [1], "can't be followed"),
+    "an object for a cursor": ({"": page([1], {"id": 1})}, [1], "unsupported form"),
     "equal items without an identifier": ({"": page([1, 2], "a"), "a": page([2, 3])}, [1, 2, 2, 3], ""),
     "nothing at all": ({"": page([])}, [], ""),
     "null for the list": ({"": {"items": None, "next_cursor": None}}, [], ""),
     "nothing, and 204": ({"": page([1], "a"), "a": Reply(204)}, [1], ""),
-    "no body behind the first page": ({"": page([1], "a"), "a": Reply(200)}, [1], "without an answer"),
+    "no body behind the first page": ({"": page([1], "a"), "a": Reply(200)}, [1], "returned no answer"),
 }
 
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from executor.catalog.signatures.signature import signature
 from executor.errors import ExecutorError, ToolError
 from executor.schemas.validation import compile_schema, problems
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.calls import arguments as forms
 from executor.sources.openapi.calls.request import build
 from executor.sources.openapi.kind import build_catalog
+from executor.sources.source_request import SourceRequest
 from executor.storage.catalog.definitions import with_definitions
 from tests.sources.openapi.documents import LOCATION, answers, document, json_body
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from executor.errors import DocumentInvalid
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import build_catalog
+from executor.sources.source_request import SourceRequest
 from tests.sources.openapi.documents import LOCATION, answers, document, json_body, load, one_tool
 
 THING = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
@@ -239,3 +239,19 @@ def test_the_same_document_always_gives_the_same_tools() -> None:
     assert load(paths).tools == load(paths).tools
     moved = {path: dict(reversed(item.items())) for path, item in reversed(paths.items())}
     assert {tool.path for tool in load(moved).tools} == {tool.path for tool in load(paths).tools}
+
+
+def test_texts_may_stand_elsewhere_in_the_document() -> None:
+    texts = {"name": "cancelOrder", "about": "Cancels an order."}
+    linked = {
+        "operationId": {"$ref": "#/x-texts/name"},
+        "summary": {"$ref": "#/x-texts/about"},
+        "description": {"$ref": "#/x-texts/nowhere"},
+    }
+    tool = one_tool("/orders", {**linked, "tags": ["orders"]}, "post", **{"x-texts": texts})
+    assert (tool.path, tool.description) == ("things.orders.cancelOrder", "Cancels an order.")
+
+
+def test_a_name_that_is_no_text_is_none() -> None:
+    tool = one_tool("/orders", {"operationId": {"$ref": "#/nowhere"}, "tags": ["orders"]}, "post")
+    assert tool.path == one_tool("/orders", {"tags": ["orders"]}, "post").path

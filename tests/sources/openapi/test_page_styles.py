@@ -172,6 +172,47 @@ async def test_links_are_followed_that_no_document_declares(egress: Egress, upst
     assert await listed.all(lambda asked: as_json(things(0, 3), Link=about)) == (things(0, 3), False)
 
 
+def with_ids(*numbers: int) -> list[dict[str, str]]:
+    return [{"id": str(number)} for number in numbers]
+
+
+AFTER_LAST = {
+    "to its end": (
+        lambda after: with_ids(*range(9, 16))[:3] if not after else with_ids(*range(after + 1, 16))[:3],
+        7,
+        True,
+    ),
+    "newest first": (lambda after: with_ids(15, 14, 13), 3, False),
+    "ignored": (lambda after: with_ids(9, 10, 11), 3, False),
+    "refused": (lambda after: Reply(400, b"{}") if after else with_ids(9, 10, 11), 3, False),
+    "not by numbers": (lambda after: [{"id": "b"}, {"id": "c"}] if not after else [], 2, False),
+    "null for nothing": (lambda after: with_ids(9, 10) if not after else as_json(None), 2, True),
+}
+
+
+@pytest.mark.parametrize("case", AFTER_LAST)
+async def test_the_identifier_of_the_last_item_is_tried_where_identifiers_grow(
+    egress: Egress, upstream: Upstream, case: str
+) -> None:
+    """A bare list that takes `after`, and says nothing more."""
+    answer, count, is_whole = AFTER_LAST[case]
+    listed = List(egress, upstream, [query("after", TEXT)], {**THINGS, "type": ["array", "null"]})
+    items, complete = await listed.all(lambda asked: answer(int(asked.get("after", "0"))))
+    assert (len(items), complete) == (count, is_whole), listed.reason
+
+
+async def test_a_number_called_offset_needs_no_size_beside_it(egress: Egress, upstream: Upstream) -> None:
+    listed = List(egress, upstream, [query("offset")], THINGS)
+    assert await listed.all(lambda asked: things(0, 5)[int(asked.get("offset", "0")) :][:2]) == (things(0, 5), True)
+
+
+def test_the_list_is_the_one_that_the_path_names() -> None:
+    """A search for threads may give their members as well."""
+    schema = fields(members=THINGS, threads=THINGS, has_more=FLAG)
+    loaded = load({"/threads/search": {"get": {"parameters": [query("offset")], "responses": answers(schema)}}})
+    assert [tool.binding["all"]["items"] for tool in loaded.tools if "all" in tool.binding] == [["threads"]]
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -12,8 +12,8 @@ import pytest
 from executor.errors import ToolError
 from executor.model.source import Loaded, Source
 from executor.network.client import Egress
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import OpenApi
+from executor.sources.source_request import Consent, SourceRequest
 from tests.sources.openapi.documents import answers, document, load
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json
 
@@ -43,7 +43,9 @@ async def listing(kind: OpenApi, upstream: Upstream, operation: dict[str, Any], 
         return reply if isinstance(reply, Reply) else as_json(reply)
 
     upstream.routes["/list"] = answer
-    loaded = await kind.load(SourceRequest(location=upstream.url + "/openapi.json", allow_private=True))
+    loaded = await kind.load(
+        SourceRequest(location=upstream.url + "/openapi.json", consented=Consent(private_network=True))
+    )
     return await all_of(kind, loaded, arguments)
 
 
@@ -114,6 +116,32 @@ async def test_offsets_are_counted_up_by_what_came(kind: OpenApi, upstream: Upst
         kind, upstream, operation, lambda asked: {"results": stock[int(asked.get("offset", "0")) :][:2], "total": 5}
     )
     assert found["items"] == stock
+
+
+@pytest.mark.parametrize("newest", [6, 5, 2, 0])
+async def test_the_number_of_the_next_item_is_no_offset(kind: OpenApi, upstream: Upstream, newest: int) -> None:
+    """Newest first, by numbers that go down to 0: the answer says where the next page begins."""
+    number = {"type": ["integer", "null"]}
+    schema = fields(results=INTEGERS, total={"type": "integer"}, **{"from": number, "next": number})
+    operation = {"parameters": query("from", "limit"), "responses": answers(schema)}
+    stock = list(range(newest, -1, -1))
+
+    def page(asked: dict[str, str]) -> Any:
+        rest = [one for one in stock if one <= int(asked.get("from", newest))]
+        return {"results": rest[:3], "total": len(stock), "from": rest[0], "next": rest[3] if rest[3:] else None}
+
+    found = await listing(kind, upstream, operation, page)
+    assert (found["items"], found["complete"]) == (stock, True)
+
+
+async def test_an_offset_that_has_to_be_given_is_counted_before_a_page_that_may_be(
+    kind: OpenApi, upstream: Upstream
+) -> None:
+    required = [{**one, "required": True} for one in query("offset")]
+    operation = {"parameters": [*query("page", "limit"), *required], "responses": answers(INTEGERS)}
+    stock = list(range(5))
+    found = await listing(kind, upstream, operation, lambda asked: stock[int(asked["offset"]) :][:2])
+    assert (found["items"], found["complete"]) == (stock, True)
 
 
 async def test_the_address_of_the_next_page_is_followed_on_the_same_origin_only(

@@ -16,8 +16,8 @@ from executor.errors import ToolError
 from executor.model.source import Source
 from executor.network.client import Egress
 from executor.schemas.validation import compile_schema, problems
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import OpenApi
+from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.catalog.definitions import with_definitions
 from tests.sources.openapi.documents import document
 from tests.sources.upstream import Got, Upstream, as_json
@@ -34,7 +34,9 @@ async def arrived(
     operation = {"requestBody": {"content": content, "required": True}}
     upstream.routes["/openapi.json"] = as_json(document({"/thing": {"post": operation}}, **parts))
     upstream.routes["/thing"] = as_json({})
-    loaded = await kind.load(SourceRequest(location=upstream.url + "/openapi.json", allow_private=True))
+    loaded = await kind.load(
+        SourceRequest(location=upstream.url + "/openapi.json", consented=Consent(private_network=True))
+    )
     (tool,) = loaded.tools
     validator = compile_schema(with_definitions(kind.strict_schema(tool), dict(loaded.definitions)))
     assert problems(validator, kind.arrange(tool, arguments), arguments, tool) == []

@@ -9,9 +9,10 @@ import pytest
 from executor.errors import DocumentInvalid, EgressRefused, SourceUnreachable
 from executor.network.client import Egress
 from executor.sources import detection
-from executor.sources.kind import Probe, SourceRequest
+from executor.sources.kind import Probe
 from executor.sources.openapi.kind import OpenApi
 from executor.sources.registry import Kinds
+from executor.sources.source_request import Consent, SourceRequest
 from tests.sources.openapi.documents import document, load
 from tests.sources.upstream import Reply, Upstream, as_json
 
@@ -25,7 +26,9 @@ async def kind(egress: Egress) -> AsyncIterator[OpenApi]:
 
 
 async def probed(kind: OpenApi, upstream: Upstream, place: str = "", **parts: Any) -> Probe | None:
-    return await kind.probe(SourceRequest(location=upstream.url + place, allow_private=True, **parts))
+    return await kind.probe(
+        SourceRequest(location=upstream.url + place, consented=Consent(private_network=True), **parts)
+    )
 
 
 def page(text: str, **headers: str) -> Reply:
@@ -196,7 +199,7 @@ async def test_a_page_that_links_to_a_page_of_the_document_leads_to_it(kind: Ope
 @pytest.mark.parametrize(("status", "hint"), [(404, "openapi.json"), (401, "login"), (500, "check the address")])
 async def test_the_status_of_an_address_is_said(egress: Egress, upstream: Upstream, status: int, hint: str) -> None:
     upstream.routes["/nope.yaml"] = Reply(status)
-    request = SourceRequest(location=upstream.url + "/nope.yaml", allow_private=True)
+    request = SourceRequest(location=upstream.url + "/nope.yaml", consented=Consent(private_network=True))
     with pytest.raises(DocumentInvalid, match=f"nope.yaml: it answered {status}") as raised:
         await detection.probe(Kinds.of({"openapi": OpenApi(egress), "other": Nothing()}), request)  # type: ignore[dict-item]
     assert hint in raised.value.hint
@@ -214,7 +217,7 @@ OTHERS = {
     "a HAR file": '{"log": {"version": "1.2", "creator": {}, "entries": []}}',
     "an OpenRPC document": '{"openrpc": "1.2.6", "methods": []}',
     "an OData metadata document": '<edmx:Edmx Version="4.0"></edmx:Edmx>',
-    "a configuration of MCP clients": '{"mcpServers": {"a": {"command": "npx"}}}',
+    "an MCP client configuration": '{"mcpServers": {"a": {"command": "npx"}}}',
 }
 
 
@@ -222,7 +225,7 @@ OTHERS = {
 async def test_other_formats_are_called_what_they_are(kind: OpenApi, upstream: Upstream, name: str) -> None:
     upstream.routes["/o"] = Reply(200, OTHERS[name].encode())
     for request in (
-        SourceRequest(location=upstream.url + "/o", allow_private=True),
+        SourceRequest(location=upstream.url + "/o", consented=Consent(private_network=True)),
         SourceRequest(location="/somewhere/file", document=OTHERS[name].encode()),
     ):
         with pytest.raises(DocumentInvalid, match=f"is {name}") as raised:

@@ -9,10 +9,10 @@ import pytest
 
 from executor.errors import DocumentInvalid
 from executor.schemas.validation import compile_schema
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.calls import arguments as forms
 from executor.sources.openapi.documents.parser import MAX_BYTES, parse
 from executor.sources.openapi.kind import build_catalog
+from executor.sources.source_request import SourceRequest
 from executor.storage.catalog.definitions import with_definitions
 from tests.sources.openapi.documents import LOCATION, answers, document, json_body, load, one_tool
 

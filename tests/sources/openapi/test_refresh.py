@@ -12,8 +12,9 @@ import pytest
 from executor.errors import EgressRefused, ToolError
 from executor.model.source import Loaded, Source
 from executor.network.client import Egress
-from executor.sources.kind import SourceRequest, Unchanged
+from executor.sources.kind import Unchanged
 from executor.sources.openapi.kind import OpenApi
+from executor.sources.source_request import Consent, Previous, SourceRequest
 from tests.sources.openapi.documents import document, load
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json
 
@@ -30,7 +31,7 @@ def source_of(loaded: Loaded) -> Source:
 
 
 def request_of(upstream: Upstream, **parts: Any) -> SourceRequest:
-    return SourceRequest(location=upstream.url + "/openapi.json", allow_private=True, **parts)
+    return SourceRequest(location=upstream.url + "/openapi.json", consented=Consent(private_network=True), **parts)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +57,7 @@ async def test_equal_bytes_are_unchanged_and_other_bytes_are_not(kind: OpenApi, 
     again = kind.reload_request(source_of(loaded))
     with pytest.raises(Unchanged):
         await kind.load(again)
-    older = replace(again, validators={**again.validators, "reader": "older"})
+    older = replace(again, previous=Previous(validators={**again.validators, "reader": "older"}))
     assert (await kind.load(older)).document_digest == loaded.document_digest
     upstream.routes["/openapi.json"] = as_json(document({**PATHS, "/b": {"get": {}}}))
     assert len((await kind.load(again)).tools) == 2
@@ -73,7 +74,10 @@ def test_unchanged_operations_keep_their_names() -> None:
     def paths(names: dict[str, str], paths: dict[str, Any]) -> list[str]:
         text = json.dumps(document(paths)).encode()
         return [
-            tool.path for tool in build_catalog(SourceRequest(location=LOCATION, names=names), text, LOCATION).tools
+            tool.path
+            for tool in build_catalog(
+                SourceRequest(location=LOCATION, previous=Previous(names=names)), text, LOCATION
+            ).tools
         ]
 
     kept, newcomer = paths(names, clash)
@@ -116,9 +120,12 @@ async def test_a_document_elsewhere_does_not_get_the_headers_of_the_service(
 ) -> None:
     elsewhere.routes["/spec.json"] = as_json(document(PATHS))
     request = SourceRequest(
-        location=upstream.url, spec_url=elsewhere.url + "/spec.json", base_url=upstream.url, allow_private=True,
+        location=upstream.url,
+        spec_url=elsewhere.url + "/spec.json",
+        base_url=upstream.url,
         headers=(("Authorization", "Bearer t"),),
-    )  # fmt: skip
+        consented=Consent(private_network=True),
+    )
     upstream.routes["/a"] = as_json({})
     loaded = await kind.load(request)
     await kind.invoke(source_of(loaded), loaded.tools[0], {}, "")

@@ -9,8 +9,8 @@ import pytest
 
 from executor.errors import DocumentInvalid
 from executor.model.source import Loaded
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import build_catalog
+from executor.sources.source_request import SourceRequest
 from tests.sources.openapi.documents import LOCATION, document, load
 
 REGION = {"enum": ["eu", "us"], "default": "eu"}

@@ -11,9 +11,9 @@ import pytest
 
 from executor.model.source import Source
 from executor.network.client import Egress
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.calls import streams
 from executor.sources.openapi.kind import OpenApi
+from executor.sources.source_request import Consent, SourceRequest
 from tests.sources.openapi.documents import answers, document
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json
 
@@ -34,7 +34,9 @@ async def hasty(egress: Egress) -> AsyncIterator[OpenApi]:
 async def answer_of(kind: OpenApi, upstream: Upstream, reply: Any, responses: Any = EVENTS) -> Any:
     upstream.routes["/openapi.json"] = as_json(document({"/s": {"get": {"responses": responses}}}))
     upstream.routes["/s"] = reply
-    loaded = await kind.load(SourceRequest(location=upstream.url + "/openapi.json", allow_private=True))
+    loaded = await kind.load(
+        SourceRequest(location=upstream.url + "/openapi.json", consented=Consent(private_network=True))
+    )
     return json.loads(await kind.invoke(Source("s", "w", "openapi", "n", "n", loaded.config), loaded.tools[0], {}, ""))
 
 
@@ -101,13 +103,15 @@ async def test_a_stream_without_end_gives_what_came_says_that_it_was_cut_and_how
 ) -> None:
     found = await answer_of(hasty, upstream, endless(media_type, text))
     assert (found["items"], found["complete"]) == (items, False)
-    assert "bound" in found["more"] and advice in found["more"]
+    assert "limit" in found["more"] and advice in found["more"]
 
 
 async def test_a_stream_of_events_can_be_gone_on_with(kind: OpenApi, upstream: Upstream) -> None:
     upstream.routes["/openapi.json"] = as_json(document({"/s": {"get": {"responses": EVENTS}}}))
     upstream.routes["/s"] = stream("data: 1\n\n")
-    loaded = await kind.load(SourceRequest(location=upstream.url + "/openapi.json", allow_private=True))
+    loaded = await kind.load(
+        SourceRequest(location=upstream.url + "/openapi.json", consented=Consent(private_network=True))
+    )
     (tool,) = loaded.tools
     assert "Last-Event-ID" in tool.input_schema["properties"] and "required" not in tool.input_schema
     await kind.invoke(Source("s", "w", "openapi", "n", "n", loaded.config), tool, {"Last-Event-ID": "7"}, "")
@@ -141,7 +145,9 @@ async def test_streams_have_a_type(kind: OpenApi, upstream: Upstream) -> None:
     upstream.routes["/openapi.json"] = as_json(
         document({"/s": {"get": {"responses": {"200": {"description": "", "content": content}}}}}, openapi="3.2.0")
     )
-    loaded = await kind.load(SourceRequest(location=upstream.url + "/openapi.json", allow_private=True))
+    loaded = await kind.load(
+        SourceRequest(location=upstream.url + "/openapi.json", consented=Consent(private_network=True))
+    )
     shown = loaded.tools[0].output_schema
     assert shown is not None and shown["properties"]["items"] == {"type": "array", "items": {"type": "integer"}}
     assert shown["required"] == ["items", "complete"]

@@ -9,8 +9,8 @@ import pytest
 
 from executor.model.source import Source
 from executor.network.client import Egress
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.kind import OpenApi
+from executor.sources.source_request import Consent, SourceRequest
 from tests.sources.openapi.documents import document, json_body
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json
 
@@ -37,7 +37,9 @@ async def sent(upstream: Upstream, method: str, body: dict[str, Any] | None, giv
     egress = Egress(connect_seconds=2.0)
     kind = OpenApi(egress, call_seconds=60.0)
     try:
-        loaded = await kind.load(SourceRequest(location=upstream.url + "/openapi.json", allow_private=True))
+        loaded = await kind.load(
+            SourceRequest(location=upstream.url + "/openapi.json", consented=Consent(private_network=True))
+        )
         source = Source("src", "ws", "openapi", loaded.namespace, loaded.name, loaded.config)
         answer: str = json.loads(await kind.invoke(source, loaded.tools[0], given, ""))["body"]
         return answer
@@ -103,7 +105,9 @@ async def test_a_redirect_adds_no_content_type(upstream: Upstream, method: str, 
     upstream.routes["/thing"] = move
     egress = Egress(connect_seconds=2.0)
     kind = OpenApi(egress, call_seconds=60.0)
-    loaded = await kind.load(SourceRequest(location=upstream.url + "/openapi.json", allow_private=True))
+    loaded = await kind.load(
+        SourceRequest(location=upstream.url + "/openapi.json", consented=Consent(private_network=True))
+    )
     source = Source("src", "ws", "openapi", loaded.namespace, loaded.name, loaded.config)
     assert json.loads(await kind.invoke(source, loaded.tools[0], {"a": "x"} if body else {}, "")) == {"body": ""}
     assert upstream.requests[-1].target == "/thing/"

@@ -9,10 +9,10 @@ from executor.errors import DocumentInvalid
 from executor.model.source import Loaded
 from executor.model.tool import Tool
 from executor.network.client import Outgoing
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.calls.arguments import arrange
 from executor.sources.openapi.calls.request import build
 from executor.sources.openapi.kind import build_catalog
+from executor.sources.source_request import SourceRequest
 
 LOCATION = "https://docs.example.com/api/swagger.json"
 

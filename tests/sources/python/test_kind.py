@@ -13,9 +13,9 @@ import pytest
 from executor.catalog.catalog import Catalog
 from executor.errors import ConsentRequired, DocumentInvalid, SourceUnreachable, ToolError
 from executor.model.tool import Tool
-from executor.sources.kind import SourceRequest
 from executor.sources.python.kind import PythonFunctions
-from tests.support.catalogs import opened
+from executor.sources.source_request import Consent, SourceRequest
+from tests.support.catalogs import open_catalog
 
 LOCATION = "python:office.letters"
 LETTERS = '''
@@ -71,7 +71,7 @@ async def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
     (package / "__init__.py").write_text("")
     (package / "letters.py").write_text(LETTERS)
     monkeypatch.syspath_prepend(tmp_path)
-    async with opened(tmp_path, {"python": PythonFunctions()}) as here:
+    async with open_catalog(tmp_path, {"python": PythonFunctions()}) as here:
         yield here.catalog, here.workspace
     import sys
 
@@ -80,7 +80,9 @@ async def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
 
 
 async def connected(catalog: tuple[Catalog, str]) -> Any:
-    return await catalog[0].add_source(catalog[1], SourceRequest(location=LOCATION, consent=True, by_operator=True))
+    return await catalog[0].add_source(
+        catalog[1], SourceRequest(location=LOCATION, consented=Consent(runs_code=True, by_operator=True))
+    )
 
 
 async def called(catalog: tuple[Catalog, str], name: str, arguments: dict[str, Any]) -> Any:
@@ -100,7 +102,7 @@ async def test_nothing_is_imported_before_somebody_agreed(catalog: tuple[Catalog
     import sys
 
     with pytest.raises(ConsentRequired, match=r"office\.letters"):
-        await catalog[0].add_source(catalog[1], SourceRequest(location=LOCATION, by_operator=True))
+        await catalog[0].add_source(catalog[1], SourceRequest(location=LOCATION, consented=Consent(by_operator=True)))
     probe = await PythonFunctions().probe(SourceRequest(location=LOCATION))
     assert probe is not None and (probe.namespace, "runs its code" in probe.note) == ("office_letters", True)
     assert "office" not in sys.modules
@@ -157,12 +159,16 @@ async def test_a_refresh_sees_the_code_as_it_is_now(catalog: tuple[Catalog, str]
 @pytest.mark.parametrize("location", ["python:", "python:os; import x", "python:../x", "python:a..b"])
 async def test_what_is_no_module_is_refused(location: str) -> None:
     with pytest.raises(DocumentInvalid):
-        await PythonFunctions().load(SourceRequest(location=location, consent=True, by_operator=True))
+        await PythonFunctions().load(
+            SourceRequest(location=location, consented=Consent(runs_code=True, by_operator=True))
+        )
 
 
 async def test_a_module_that_cannot_be_imported_says_why() -> None:
     with pytest.raises(SourceUnreachable, match="nowhere_at_all"):
-        await PythonFunctions().load(SourceRequest(location="python:nowhere_at_all", consent=True, by_operator=True))
+        await PythonFunctions().load(
+            SourceRequest(location="python:nowhere_at_all", consented=Consent(runs_code=True, by_operator=True))
+        )
 
 
 def test_our_own_package_registers_it_like_any_other_would() -> None:

@@ -42,6 +42,8 @@ export type Invitation = Schemas["InvitationView"];
 export type Effect = ToolHead["effect"];
 export type Action = Policy["action"];
 
+export type Match = { path: string; description: string; effect: Effect };
+
 export type Tool = {
   path: string;
   description: string;
@@ -50,6 +52,7 @@ export type Tool = {
   signature: string;
   deprecated: boolean;
   inputSchema?: unknown;
+  example?: string;
   exampleArguments?: object | null;
   outputSchema?: unknown;
   ownPath?: string;
@@ -61,7 +64,7 @@ export type Way = {
   scheme: string;
   description: string;
   inputs: { name: string; label: string; secret: boolean }[];
-  placements: { in: string; name: string; template: string }[];
+  placements: Schemas["Placement"][];
   oauth: Record<string, unknown> | null;
   scopes: string[];
 };

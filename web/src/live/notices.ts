@@ -26,7 +26,7 @@ export async function switchNotices(on: boolean): Promise<boolean> {
 export function notifyOf(event: LiveEvent, open: (address: string) => void): void {
   if (event.type !== "interaction.requested" || document.visibilityState === "visible" || !noticesAreOn()) return;
   const id = String(event.data.id ?? "");
-  const notice = new Notification("A decision is needed", { body: "An execution waits for you.", tag: id });
+  const notice = new Notification("A decision is needed", { body: "An execution needs your decision.", tag: id });
   notice.onclick = () => {
     window.focus();
     notice.close();

@@ -4,9 +4,9 @@ import { Page } from "@/ui/page";
 
 export function Nowhere() {
   return (
-    <Page title="There is no such page" about="The address may be incomplete: copy the whole link.">
+    <Page title="Page not found" about="The address may be incomplete: copy the whole link.">
       <Link to="/" className={looks("primary")}>
-        To the sources
+        Go to sources
       </Link>
     </Page>
   );

@@ -13,17 +13,17 @@ export function useActs(onHelp: () => void): Entry[] {
   const others = useWorkspaces().filter((place) => !place.current);
   const acts: Entry[] = [];
   const add = (title: string, about: string, icon: LucideIcon, to: string, act?: () => void) =>
-    acts.push({ id: `act ${title}`, group: "Acts", title, about, to, icon, act });
+    acts.push({ id: `act ${title}`, group: "Actions", title, about, to, icon, act });
   if (may.includes("administer")) {
     add("Add a source", "connect", Plus, "/sources/add");
-    add("Add or change a rule", "policies", ScrollText, "/policies");
+    add("Add or edit a policy", "policies", ScrollText, "/policies");
   }
-  if (may.includes("manage")) add("Invite somebody", "members", UserPlus, "/settings?tab=people");
-  add("Make an API key", "keys", Plus, "/settings?tab=keys");
+  if (may.includes("manage")) add("Invite someone", "members", UserPlus, "/settings?tab=people");
+  add("Create an API key", "keys", Plus, "/settings?tab=keys");
   add("Toggle light and dark", "theme, appearance", Moon, "", toggleTheme);
   for (const place of others)
     add(`Switch to ${place.name}`, "workspace", ArrowLeftRight, "", () => void enter(place.id));
-  add("Show the keys", "help", CircleHelp, "", onHelp);
+  add("Show keyboard shortcuts", "help", CircleHelp, "", onHelp);
   add("Sign out", "end this session", LogOut, "", () => void signOut());
   return acts;
 }

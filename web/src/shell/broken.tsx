@@ -21,7 +21,7 @@ export function Broken({ error, reset }: { error: unknown; reset: () => void }) 
     );
   }
   return (
-    <Page title="This page broke" about="The rest still works. Nothing that runs was stopped by it.">
+    <Page title="This page crashed" about="The rest still works. Running executions are not affected.">
       <Report error={error} onRetry={again} />
     </Page>
   );

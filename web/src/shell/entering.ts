@@ -9,7 +9,7 @@ export type Workspace = components["schemas"]["WorkspaceView"];
 export function useWorkspaces(): Workspace[] {
   const asked = useQuery({
     queryKey: ["workspaces"],
-    queryFn: ({ signal }) => get<{ items: Workspace[] }>("/v1/workspaces", signal),
+    queryFn: ({ signal }) => get("/v1/workspaces", signal),
     staleTime: 60_000,
   });
   return asked.data?.items ?? [];

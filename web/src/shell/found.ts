@@ -1,9 +1,8 @@
 // What the palette finds: places, acts, and the things of this workspace.
 import { useQuery } from "@tanstack/react-query";
 import { Activity, Blocks, Clock, FunctionSquare, ListChecks, type LucideIcon } from "lucide-react";
-import { get, query } from "@/api/client";
-import { interactions, sources, whoami } from "@/api/queries";
-import type { ExecutionPage } from "@/api/types";
+import { get } from "@/api/client";
+import { interactions, searchTools, sources, whoami } from "@/api/queries";
 import { gist } from "@/pages/approvals/gist";
 import { isOutdated } from "@/ui/states";
 import { useActs } from "./acts";
@@ -21,12 +20,11 @@ export type Entry = {
   /** The question that is decided where it was found. */
   asked?: string;
 };
-type Matches = { items: { path: string; description: string }[] };
 
 const FEW = 6;
 const LATEST = {
   queryKey: ["executions", "latest"],
-  queryFn: ({ signal }: { signal: AbortSignal }) => get<ExecutionPage>("/v1/executions?limit=50", signal),
+  queryFn: ({ signal }: { signal: AbortSignal }) => get("/v1/executions?limit=50", signal),
 };
 
 /** Each word of what was typed, anywhere in it. */
@@ -78,7 +76,7 @@ function exact(text: string): Entry[] {
   const kind = /^exec_\w+$/.test(text) ? "executions" : /^int_\w+$/.test(text) ? "approvals" : "";
   if (!kind) return [];
   const icon = kind === "executions" ? Activity : ListChecks;
-  return [{ id: `exact ${text}`, group: "By its id", title: text, about: kind, to: `/${kind}/${text}`, icon }];
+  return [{ id: `exact ${text}`, group: "By ID", title: text, about: kind, to: `/${kind}/${text}`, icon }];
 }
 
 /** An earlier search is given up as soon as more is typed. */
@@ -86,7 +84,7 @@ function useTools(text: string): { entries: Entry[]; searching: boolean; coming:
   const wanted = text.length > 1;
   const asked = useQuery({
     queryKey: ["tools", "search", "", text],
-    queryFn: ({ signal }) => get<Matches>(`/v1/tools/search${query({ query: text, limit: 12, depth: 0 })}`, signal),
+    queryFn: ({ signal }) => searchTools({ query: text, limit: 12 }, signal),
     enabled: wanted,
     placeholderData: (before) => before,
   });
@@ -122,7 +120,7 @@ function useThings(text: string) {
       .slice(0, FEW)
       .map((one) => ({
         id: one.id,
-        group: "Waiting for a decision",
+        group: "Pending approvals",
         title: one.tool,
         about: gist(one) || one.id,
         to: `/approvals/${encodeURIComponent(one.id)}`,

@@ -3,20 +3,20 @@ import { PLACES, type Place } from "./places";
 // Every key there is. `useHotkeys` takes no other, so the help can't leave one out.
 const OWN = {
   Everywhere: {
-    "mod+k": "Go anywhere: pages, tools, executions, acts",
+    "mod+k": "Go anywhere: pages, tools, executions, actions",
     "/": "Search on this page",
-    "?": "Show these keys",
+    "?": "Show keyboard shortcuts",
     Escape: "Close, clear the search, or step back",
   },
   Approvals: {
-    j: "Next question",
-    ArrowDown: "Next question",
-    k: "Previous question",
-    ArrowUp: "Previous question",
-    o: "Open the question, as Enter does",
-    a: "Allow once: asks for a second key",
-    y: "… and this is it",
-    n: "Don't allow after all",
+    j: "Next request",
+    ArrowDown: "Next request",
+    k: "Previous request",
+    ArrowUp: "Previous request",
+    o: "Open the request, like Enter",
+    a: "Allow once: needs a second key",
+    y: "… this one",
+    n: "Cancel",
     d: "Deny: write a reason, then Enter",
   },
   "Executions and calls": {

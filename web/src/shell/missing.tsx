@@ -47,7 +47,7 @@ export function Missing({ error }: { error: Error }) {
   if (state === "looking") return <Skeleton rows={6} className="mx-auto max-w-5xl px-4 py-7 sm:px-6" />;
   if (state === "offline") return <Offline />;
   return (
-    <Page title="This page could not be loaded" about="Part of the web UI is missing. Loading it again did not help.">
+    <Page title="This page could not be loaded" about="Part of the web UI is missing, even after a reload.">
       <Report error={error} />
     </Page>
   );

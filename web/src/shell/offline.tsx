@@ -27,7 +27,7 @@ export function Offline() {
   return (
     <Page
       title="Executor is not answering"
-      about="Start it on its machine, and this page opens by itself. Nothing you ran is lost."
+      about="Start it, and this page reloads automatically. Your executions are not lost."
     >
       <div className="max-w-2xl">
         <Command text={command("up")} />

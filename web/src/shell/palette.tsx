@@ -79,7 +79,7 @@ function Finder({ onClose, onHelp, onAsked }: FinderProps) {
           // biome-ignore lint/a11y/noAutofocus: it was opened to type
           autoFocus
           role="combobox"
-          aria-label="Search pages, tools, executions and acts"
+          aria-label="Search pages, tools, executions and actions"
           aria-expanded="true"
           aria-controls={list}
           aria-activedescendant={entries[current] ? `${list}-${current}` : undefined}
@@ -89,7 +89,7 @@ function Finder({ onClose, onHelp, onAsked }: FinderProps) {
             setAt(0);
           }}
           onKeyDown={pressed}
-          placeholder="Where to, or what to do?"
+          placeholder="Search or run an action"
           autoComplete="off"
           spellCheck={false}
           className="h-12 w-full bg-transparent text-base outline-none placeholder:text-dim"
@@ -157,7 +157,7 @@ function Results({ list, entries, searching, at, onPoint, onOpen }: ResultsProps
         </div>
       ))}
       {entries.length === 0 && !searching && (
-        <p className="px-3 py-4 text-dim text-sm">Nothing found. Try what it is about.</p>
+        <p className="px-3 py-4 text-dim text-sm">Nothing found. Try other words.</p>
       )}
     </div>
   );

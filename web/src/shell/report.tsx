@@ -11,7 +11,7 @@ export function Report({ error, onRetry }: { error: unknown; onRetry?: () => voi
         <code className="min-w-0 flex-1 break-words font-mono text-xs leading-5">{visible(text)}</code>
         <CopyButton
           text={error instanceof Error ? (error.stack ?? text) : text}
-          label="Copy what happened, for a report"
+          label="Copy the details for a report"
         />
       </div>
       <div className="mt-3 flex gap-2">

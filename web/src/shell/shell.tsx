@@ -47,7 +47,7 @@ function ToSignIn() {
 function Astray({ onReturn }: { onReturn: () => void }) {
   useEffect(() => {
     chooseWorkspace("");
-    tell("You are no longer in the workspace you were in: this is your own");
+    tell("You no longer have access to that workspace. This is your own");
     onReturn();
   }, [onReturn]);
   return <Outline />;

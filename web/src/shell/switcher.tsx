@@ -51,7 +51,7 @@ function Places() {
           {inside.map((place) => (
             <Menu.Item key={place.id} className={ITEM} onSelect={() => !place.current && void enter(place.id)}>
               <span className="grid size-4 shrink-0 place-items-center">
-                {place.current && <Check size={14} aria-label="you are here" />}
+                {place.current && <Check size={14} aria-label="current" />}
               </span>
               <span className="min-w-0 truncate">{visible(place.name)}</span>
               {place.role && <span className="ml-auto pl-3 text-dim text-xs">{place.role}</span>}

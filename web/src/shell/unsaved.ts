@@ -4,9 +4,7 @@ import { useBlocker } from "@tanstack/react-router";
 export function useUnsaved(dirty: boolean): void {
   useBlocker({
     shouldBlockFn: ({ current, next }) =>
-      dirty &&
-      current.pathname !== next.pathname &&
-      !window.confirm("What you have typed here is not saved. Leave it?"),
+      dirty && current.pathname !== next.pathname && !window.confirm("Your changes are not saved. Leave anyway?"),
     enableBeforeUnload: () => dirty,
     disabled: !dirty,
   });

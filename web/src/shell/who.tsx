@@ -11,7 +11,7 @@ import { chooseTheme, chosenTheme, type Theme } from "./theme";
 const THEMES: [Theme, string, typeof Sun][] = [
   ["light", "Light", Sun],
   ["dark", "Dark", Moon],
-  ["system", "As the system", Monitor],
+  ["system", "System", Monitor],
 ];
 
 export function WhoMenu({ short }: { short?: boolean }) {

@@ -1,8 +1,8 @@
-const SAYS: Record<string, string> = { allow: "allows it", require_approval: "asks first", deny: "denies it" };
+const SAYS: Record<string, string> = { allow: "allows it", require_approval: "requires approval", deny: "denies it" };
 
 /** Why a call was decided so, for people: a rule is named, with what it says. */
 export function because(reason: string): string {
   const [, rule, condition, action] =
     reason.match(/^policy (.+?)( with \d+ condition\(s\))? → (allow|require_approval|deny)$/) ?? [];
-  return rule && action ? `The rule ${rule}${condition ? ", with its conditions," : ""} ${SAYS[action]}` : reason;
+  return rule && action ? `The policy ${rule}${condition ? ", with its conditions," : ""} ${SAYS[action]}` : reason;
 }

@@ -12,10 +12,10 @@ const call = (data: Data) => `Call ${text(data.seq)}, ${text(data.path) || text(
 const because = (reason: unknown) => (text(reason) ? `: ${text(reason)}` : "");
 const SCOPES: Record<string, string> = { once: "once", execution: "for this execution", always: "always" };
 const KINDS: Record<string, string> = {
-  approval: "whether it may be made",
+  approval: "to approve it",
   credential: "for a credential",
   oauth: "to log in",
-  unknown_outcome: "what came of it",
+  unknown_outcome: "for its actual outcome",
 };
 
 function failure(data: Data): string {
@@ -35,30 +35,30 @@ const TELLINGS: Record<string, Tell> = {
     const count = Array.isArray(interactions) ? interactions.length : 1;
     return `Paused: ${count === 1 ? "a decision is" : `${count} decisions are`} needed`;
   },
-  "execution.resumed": () => "A decision lets it go on",
-  "execution.recovered": () => "Taken up again after the daemon had stopped",
+  "execution.resumed": () => "Resumed after a decision",
+  "execution.recovered": () => "Resumed after a restart of the daemon",
   "execution.log": ({ level, text: line }) => `Logged${level === "log" ? "" : ` ${text(level)}`}: ${text(line)}`,
   "execution.checked": ({ diagnostics }) =>
-    `The type check has ${Array.isArray(diagnostics) ? diagnostics.length : "some"} doubts`,
+    `The type check has ${Array.isArray(diagnostics) ? diagnostics.length : "some"} warnings`,
   "execution.completed": () => "Completed",
   "execution.failed": (data) => `Failed with ${failure(data)}`,
   "execution.cancelled": () => "Cancelled",
-  "call.proposed": (data) => `${call(data)} is wanted`,
-  "call.started": (data) => `${call(data)} is sent`,
+  "call.proposed": (data) => `${call(data)} requested`,
+  "call.started": (data) => `${call(data)} sent`,
   "call.waiting": (data) =>
-    `${call(data)}: the service answered ${text(data.status)}, so it is sent again in ${text(data.seconds)} s`,
+    `${call(data)}: the service answered ${text(data.status)}, so it is retried in ${text(data.seconds)} s`,
   "call.succeeded": (data) => `${call(data)} succeeded${took(data)}`,
   "call.warned": (data) => `Warning: ${text(data.text)}`,
   "call.failed": (data) => `${call(data)} failed with ${failure(data)}`,
   "interaction.requested": (data) => `${call(data)}: a human is asked ${KINDS[text(data.kind)] ?? ""}`,
   "interaction.approved": (data) => `${call(data)} was allowed ${SCOPES[text(data.scope)] ?? ""}`.trim(),
   "interaction.denied": (data) => `${call(data)} was denied${because(data.reason)}`,
-  "interaction.expired": (data) => `${call(data)}: nobody decided in time`,
-  "interaction.cancelled": () => "A question was withdrawn, since the execution ended",
-  "interaction.superseded": (data) => `${call(data)}: something changed, so it is asked again`,
+  "interaction.expired": (data) => `${call(data)}: no one decided in time`,
+  "interaction.cancelled": () => "A request was withdrawn, because the execution ended",
+  "interaction.superseded": (data) => `${call(data)}: something changed, so a new request replaces it`,
   "request.refused": (data) =>
     `${text(data.method)} ${text(data.path)} was refused: ${text(data.code)} (${text(data.status)})`,
-  "audit.exported": () => "The record was exported",
+  "audit.exported": () => "The audit log was exported",
   "daemon.started": ({ version }) => `The daemon started${text(version) && `, version ${text(version)}`}`,
   "daemon.stopped": () => "The daemon stopped",
 };

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from executor.model.known_keys import BodyBinding
 from executor.model.tool import Schema, Tool
 from executor.schemas.references import PREFIX
 from executor.schemas.shapes.arguments import ArgumentShapes, are_schemas, required_of
@@ -13,13 +14,13 @@ from executor.schemas.shapes.shape import ANYTHING, Field, Fields, Shape, both
 
 def forms(tool: Tool, accepting: ArgumentShapes) -> list[Shape]:
     """The ways to give a tool's arguments, the usual one last."""
-    body = tool.binding.get("body")
-    if not isinstance(body, dict) or not body.get("object") or "all" in tool.binding:
+    body = tool.known_keys.get("body")
+    if not isinstance(body, dict) or not body.get("object") or "all" in tool.known_keys:
         return [accepting.read({"type": "object", **tool.input_schema})]
     return body_forms(tool, body, accepting)
 
 
-def body_forms(tool: Tool, body: dict[str, Any], accepting: ArgumentShapes) -> list[Shape]:
+def body_forms(tool: Tool, body: BodyBinding, accepting: ArgumentShapes) -> list[Shape]:
     properties = tool.input_schema.get("properties", {})
     whole = body.get("schema", properties.get("body", {}))
     known = conjoin(whole, accepting)
@@ -39,7 +40,7 @@ def body_forms(tool: Tool, body: dict[str, Any], accepting: ArgumentShapes) -> l
 def parameter_fields(tool: Tool, accepting: ArgumentShapes) -> list[Field]:
     properties = tool.input_schema.get("properties", {})
     required = required_of(tool.input_schema)
-    given = [one.get("argument", "") for one in tool.binding.get("parameters", ())]
+    given = [one.get("argument", "") for one in tool.known_keys.get("parameters", ())]
     return [Field(name, accepting.read(properties.get(name, {})), name in required) for name in given]
 
 

@@ -89,7 +89,8 @@ def links(c: Connection, workspace_id: str, tools: Sequence[Tool]) -> tuple[dict
     given: dict[str, str] = {}
     got: dict[str, str] = {}
     for tool in tools:
-        first = names_in(tool.input_schema, (tool.binding.get("body") or {}).get("schema"))
+        body = tool.known_keys.get("body")
+        first = names_in(tool.input_schema, body.get("schema") if body else None)
         second = names_in(tool.output_schema)
         if first or second:
             known = tool_versions.links(c, workspace_id, tool.schema_digest)

@@ -91,8 +91,8 @@ class Discovery:
         inside = named or wanted.source
         if wanted.namespace and wanted.namespace.partition(".")[0] != inside:
             raise InvalidRequest(
-                f"the namespace {wanted.namespace[:80]!r} is not of the source {wanted.source[:80]!r}",
-                hint="give one of them",
+                f"namespace {wanted.namespace[:80]!r} does not belong to source {wanted.source[:80]!r}",
+                hint="pass only one of them",
             )
         return wanted.namespace or inside
 
@@ -142,8 +142,8 @@ class Discovery:
         if not short:
             return ""
         what = "schemas" if depth > 1 else "signatures"
-        left = f"there was no room for the {what} of {short} of {len(deepened)} tools"
-        return f"{left}; tools.describe.tool({{path}}) has them"
+        left = f"the {what} of {short} of {len(deepened)} tools did not fit"
+        return f"{left}; tools.describe.tool({{path}}) shows them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +235,7 @@ def unknown(names: Sequence[str], prefix: str) -> str:
 
     namespace = prefix.partition(".")[0]
     if namespace in names:
-        return f"nothing fits below {prefix[:80]!r}; an empty query with namespace {namespace!r} shows what there is"
+        return f"nothing matches below {prefix[:80]!r}; an empty query with namespace {namespace!r} lists everything"
     close = sorted(names, key=lambda name: (-likeness(prefix, name), name))[:3]
     close = [name for name in close if likeness(prefix, name) > 0.5]
     if close:

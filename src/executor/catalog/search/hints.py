@@ -111,7 +111,7 @@ def how_to_connect(app: str) -> str:
 # missed scores lower. See docs/discovery.md.
 WEAK_SCORE = 9.0
 MAX_NAMES = 20
-ASK = "ask for app + verb + object in the API's own words, or give a namespace alone to look around"
+ASK = "search for app + verb + object in the API's own words, or pass only a namespace to browse it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +124,9 @@ class Fit:
 
 def judge(query: str, found: Found, names: Sequence[str]) -> Fit:
     """`names` are the namespaces that may be named."""
-    cut = f"only the first {MAX_QUERY} characters of the query were read" if len(query) > MAX_QUERY else ""
+    cut = f"only the first {MAX_QUERY} characters of the query were used" if len(query) > MAX_QUERY else ""
     if not found.hits or not found.is_fit:
-        return Fit("; ".join(filter(None, (cut, f"nothing here fits: {ASK}", list_connected(names)))), is_fit=False)
+        return Fit("; ".join(filter(None, (cut, f"no match: {ASK}", list_connected(names)))), is_fit=False)
     if cut:
         return Fit(cut)
     return Fit(f"weak match: {ASK}") if found.strength < WEAK_SCORE else Fit()
@@ -138,7 +138,7 @@ def miss(app: str, names: Sequence[str]) -> Fit:
 
 def list_connected(names: Sequence[str]) -> str:
     if not names:
-        return "nothing is connected: a person can do that with `executor sources add`"
+        return "nothing is connected yet; a person can add a source with `executor sources add`"
     more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
     return f"connected: {', '.join(names[:MAX_NAMES])}{more}"
 

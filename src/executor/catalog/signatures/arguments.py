@@ -40,9 +40,9 @@ def shown_arguments(tool: Tool, definitions: Mapping[str, Schema]) -> tuple[dict
 
 def required_fields(tool: Tool, definitions: Mapping[str, Schema]) -> set[str]:
     """Fields that a body must have. One that may be left out as a whole is hardly ever meant to be."""
-    body = tool.binding.get("body") or {}
-    flat = set(body.get("flat", ()))
-    if not flat or body.get("required"):
+    body = tool.known_keys.get("body")
+    flat = set(body.get("flat", ())) if body else set()
+    if not body or not flat or body.get("required"):
         return set()
     waiting = [body.get("schema") or tool.input_schema.get("properties", {}).get(tool.body_argument)]
     found: set[str] = set()
@@ -60,10 +60,9 @@ def required_fields(tool: Tool, definitions: Mapping[str, Schema]) -> set[str]:
 
 def unshown(tool: Tool) -> set[str]:
     """Accepted, but rarely worth the words: a key that is filled in anyway, `body` where its fields stand beside."""
-    body = tool.binding.get("body") or {}
-    names = {tool.binding.get("idempotencyArgument", "")}
-    whole = tool.body_argument
-    return names | {whole} if body.get("flat") and whole not in body["flat"] else names
+    body, whole = tool.known_keys.get("body"), tool.body_argument
+    names = {tool.known_keys.get("idempotencyArgument", "")}
+    return names | {whole} if body and body.get("flat") and whole not in body["flat"] else names
 
 
 def fitting(fields: list[tuple[str, str]], required: int, budget: int) -> tuple[list[tuple[str, str]], int]:

@@ -73,7 +73,7 @@ class LanguageServer:
         answer = await self.request("textDocument/diagnostic", {"textDocument": {"uri": uri(MAIN)}}, seconds)
         items = answer.get("items") if isinstance(answer, dict) else None
         if not isinstance(items, list):
-            raise ServerLost("it gave no diagnostics")
+            raise ServerLost("it returned no diagnostics")
         return [item for item in items if isinstance(item, dict)]
 
     async def complete(
@@ -97,7 +97,7 @@ class LanguageServer:
                 return await answer
         except TimeoutError:
             self.kill()
-            raise ServerLost(f"it gave no answer within {seconds:.3g} s") from None
+            raise ServerLost(f"it did not answer within {seconds:.3g} s") from None
         finally:
             self._answers.pop(number, None)
 
@@ -145,7 +145,7 @@ class LanguageServer:
 
     def _write(self, message: dict[str, Any]) -> None:
         if self.is_dead or self._process is None or self._process.stdin is None:
-            raise ServerLost("it is gone")
+            raise ServerLost("it is not running")
         content = orjson.dumps(message)
         self._process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(content) + content)
 
@@ -157,12 +157,12 @@ class LanguageServer:
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         except (ValueError, asyncio.LimitOverrunError, ServerLost) as error:
-            reason = f"it said something unreadable: {error}"
+            reason = f"it sent something unreadable: {error}"
         self._lost_error(reason)
 
     def _take(self, message: Any) -> None:
         if not isinstance(message, dict):
-            raise ServerLost("a message that is no object")
+            raise ServerLost("it sent a message that is not an object")
         number = message.get("id")
         if "method" in message:
             if number is not None:  # it asks for settings or leave: it gets neither
@@ -195,4 +195,4 @@ async def _length(stream: asyncio.StreamReader) -> int:
         name, _, value = line.partition(":")
         if name == "content-length" and value.strip().isdigit() and int(value) <= LARGEST:
             return int(value)
-    raise ServerLost("a message without a length, or with too large a one")
+    raise ServerLost("it sent a message with no length, or with one that is too large")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import re
 import sys
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from executor.checking.checkers import sealed_launch
 from executor.checking.diagnostics import MAX_FINDINGS, MAX_SAID, Finding, Lines
 from executor.checking.queue import IDLE_SECONDS, CheckQueue, Unavailable, seconds
+from executor.private_files import write_private
 
 if TYPE_CHECKING:
     from pydantic_monty import Monty
@@ -146,10 +146,7 @@ class PythonChecker:
         text = sealed_launch.script(Path(find_monty_binary()), data_bytes=DATA_BYTES)
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            draft = path.with_suffix(f".{os.getpid()}")
-            draft.write_text(text, encoding="utf-8")
-            draft.chmod(0o700)
-            draft.replace(path)
+            write_private(path, text, mode=0o700)
         return path
 
     def _end(self) -> None:
@@ -168,7 +165,7 @@ def findings_of(said: str, code: str) -> list[Finding]:
     except ValueError:
         items = None
     if not isinstance(items, list):
-        raise Unavailable("the Python checker said something unreadable")
+        raise Unavailable("the Python checker sent something unreadable")
     lines = Lines(code)
     return [finding for item in items if (finding := finding_of(item, lines)) is not None][:MAX_FINDINGS]
 

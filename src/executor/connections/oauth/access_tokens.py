@@ -115,7 +115,7 @@ class AccessTokens:
                 return await self._ask_and_keep(connection, held)
             await asyncio.sleep(wait)  # another process has claimed it
             wait = min(wait * 2, LONGEST_LOOK)
-        raise OAuthFailed("another process has not renewed the token in time", hint="try again", unreachable=True)
+        raise OAuthFailed("another process did not renew the token in time", hint="try again", unreachable=True)
 
     async def _claim(self, connection: Connection, held: Held) -> bool:
         def job(c: Database_) -> bool:
@@ -138,11 +138,11 @@ class AccessTokens:
         terms = new_connection.unpack_terms(connection.options[OAUTH])
         client = await self._clients.by_id(connection.workspace_id, terms.client_row)
         if client is None:
-            raise OAuthFailed("the client that it was granted to is gone", error="invalid_client", hint=tokens.AGAIN)
+            raise OAuthFailed("its OAuth client was removed", error="invalid_client", hint=tokens.AGAIN)
         if terms.grant_type == "client_credentials":
             return await request_client_credentials(self._wire, terms, client)
         if not old.refresh:
-            raise OAuthFailed("it has expired, and can't be renewed", error="invalid_grant", expired=True)
+            raise OAuthFailed("it has expired and can't be renewed", error="invalid_grant", expired=True)
         return await refresh_tokens(self._wire, terms, client, old)
 
     async def _keep(self, connection: Connection, fresh: Held) -> Held:

@@ -12,8 +12,8 @@ from executor.connections.oauth.http import Origins, Wire
 from executor.connections.oauth.metadata import Server
 from executor.connections.oauth.token_endpoint import Client, failure
 from executor.errors import InvalidRequest, OAuthFailed
+from executor.model.actor import Actor
 from executor.model.ids import new_id, now_ms
-from executor.model.tenancy import Actor
 from executor.secrets.secrets import Secrets
 from executor.storage.credentials import oauth_flows
 from executor.storage.credentials.oauth_flows import ClientRow
@@ -58,7 +58,7 @@ class Clients:
         if server.registration_endpoint:
             return await self._register(workspace_id, server, origins)
         raise OAuthFailed(
-            f"{urlsplit(server.issuer).hostname} does not let clients register by themselves",
+            f"{urlsplit(server.issuer).hostname} does not support automatic client registration",
             hint=f"register an app there with the redirect URL {self.redirect_uri}, then log in with --client-id",
             redirect_uri=self.redirect_uri,
         )
@@ -67,9 +67,11 @@ class Clients:
         """What an operator registered by hand."""
         method = method or self._method(server, has_secret=bool(secret))
         if not client_id or len(client_id) > MAX_TEXT or len(secret) > MAX_TEXT or not client_id.isprintable():
-            raise InvalidRequest("this is no client id", hint="copy it from where the app is registered")
+            raise InvalidRequest("this is not a valid client ID", hint="copy it from where you registered the app")
         if method not in METHODS or (method == "none") == bool(secret):
-            raise InvalidRequest(f"the method {method!r} does not fit", hint=f"use {', '.join(METHODS)}")
+            raise InvalidRequest(
+                f"the authentication method {method!r} does not match the client", hint=f"use {', '.join(METHODS)}"
+            )
         row = self._row(actor.workspace_id, server, client_id, {"kind": "operator", "method": method})
         return await self._keep(row, secret, by=actor)
 
@@ -103,7 +105,7 @@ class Clients:
             raise failure(url, status, answer)
         agreed = answer.get("token_endpoint_auth_method") or method
         if agreed not in METHODS or (agreed != "none" and not secret):
-            raise OAuthFailed(f"{url} registered a client that can't authenticate", hint="give one with --client-id")
+            raise OAuthFailed(f"{url} registered a client that can't authenticate", hint=("pass one with --client-id"))
         details = {"kind": "registered", "method": agreed}
         until = answer.get("client_secret_expires_at")
         expires_at = until * 1000 if secret and isinstance(until, int) and until > 0 else None

@@ -19,9 +19,9 @@ from executor.connections.oauth.http import Wire
 from executor.connections.oauth.metadata import Server, same_issuer
 from executor.connections.oauth.new_connection import Connected, Terms
 from executor.errors import EgressRefused, OAuthFailed
+from executor.model.actor import Actor
 from executor.model.digest import digest_text
 from executor.model.ids import now_ms
-from executor.model.tenancy import Actor
 from executor.network.addresses import display_url, parse
 from executor.secrets.secrets import Secrets
 from executor.storage.credentials import oauth_flows
@@ -67,7 +67,7 @@ class CodeFlow:
     async def begin(self, actor: Actor, terms: Terms, *, interaction_id: str, in_browser: bool) -> Begun:
         client = await self._clients.by_id(actor.workspace_id, terms.client_row)
         if client is None:
-            raise OAuthFailed("the client is gone", hint=token_endpoint.AGAIN)
+            raise OAuthFailed("the OAuth client was removed", hint=token_endpoint.AGAIN)
         self._check(terms)
         state, verifier, shown_once = (random.token_urlsafe(32) for _ in range(3))
         url = self._authorization_url(terms, client.client_id, state, verifier)
@@ -90,7 +90,7 @@ class CodeFlow:
         """In which workspace a link is, for what, and who made it; nothing is spent."""
         flow = await self._database.read(lambda c: oauth_flows.by_browser(c, TICKET + digest_text(ticket), now_ms()))
         if flow is None:
-            raise OAuthFailed("this link was used already, or is too old", hint="start the login again")
+            raise OAuthFailed("this link was already used or has expired", hint="start the login again")
         kept = await self._unseal(flow)
         return flow.workspace_id, new_connection.unpack_terms(kept["terms"]), kept["actor"]
 
@@ -105,7 +105,7 @@ class CodeFlow:
 
         flow = await self._database.write(job)
         if flow is None:
-            raise OAuthFailed("this link was used already, or is too old", hint="start the login again")
+            raise OAuthFailed("this link was already used or has expired", hint="start the login again")
         kept = await self._unseal(flow)
         return Begun(kept["url"], flow.expires_at, cookie_name(flow.state_digest), browser=browser)
 
@@ -123,14 +123,14 @@ class CodeFlow:
         flow = await self._database.write(lambda c: oauth_flows.spend_flow(c, digest, now_ms()))
         if flow is None:
             raise OAuthFailed(
-                "this answer belongs to no login that is under way: it was used already, or is too old",
+                "this answer belongs to no pending login: it was already used or has expired",
                 hint="start the login again",
             )
         shown_by_browser = digest_text(callback.cookie(cookie_name(digest)))
         if not hmac.compare_digest(shown_by_browser, flow.browser_digest):
             raise OAuthFailed(
-                "this answer came back in another browser than the one that began the login",
-                hint="start the login again, and stay in one browser",
+                "this answer came from a different browser than the one that started the login",
+                hint="start the login again and stay in one browser",
             )
         kept = await self._unseal(flow)
         terms = new_connection.unpack_terms(kept["terms"])
@@ -141,7 +141,7 @@ class CodeFlow:
     async def _exchange(self, flow: FlowRow, terms: Terms, code: str, verifier: str, by: Actor) -> Connected:
         client = await self._clients.by_id(flow.workspace_id, terms.client_row)
         if client is None:
-            raise OAuthFailed("the client is gone", hint=token_endpoint.AGAIN)
+            raise OAuthFailed("the OAuth client was removed", hint=token_endpoint.AGAIN)
         form = {
             "grant_type": "authorization_code",
             "code": code,
@@ -167,8 +167,9 @@ class CodeFlow:
         if expected and (issuer is None or not is_from(server, issuer)):
             asked = server.authorization_endpoint if server.is_declared else server.issuer
             raise OAuthFailed(
-                f"the answer is from {display_url(issuer) if issuer else 'nobody'}, not from {display_url(asked)}",
-                hint="nothing was sent; start the login again, and if it happens again, do not trust this source",
+                f"the answer is from {display_url(issuer) if issuer else 'an unknown server'}, not from "
+                f"{display_url(asked)}",
+                hint="nothing was sent; start the login again, and if this repeats, do not trust this source",
             )
         if "error" in query:
             told = {"error": query["error"], "error_description": query.get("error_description", "")}
@@ -185,9 +186,9 @@ class CodeFlow:
             )
         if not server.pkce:
             raise OAuthFailed(
-                f"{display_url(server.issuer)} does not say that it verifies PKCE (S256): "
-                "a stolen code would be enough",
-                hint="whoever runs it has to list S256 in `code_challenge_methods_supported`; or give a token instead",
+                f"{display_url(server.issuer)} does not say that it verifies PKCE (S256), so a stolen "
+                "code would be enough to log in",
+                hint="its operator must list S256 in `code_challenge_methods_supported`; or use a token instead",
             )
         for endpoint in (server.authorization_endpoint, server.token_endpoint):
             self._wire.check(endpoint, terms.allowed)

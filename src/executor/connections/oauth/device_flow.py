@@ -17,9 +17,9 @@ from executor.connections.oauth.http import Wire
 from executor.connections.oauth.metadata import address
 from executor.connections.oauth.new_connection import Connected, Terms
 from executor.errors import OAuthFailed
+from executor.model.actor import Actor
 from executor.model.digest import digest_text
 from executor.model.ids import now_ms
-from executor.model.tenancy import Actor
 from executor.network.addresses import display_url
 from executor.secrets.secrets import Secrets
 from executor.storage.credentials import oauth_flows
@@ -63,7 +63,7 @@ class DeviceFlow:
         endpoint, client = terms.server.device_endpoint, await self._client(actor.workspace_id, terms)
         if not endpoint:
             raise OAuthFailed(
-                f"{display_url(terms.server.issuer)} has no login for devices", hint="log in without --device"
+                f"{display_url(terms.server.issuer)} does not support device login", hint="log in without --device"
             )
         form = {"scope": " ".join(terms.scopes)} if terms.scopes else {}
         if terms.resource:
@@ -88,7 +88,7 @@ class DeviceFlow:
         digest, at = digest_text(handle), now_ms()
         flow = await self._database.read(lambda c: oauth_flows.flow(c, digest, at))
         if flow is None or (flow.workspace_id, flow.actor_id) != (actor.workspace_id, actor.id):
-            raise OAuthFailed("this login is over: it was finished, or took too long", hint="start it again")
+            raise OAuthFailed("this login was already completed or has expired", hint="start it again")
         kept = await self._database.read(lambda c: self._unseal(c, flow))
         if at < kept["next"]:
             return Standing("pending", kept["interval"])
@@ -123,7 +123,7 @@ class DeviceFlow:
         self, c: Database_, flow: FlowRow, terms: Terms, granted: token_endpoint.Tokens, actor: Actor
     ) -> Connected:
         if oauth_flows.spend_flow(c, flow.state_digest, now_ms()) is None:
-            raise OAuthFailed("this login was finished already", hint="see `executor connections list`")
+            raise OAuthFailed("this login was already completed", hint="see `executor connections list`")
         done = new_connection.save(c, self._sealing, flow.workspace_id, terms, granted, by=actor)
         return Connected(done.connection, done.source, actor, flow.interaction_id, done.granted)
 
@@ -141,7 +141,7 @@ class DeviceFlow:
     async def _client(self, workspace_id: str, terms: Terms) -> token_endpoint.Client:
         client = await self._clients.by_id(workspace_id, terms.client_row)
         if client is None:
-            raise OAuthFailed("the client is gone", hint=token_endpoint.AGAIN)
+            raise OAuthFailed("the OAuth client was removed", hint=token_endpoint.AGAIN)
         return client
 
     def _unseal(self, c: Database_, flow: FlowRow) -> dict[str, Any]:
@@ -163,5 +163,5 @@ def pages_of(answer: Mapping[str, Any]) -> tuple[str, str]:
 def printable(value: Any) -> str:
     text = token_endpoint.clean(value, (), 100)
     if not text:
-        raise OAuthFailed("the server gave no code to type in", hint=token_endpoint.AGAIN)
+        raise OAuthFailed("the server returned no code to enter", hint=token_endpoint.AGAIN)
     return text

@@ -30,18 +30,19 @@ class Found:
 
 def address_of(source: Source) -> str:
     """Where its calls go, and so where a token may go."""
-    url = str(source.config.get("base_url") or source.config.get("location") or "")
-    if source.config.get("command") or not url.startswith(("http://", "https://")):
+    config = source.known_keys
+    url = str(config.get("base_url") or config.get("location") or "")
+    if config.get("command") or not url.startswith(("http://", "https://")):
         raise InvalidRequest(
-            f"the source {source.namespace} is not reached over HTTP, so it has no login by OAuth",
-            hint="give it what it needs as environment variables or values",
+            f"the source {source.namespace} is not reached over HTTP, so it can't use OAuth",
+            hint="pass its credentials as environment variables or values",
         )
     return url
 
 
 def details_of(source: Source, way: str) -> Mapping[str, Any]:
     """Of the scheme called `way`, or of the first that is a login."""
-    found = [auth for auth in source.config.get("auth") or () if auth.get("type") in OAUTH_TYPES]
+    found = [auth for auth in source.known_keys.get("auth") or () if auth.get("type") in OAUTH_TYPES]
     chosen = next((auth for auth in found if auth.get("name") == way), found[0] if found else {})
     return dict(chosen.get("details") or {})
 
@@ -61,8 +62,8 @@ async def discover(wire: Wire, source: Source, way: str, origins: Origins) -> Fo
     if source.kind == "mcp":
         return Found(await of_issuer(wire, parse_origin(url), origins), url, asked)
     raise OAuthFailed(
-        f"nothing says where {source.namespace} lets people log in",
-        hint="give it a token instead, or add it again from a document that describes its login",
+        f"{source.namespace} does not say where to log in",
+        hint="use a token instead, or add it again from a document that describes its login",
     )
 
 
@@ -78,7 +79,7 @@ async def protected_resource(wire: Wire, url: str, told: str, origins: Origins) 
         if told:
             raise OAuthFailed(
                 f"{display_url(told)} describes {display_url(str(resource))}, which is not where this source was added",
-                hint="whoever runs the service has to correct it; nothing was sent there",
+                hint="the operator of the service must correct this; nothing was sent there",
             )
     return None
 
@@ -90,7 +91,7 @@ async def of_issuer(wire: Wire, issuer: str, origins: Origins) -> Server:
             return metadata.read_server(document, issuer)
     raise OAuthFailed(
         f"the authorization server {display_url(issuer)} publishes no metadata",
-        hint="whoever runs it has to publish /.well-known/oauth-authorization-server",
+        hint="its operator must publish /.well-known/oauth-authorization-server",
     )
 
 
@@ -111,11 +112,12 @@ async def at_address(wire: Wire, where: str, origins: Origins) -> Server:
     document = await wire.document(where, origins)
     issuer = document.get("issuer") if document else None
     if document is None or not isinstance(issuer, str):
-        raise OAuthFailed(f"there is no server metadata at {display_url(where)}", hint="check the source's document")
+        raise OAuthFailed(f"no server metadata at {display_url(where)}", hint="check the source's document")
     if where not in metadata.server_addresses(issuer):
         raise OAuthFailed(
-            f"the metadata at {display_url(where)} was issued by {display_url(issuer)}, whose metadata is elsewhere",
-            hint="nothing of it is used; whoever runs the server has to correct it",
+            f"the metadata at {display_url(where)} was issued by {display_url(issuer)}, which "
+            "publishes its metadata elsewhere",
+            hint="nothing in it was used; the operator of the server must correct it",
         )
     return metadata.read_server(document, issuer)
 

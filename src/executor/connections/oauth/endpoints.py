@@ -48,8 +48,8 @@ def check_origins(endpoints: Mapping[str, str], confirmed: Collection[str]) -> N
     addresses = list(dict.fromkeys(origin_of(url) for url in endpoints.values()))
     options = " ".join(f"--confirm-server {one}" for one in addresses)
     raise OAuthFailed(
-        f"this login is spread over several servers: {named}",
-        hint=f"go on only if all of them are the service's own; then repeat it with {options}",
+        f"this login involves several servers: {named}",
+        hint=f"continue only if all of them belong to the service; then repeat the login with {options}",
         servers=[{"use": purpose, "says": PURPOSES[purpose], "origin": origin_of(endpoints[purpose])}
                  for purpose in endpoints],
     )  # fmt: skip
@@ -63,7 +63,7 @@ def confirmed_origins(given: Iterable[str], before: Iterable[Mapping[str, Any]])
             found.add(parse(text if "://" in text else f"https://{text}").origin)
         except EgressRefused as error:
             raise InvalidRequest(
-                f"{text[:80]!r} is no address of a server: {error.message}", hint=error.hint
+                f"{text[:80]!r} is not a valid server address: {error.message}", hint=error.hint
             ) from error
     for server in before:
         for name, url in server.items():

@@ -62,7 +62,7 @@ class Wire:
             raise refusal_of(url, error) from error
         if target.scheme == "http" and reach == PUBLIC:
             raise OAuthFailed(
-                f"{display_url(url)} is not encrypted, so nothing of a login is sent there",
+                f"{display_url(url)} is not encrypted, so no login data is sent there",
                 hint="the authorization server must use https",
             )
 
@@ -72,7 +72,7 @@ def refusal_of(url: str, error: EgressRefused) -> OAuthFailed:
         return OAuthFailed(f"the authorization server's address was refused: {error.message}", hint=error.hint)
     return OAuthFailed(
         f"the authorization server {display_url(url)} is on a private network: {error.message}",
-        hint="if that is right, an operator repeats the login with --allow-server and its address",
+        hint="if this is expected, an operator can repeat the login with --allow-server and its address",
         unreachable=True,
         server=origin_of(url),
     )

@@ -19,11 +19,11 @@ from executor.connections.oauth.endpoints import GrantType, check_origins, confi
 from executor.connections.oauth.http import Wire
 from executor.connections.oauth.new_connection import OAUTH, Connected, Terms
 from executor.errors import Forbidden, InvalidRequest, NotFound, OAuthFailed
-from executor.model.authority import require
+from executor.model.actor import Actor
 from executor.model.connection import DEFAULT_NAME
 from executor.model.interaction import Interaction
+from executor.model.permissions import require
 from executor.model.source import Source
-from executor.model.tenancy import Actor
 from executor.network.addresses import parse
 from executor.network.client import Egress
 from executor.network.private_access import grant_of
@@ -107,7 +107,8 @@ class Logins:
         client = await self.clients.by_id(actor.workspace_id, terms.client_row)
         if client is None or not client.secret:
             raise OAuthFailed(
-                "client credentials need a client with a secret", hint="give one: --client-id ID, then its secret"
+                "client credentials need a client with a secret",
+                hint=("pass one with --client-id ID, then enter its secret"),
             )
         granted = await request_client_credentials(self._wire, terms, client)
         done = await self._database.write(
@@ -141,7 +142,7 @@ class Logins:
         way = new_connection.way_of(source, way_asked(asked).get("name", "")).name
         found = await discovery.discover(self._wire, source, way, frozenset(origins))
         if not found.server.token_endpoint:
-            raise OAuthFailed(f"{found.server.issuer} names no token endpoint", hint="it can't be logged in to")
+            raise OAuthFailed(f"{found.server.issuer} names no token endpoint", hint="you can't log in to it")
         endpoints = endpoints_of(found.server, grant_type, registers=not wish.client_id)
         for url in endpoints.values():
             self._wire.check(url, frozenset(origins))
@@ -166,7 +167,7 @@ class Logins:
     async def _source(self, actor: Actor, name: str) -> Source:
         source = await self._database.read(lambda c: sources.get(c, actor.workspace_id, name))
         if source is None:
-            raise NotFound(f"no source {name[:80]!r} here", hint="`executor sources list` shows what there is")
+            raise NotFound(f"there is no source {name[:80]!r}", hint="see `executor sources list`")
         return source
 
     async def _find_interaction(self, actor: Actor, interaction_id: str, source: Source) -> Interaction | None:
@@ -175,7 +176,7 @@ class Logins:
         asked = await self._database.read(lambda c: interactions.get(c, actor.workspace_id, interaction_id))
         wants = asked.prompt.get("credential", {}).get("sourceId") if asked is not None else None
         if asked is None or asked.status != "pending" or wants != source.id:
-            raise NotFound("nothing waits for this login", hint="`executor approvals list` shows what is asked")
+            raise NotFound("nothing is waiting for this login", hint="`executor approvals list` shows what is pending")
         await self._database.read(lambda c: check_owner(c, actor.workspace_id, asked.binding.actor_id, actor))
         return asked
 
@@ -192,7 +193,7 @@ class Logins:
 
     async def _origins(self, source: Source, allow: str) -> tuple[str, ...]:
         """Private addresses: those of the source itself, and of the servers that an admin has allowed for it."""
-        granted = list(source.config.get("origins") or ())
+        granted = list(source.known_keys.get("origins") or ())
         for one in await self._database.read(lambda c: connections.of_source(c, source.id)):
             granted += one.options.get(OAUTH, {}).get("origins", ())
         if allow and (grant := await grant_of(parse(allow))):
@@ -213,7 +214,9 @@ def name_for(wish: Wish, asked: Interaction | None) -> str:
     """As was said, or that of the connection which the waiting call could not use."""
     name = wish.name or (asked.prompt["credential"].get("connection") if asked is not None else "") or DEFAULT_NAME
     if not NAME.match(name):
-        raise InvalidRequest(f"{name[:64]!r} is no name for a connection", hint="letters, digits, dots and dashes")
+        raise InvalidRequest(
+            f"{name[:64]!r} is not a valid connection name", hint=("use letters, digits, dots and dashes")
+        )
     return str(name)
 
 

@@ -92,8 +92,8 @@ def read_server(document: Mapping[str, Any], issuer: str) -> Server:
     if not isinstance(said, str) or not same_issuer(said, issuer):
         told = display_url(said) if isinstance(said, str) else "nobody"
         raise OAuthFailed(
-            f"the metadata of {display_url(issuer)} was issued by {told}, not by the server that was asked",
-            hint="nothing of it is used; whoever runs the server has to correct it",
+            f"the metadata of {display_url(issuer)} was issued by {told}, not by that server",
+            hint="nothing in it was used; the operator of the server must correct it",
         )
     methods = names_in(document.get("code_challenge_methods_supported"))
     return Server(
@@ -118,12 +118,12 @@ def address(document: Mapping[str, Any], name: str) -> str:
         return ""
     try:
         if not isinstance(value, str) or len(value) > MAX_URL:
-            raise EgressRefused(f"{str(value)[:80]!r} is no address")
+            raise EgressRefused(f"{str(value)[:80]!r} is not an address")
         return parse(value).url
     except EgressRefused as error:
         raise OAuthFailed(
             f"the authorization server names an unusable {name}: {error.message}",
-            hint="whoever runs the server has to correct it",
+            hint="the operator of the server must correct it",
         ) from error
 
 

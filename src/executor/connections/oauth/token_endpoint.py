@@ -22,17 +22,17 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-
 MAX_LIFETIME = 10 * 365 * 86400
 AHEAD_MS = 60_000
 HINTS = {
-    "access_denied": "nothing was connected; start the login again if that was a mistake",
-    "invalid_scope": "ask for scopes that the server knows: `--scope NAME`",
-    "invalid_client": "the server does not know this client any more; start the login again, or give its client id",
-    "unauthorized_client": "this client may not log in this way; give another one with --client-id",
-    "invalid_grant": "the grant is used up, expired or revoked; log in again",
+    "access_denied": "nothing was connected; if you denied it by mistake, start the login again",
+    "invalid_scope": "request scopes that the server knows: `--scope NAME`",
+    "invalid_client": "the server no longer knows this client; start the login again, or pass its client ID",
+    "unauthorized_client": "this client may not log in this way; pass another one with --client-id",
+    "invalid_grant": "the grant was already used, has expired or was revoked; log in again",
     "invalid_target": "the server does not issue tokens for this service",
     "server_error": "the server failed; try again",
-    "temporarily_unavailable": "the server is overloaded; try again in a while",
+    "temporarily_unavailable": "the server is overloaded; try again later",
     "expired_token": "the code was not entered in time; start the login again",
 }
-AGAIN = "start the login again; if it fails in the same way, ask whoever runs the server"
+AGAIN = "start the login again; if it fails the same way, contact the operator of the server"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def read(url: str, answer: Mapping[str, Any], asked_at: int) -> Tokens:
         raise OAuthFailed(f"{display_url(url)} answered without a usable access token", hint=AGAIN)
     if str(answer.get("token_type") or "bearer").lower() != "bearer":
         raise OAuthFailed(
-            f"{display_url(url)} issues tokens that are not bearer tokens", hint="give the source a key instead"
+            f"{display_url(url)} issues tokens that are not bearer tokens", hint=("use a key for this source instead")
         )
     if not isinstance(refresh, str) or not _TOKEN.match(refresh):
         refresh = ""

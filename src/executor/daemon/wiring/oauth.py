@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy.engine import Connection as Database_
 
 from executor.catalog.catalog import Catalog
-from executor.execution.approvals.credentials import settle_waiting
+from executor.execution.approvals.credentials import resume_waiting
 from executor.execution.engine import Engine
 from executor.model.connection import Connection
 
@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 # What a login that came to its end sets going: the calls that waited for it, and the source that could not be read.
 def on_connected(engine: Engine, catalog: Catalog) -> OnConnected:
     async def go_on(connected: Connected) -> None:
-        connection, source = connected.connection, connected.source
-        await engine.settle_by(lambda c: settle_waiting(c, connection, by=connected.by))
-        if source.status == "failing":
-            catalog.lifecycle.source_changed(source.id)
+        await resume_waiting(engine, connected.connection, by=connected.by)
+        if connected.source.status == "failing":
+            catalog.lifecycle.source_changed(connected.source.id)
 
     return go_on
 

@@ -12,9 +12,9 @@ from executor.errors import Forbidden, SeparationOfDuties
 from executor.execution.approvals.requests import NEEDS
 from executor.execution.builtins import tools
 from executor.execution.calls.arguments import parse_arguments
-from executor.model.authority import HOLDERS, lacking
+from executor.model.actor import Actor, SeparationChoice
 from executor.model.interaction import Interaction
-from executor.model.tenancy import OPERATOR, ROLES, Actor, Permission
+from executor.model.permissions import HOLDERS, OPERATOR, ROLES, Permission, lacking
 from executor.storage.executions import calls, separation
 from executor.storage.identity import members, tenancy
 
@@ -35,7 +35,7 @@ class Authority:
     def __init__(self, c: Connection, actor: Actor) -> None:
         self._c = c
         self._actor = actor
-        self._choice: separation.Choice | None = None
+        self._choice: SeparationChoice | None = None
         self._owners: dict[str, str] = {}
 
     def judge(self, asked: Interaction) -> Verdict:
@@ -88,12 +88,12 @@ def needed_permissions(c: Connection, asked: Interaction) -> tuple[Permission, .
     )
 
 
-def own_request(choice: separation.Choice, others: Sequence[str]) -> SeparationOfDuties:
+def own_request(choice: SeparationChoice, others: Sequence[str]) -> SeparationOfDuties:
     named = ", ".join(others[:NAMED]) + (f" and {len(others) - NAMED} more" if len(others) > NAMED else "")
     what = "a call" if choice == "all" else "a destructive call"
     return SeparationOfDuties(
-        f"you can't approve {what} that you or your agent asked for: another person has to",
-        hint=f"ask {named}; an administrator changes this with `executor organizations separation`",
+        f"you can't approve {what} that you or your agent requested: another person must",
+        hint=f"ask {named}; an administrator can change this with `executor organizations separation`",
     )
 
 

@@ -13,19 +13,17 @@ from executor.connections.resolution import WAY
 from executor.connections.schemes import Needed
 from executor.errors import Forbidden, InvalidRequest, NotFound
 from executor.execution.approvals.authority import Authority
+from executor.execution.approvals.expiry import Settled, check_open, is_past
 from executor.execution.approvals.requests import NEEDS
-from executor.execution.approvals.settlement import check_open, settle
+from executor.execution.approvals.settlement import settle
 from executor.execution.engine import Engine
+from executor.model.actor import Actor
 from executor.model.connection import Connection
-from executor.model.execution import Execution
-from executor.model.ids import now_ms
 from executor.model.interaction import Interaction
 from executor.model.source import Source
-from executor.model.tenancy import Actor
 from executor.storage.catalog import sources
 from executor.storage.executions import interactions
 
-Settled = list[tuple[Interaction, Execution | None]]
 PAGE = 500
 
 
@@ -34,7 +32,7 @@ async def provide(
 ) -> Interaction:
     """A connection for the actor whose call waits, or for the whole workspace. Nobody is told the values again."""
     if not actor.may("connect"):
-        raise Forbidden("only a human may give a credential", hint="use a terminal or a browser that has signed in")
+        raise Forbidden("only a human may provide a credential", hint="use a terminal, or a browser that is signed in")
     check_scope(offer.scope, actor)
 
     def job(c: Database) -> Settled:
@@ -53,6 +51,11 @@ async def provide(
     return settled[0]
 
 
+async def resume_waiting(engine: Engine, connection: Connection, *, by: Actor) -> None:
+    """Let every call go on that waits for a credential which this connection is."""
+    await engine.settle_by(lambda c: settle_waiting(c, connection, by=by))
+
+
 def settle_waiting(c: Database, connection: Connection, *, by: Actor, first: Interaction | None = None) -> Settled:
     """In a writing job: whatever waits for a credential that this connection is. Its engine carries it on."""
     page = interactions.page(c, connection.workspace_id, status="pending", limit=PAGE)
@@ -62,7 +65,7 @@ def settle_waiting(c: Database, connection: Connection, *, by: Actor, first: Int
 
 def is_answered(asked: Interaction, connection: Connection) -> bool:
     wanted = asked.prompt.get("credential")
-    if asked.kind not in NEEDS or not wanted or asked.expires_at <= now_ms():
+    if asked.kind not in NEEDS or not wanted or is_past(asked):
         return False
     mine = connection.actor_id in ("", asked.binding.actor_id)
     same = (wanted["sourceId"], wanted["origin"]) == (connection.source_id, connection.origin)
@@ -76,14 +79,14 @@ def waiting(c: Database, workspace_id: str, interaction_id: str) -> Interaction:
         raise NotFound(f"there is no interaction {interaction_id}", hint="see `executor approvals list`")
     check_open(asked)
     if asked.kind not in NEEDS:
-        raise InvalidRequest(f"interaction {asked.id} asks for no credential", hint="approve or deny it")
+        raise InvalidRequest(f"interaction {asked.id} does not ask for a credential", hint="approve or deny it")
     return asked
 
 
 def source_of(c: Database, asked: Interaction) -> Source:
     source = sources.get(c, asked.workspace_id, asked.prompt["credential"]["sourceId"])
     if source is None:
-        raise NotFound("the source of this call is gone", hint="deny it; the code is told")
+        raise NotFound("the source of this call was removed", hint="deny it; the code then gets an error")
     return source
 
 

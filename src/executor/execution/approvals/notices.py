@@ -44,7 +44,7 @@ async def notices_of(pipeline: CallPipeline, execution: Execution, call: Call, t
 def is_for(rule: Policy, tool: Tool) -> bool:
     """A rule about a server's hints is for what it says only reads, and for nothing else of it."""
     hinted = rule.made_for is not None and rule.made_for.basis == "hints"
-    return not hinted or claims_to_read(tool.binding)
+    return not hinted or claims_to_read(tool.known_keys)
 
 
 async def _describe_change(

@@ -8,10 +8,10 @@ from sqlalchemy.engine import Connection
 
 from executor.execution.approvals.settlement import settle
 from executor.execution.engine import Engine
+from executor.model.actor import Actor
 from executor.model.execution import Execution
 from executor.model.interaction import Interaction
 from executor.model.source import Source
-from executor.model.tenancy import Actor
 from executor.storage.executions import interactions
 
 PAGE = 500  # pending ones that one transaction looks at

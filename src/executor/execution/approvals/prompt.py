@@ -15,8 +15,8 @@ from executor.model.interaction import Binding, Interaction, InteractionKind
 from executor.model.source import Source, is_described
 from executor.model.tool import Tool
 from executor.network.addresses import display_url
-from executor.sources.kind import SourceRequest
 from executor.sources.lifecycle.consent import opens
+from executor.sources.source_request import SourceRequest
 
 SHOWN_BYTES = 64 * 1024
 HOST_CHARACTERS = 4_000
@@ -26,11 +26,12 @@ ADD_SOURCE = "executor.sources.add"
 
 QUESTIONS: dict[InteractionKind, str] = {
     "approval": "Allow this call?",
-    "credential": "This call needs a credential. Give one, and it is made with it.",
-    "oauth": "This call needs your consent at its service. Sign in there, and it is made with it.",
+    "credential": "This call needs a credential. It is sent once you provide one.",
+    "oauth": "This call needs your consent at its service. It is sent once you sign in there.",
     "unknown_outcome": (
-        "This call was sent, but its answer was lost: it may or may not have taken effect. Approve to send it again, "
-        "or give the result that it really had; deny to let the code see the error `unknown_outcome`."
+        "This call was sent, but its answer was lost: it may or may not have taken effect. "
+        "Approve to send it again, or enter its actual result; deny to raise `unknown_outcome` "
+        "in the code."
     ),
 }
 
@@ -64,7 +65,7 @@ def render(kind: InteractionKind, call: Call, tool: Tool, source: Source | None,
         "host": whereto(call, tool, source),
         "reason": reason,
     }
-    if source is not None and is_described(tool.path, tool.binding, source.config):
+    if source is not None and is_described(tool.path, tool.known_keys, source.known_keys):
         prompt["describedBy"] = "people of this workspace"
     if len(call.arguments) <= SHOWN_BYTES:
         prompt["arguments"] = orjson.loads(call.arguments)
@@ -106,20 +107,20 @@ def shown_credential(use: Use, source: Source | None) -> str:
 
 def shown_request(text: str) -> str:
     more = len(text) - REQUEST_CHARACTERS
-    return text if more <= 0 else f"{text[:REQUEST_CHARACTERS]}… (cut: {more} characters, made of the arguments)"
+    return text if more <= 0 else (f"{text[:REQUEST_CHARACTERS]}… (cut: {more} characters, built from the arguments)")
 
 
 def whereto(call: Call, tool: Tool, source: Source | None) -> str:
     """What the call would reach. Arguments of a source's command may be secrets: only its first word is told."""
     if source is None:
         return opened_by(orjson.loads(call.arguments)) if tool.path == ADD_SOURCE else ""
-    return str(tool.binding.get("server") or "") or address_of(source)
+    return str(tool.known_keys.get("server") or "") or address_of(source)
 
 
 def address_of(source: Source) -> str:
-    if command := source.config.get("command"):
+    if command := source.known_keys.get("command"):
         return f"this machine, where the command `{command[0]}` runs"
-    return str(source.config.get("base_url") or display_url(str(source.config.get("location", ""))))
+    return str(source.known_keys.get("base_url") or display_url(str(source.known_keys.get("location", ""))))
 
 
 def opened_by(arguments: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from executor.connections.resolution import Missing
 from executor.errors import ToolError
 from executor.execution import failures
+from executor.execution.approvals.expiry import is_past
 from executor.execution.approvals.notices import notices_of
 from executor.execution.approvals.prompt import ask
 from executor.execution.calls.admission import Admission
@@ -18,14 +19,13 @@ from executor.execution.calls.credential import CredentialMissing
 from executor.execution.calls.pipeline import CallPipeline
 from executor.execution.failures import AnswerLost
 from executor.model.execution import Call, Execution
-from executor.model.ids import now_ms
 from executor.model.interaction import Interaction, InteractionKind
 from executor.model.tool import Tool
 from executor.runtime.protocol import Proposal
 
 NEEDS: tuple[InteractionKind, ...] = ("credential", "oauth")
 LOST = "it was sent and the answer was lost"
-OTHER = "the credential, the destination or the policies have changed since"
+OTHER = "the credential, the destination or the policies have changed since then"
 
 
 class ApprovalRequests:
@@ -49,15 +49,15 @@ class ApprovalRequests:
         self._coming += 1
         return admission
 
-    def written(self, journalled: asyncio.Future[Any] | None) -> None:
+    def note_written(self, journalled: asyncio.Future[Any] | None) -> None:
         """What was admitted is asked; once that is written down, it counts as open and no longer as coming."""
         coming, self._coming = self._coming, 0
         if coming:
-            arrived = partial(self._pipeline.open_approvals.arrived, self._execution.actor_id, coming)
+            note = partial(self._pipeline.open_approvals.note_written, self._execution.actor_id, coming)
             if journalled is None:
-                arrived()
+                note()
             else:
-                journalled.add_done_callback(lambda _: arrived())
+                journalled.add_done_callback(lambda _: note())
 
     async def judge_sent(self, call: Call, used: Interaction | None) -> Tool | Interaction | ToolError:
         """A call whose answer was lost with the daemon; `used` is the decision that it was sent under, if any.
@@ -70,7 +70,7 @@ class ApprovalRequests:
         if tool is None or not unchanged:
             if call.effect == "read":
                 return failures.tool_changed(call.path)
-            return await self.ask("unknown_outcome", call, tool, f"{LOST}, and the tool has changed since")
+            return await self.ask("unknown_outcome", call, tool, f"{LOST}, and the tool has changed since then")
         if call.effect != "read" and not tool.idempotent:
             return await self.ask("unknown_outcome", call, tool, LOST)
         admission = await self._pipeline.admissions.admit(
@@ -79,12 +79,12 @@ class ApprovalRequests:
         if await self._is_same(call, tool, admission, used):
             return tool
         if call.effect != "read":
-            return await self.ask("unknown_outcome", call, tool, f"{LOST}, and it would not be sent as it was: {OTHER}")
+            return await self.ask("unknown_outcome", call, tool, f"{LOST}, and sending it again would differ: {OTHER}")
         if admission.refusal is not None:
             return admission.refusal
         if admission.missing is not None:
             return await self.lack(call, tool, admission.missing)
-        return await self.ask("approval", call, tool, f"{LOST}, and it would not be sent as it was: {OTHER}")
+        return await self.ask("approval", call, tool, f"{LOST}, and sending it again would differ: {OTHER}")
 
     async def _is_same(self, call: Call, tool: Tool, admission: Admission, used: Interaction | None) -> bool:
         if used is None or used.kind in NEEDS:
@@ -144,7 +144,7 @@ class ApprovalRequests:
         if settled.kind == "unknown_outcome" and (settled.status == "expired" or tool is None):
             return failures.unknown_outcome(call.path)
         if settled.status == "expired" and settled.kind in NEEDS:
-            return failures.credential_required(call.path, "nobody gave it in time")
+            return failures.credential_required(call.path, "it was not provided in time")
         if settled.status == "expired":
             return failures.approval_expired(call.path)
         if tool is None:
@@ -156,11 +156,11 @@ class ApprovalRequests:
         if settled.kind in NEEDS:
             return await self._judge_again(call, tool)
         source = await self._pipeline.bindings.source_of(call.workspace_id, tool)
-        if settled.expires_at <= now_ms():
+        if is_past(settled):
             return await self.ask(settled.kind, call, tool, "the decision expired before it could be used")
         if settled.binding == await self._pipeline.bindings.bind(self._execution, call, tool, source):
             return tool
-        return await self.ask(settled.kind, call, tool, "something changed since it was asked")
+        return await self.ask(settled.kind, call, tool, "something changed after the request")
 
     async def _judge_again(self, call: Call, tool: Tool) -> Tool | Interaction | ToolError:
         """It has its credential now. A policy that wants it approved is asked only then, so that both are shown."""

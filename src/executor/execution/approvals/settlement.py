@@ -6,25 +6,13 @@ from dataclasses import replace
 
 from sqlalchemy.engine import Connection
 
-from executor.errors import (
-    AlreadySettled,
-    InteractionExpired,
-)
 from executor.execution.journal.journal import interaction_event
 from executor.execution.policies.always import Always, keep_rule
+from executor.model.actor import Actor
 from executor.model.execution import Execution
-from executor.model.ids import now_ms
 from executor.model.interaction import Interaction, InteractionStatus, Scope
-from executor.model.tenancy import Actor
 from executor.storage.catalog import policies
 from executor.storage.executions import events, executions, interactions, permits
-
-
-def check_open(asked: Interaction) -> None:
-    if asked.status == "expired" or (asked.status == "pending" and asked.expires_at <= now_ms()):
-        raise InteractionExpired(f"interaction {asked.id} has expired", hint="run the code again")
-    if asked.status != "pending":
-        raise AlreadySettled(f"interaction {asked.id} was {asked.status} already", hint="it is decided only once")
 
 
 def settle(

@@ -39,12 +39,14 @@ class FileStore:
 
     def check_room(self, size: int) -> None:
         if size > self.largest:
-            message = f"the file has {size:,} bytes, more than the {self.largest:,} that may be kept"
+            message = f"the file has {size:,} bytes, more than the limit of {self.largest:,}"
             raise ToolError("result_too_large", message, hint="the operator can raise `file_bytes`")
         free = shutil.disk_usage(self.folder).free if self.folder is not None else None
         if free is not None and free < size + SPARE:
             message = f"the disk has {free:,} bytes left, not enough for a file of {size:,}"
-            raise ToolError("storage_full", message, hint="ask the operator to make room, then run the code again")
+            raise ToolError(
+                "storage_full", message, hint=("ask the operator to free some space, then run the code again")
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,16 +178,16 @@ class FileWriter:
 
     def _check_total(self, kept: int) -> None:
         if kept >= FILES_OF_ONE * self._store.largest:
-            message = f"the files of this execution have {kept:,} bytes together, as many as they may"
-            raise ToolError("result_too_large", message, hint="go on in another execution")
+            message = f"the files of this execution have {kept:,} bytes together, which is the limit"
+            raise ToolError("result_too_large", message, hint="continue in another execution")
 
     def _check_secrets(self, data: bytes) -> None:
         if not self._secrets:
             return
         seen = self._tail + data
         if any(secret in seen for secret in self._secrets):
-            message = "the file holds the credential that it was asked for with, so it was not kept"
-            raise ToolError("unexpected_response", message, hint="ask the operator to look at the service")
+            message = "the file contains the credential of its request, so it was not stored"
+            raise ToolError("unexpected_response", message, hint="ask the operator to check the service")
         self._tail = seen[-self._overlap :] if self._overlap else b""
 
 

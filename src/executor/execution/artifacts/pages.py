@@ -123,9 +123,9 @@ def _index(key: str) -> int | None:
 def _nowhere(message: str, value: Any) -> ToolError:
     if isinstance(value, dict):
         named = ", ".join(key[:60] for key in list(value)[:KEYS_NAMED])
-        hint = f"the keys there are {named}" if named else "the object there is empty"
+        hint = f"its keys are {named}" if named else "the object is empty"
     elif isinstance(value, list):
-        hint = f"there is a list of {len(value)} items"
+        hint = f"it is a list of {len(value)} items"
     else:
-        hint = "what stands there has no parts"
+        hint = "the value there has no parts"
     return ToolError("not_found", message, hint=hint)

@@ -91,7 +91,7 @@ class _Keeping:
 
 
 def stands_for(file: Artifact) -> str:
-    return f"… ({file.size} bytes of {file.media_type}, kept as {file.id})"
+    return f"… ({file.size} bytes of {file.media_type}, stored as {file.id})"
 
 
 def files_in(value: Any, least: int = FILE_CHARACTERS) -> Iterator[File]:

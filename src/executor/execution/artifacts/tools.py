@@ -30,14 +30,14 @@ LISTED = 50
 TURNS = 2
 FARTHEST = 2**53
 FILE_PAGE = 4 * 1024 * 1024
-_ID = text("art_…, from the answer that said where the result is")
+_ID = text("art_…, from the result that mentions it")
 _COUNT: Schema = {"type": "integer", "minimum": 0}
 _OPTIONAL: Schema = {"type": ["integer", "null"]}
 _ABOUT: Schema = {"id": {"type": "string"}, "mediaType": {"type": "string"}, "size": {"type": "integer"}}
 _PAGE: Schema = {
     **_ABOUT,
     "kind": {"type": "string", "description": "array, object, string, lines, bytes, number, boolean or null"},
-    "value": {"description": "what stands there, or this page of it; bytes as base64"},
+    "value": {"description": "the value there, or this page of it; bytes as base64"},
     "total": {**_OPTIONAL, "description": "items, keys, characters, lines or bytes there"},
     "offset": {"type": "integer"},
     "next": {**_OPTIONAL, "description": "the offset of the following page"},
@@ -60,29 +60,33 @@ def _object(properties: Schema) -> Schema:
 
 READ: Final = own_tool(
     "executor.artifacts.read",
-    "The whole value of a large result, or a page of what stands at a place in it.",
+    "Read a large result: all of it, or one page of the value at a JSON pointer.",
     "read",
     {
         "id": _ID,
-        "pointer": {"type": "string", "description": "JSON pointer such as /items/3; the whole unless given"},
-        "offset": {**_COUNT, "description": "items, keys, characters, lines or bytes to leave out"},
-        "limit": {"type": "integer", "minimum": 1, "description": "how many; all unless given"},
-        "lines": {"type": "boolean", "description": "count a text by lines instead of characters"},
+        "pointer": {"type": "string", "description": "JSON pointer such as /items/3; default: the whole value"},
+        "offset": {**_COUNT, "description": "items, keys, characters, lines or bytes to skip"},
+        "limit": {"type": "integer", "minimum": 1, "description": "how many; default: all"},
+        "lines": {"type": "boolean", "description": "count lines instead of characters"},
     },
     ("id",),
     _object(_PAGE),
 )
 SEARCH: Final = own_tool(
     "executor.artifacts.search",
-    "Where a text occurs in a large result: by JSON pointer, or by line in a plain text.",
+    "Find text in a large result: returns JSON pointers, or line numbers in plain text.",
     "read",
-    {"id": _ID, "query": text("plain text, of any case"), "limit": {"type": "integer", "minimum": 1, "maximum": 200}},
+    {
+        "id": _ID,
+        "query": text("plain text, case-insensitive"),
+        "limit": {"type": "integer", "minimum": 1, "maximum": 200},
+    },
     ("id", "query"),
     _object({"id": {"type": "string"}, "matches": {"type": "array", "items": _MATCH}, "more": {"type": "boolean"}}),
 )
 LIST: Final = own_tool(
     "executor.artifacts.list",
-    "The large results that are kept, newest first.",
+    "List the stored large results, newest first.",
     "read",
     {"executionId": text("only of this execution"), "limit": {"type": "integer", "minimum": 1, "maximum": 200}},
     (),
@@ -156,8 +160,10 @@ def _span(artifact: Artifact, arguments: dict[str, Any]) -> tuple[int, int]:
     start = min(_count(arguments, "offset", 0), artifact.size)
     end = min(artifact.size, start + _count(arguments, "limit", FARTHEST))
     if end - start > FILE_PAGE:
-        message = f"{artifact.id} is a file of {artifact.size:,} bytes: {end - start:,} are too many to read at once"
-        hint = f"give `offset` and a `limit` of at most {FILE_PAGE:,}, or hand the file on as {{artifact: id}}"
+        message = (
+            f"{artifact.id} is a file of {artifact.size:,} bytes; {end - start:,} bytes are too many to read at once"
+        )
+        hint = f"pass `offset` and a `limit` of at most {FILE_PAGE:,}, or pass the file on as {{artifact: id}}"
         raise ToolError("result_too_large", message, hint=hint)
     return start, end
 

@@ -15,13 +15,13 @@ from executor.execution.artifacts import tools
 from executor.execution.builtins import declaration
 from executor.execution.builtins.declaration import own_tool, text
 from executor.model.language import Language
+from executor.model.permissions import Permission
 from executor.model.source import Source
-from executor.model.tenancy import Permission
 from executor.model.tool import Tool
 from executor.policy.visibility import Visibility
 from executor.schemas.validation import compile_schema, invalid_arguments, problems
-from executor.sources.kind import SourceRequest
 from executor.sources.lifecycle.consent import runs_here
+from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.executions.events import By
 
 SOURCE = declaration.SOURCE
@@ -31,41 +31,44 @@ DISCOVER = own_tool(
     "Find tools by intent: name the app, the verb and the object, e.g. `github create issue`.",
     "read",
     {
-        "query": {"type": "string", "description": "app + verb + object; left out to look around"},
-        "limit": {"type": "integer", "minimum": 1, "maximum": 100, "description": "10 unless given"},
-        "namespace": text("only tools whose paths begin so, as github or github.issues"),
+        "query": {"type": "string", "description": "app + verb + object; leave out to browse"},
+        "limit": {"type": "integer", "minimum": 1, "maximum": 100, "description": "default: 10"},
+        "namespace": text("only tools whose path starts with this, such as github or github.issues"),
         "source": text("only this source's tools"),
         "effect": {"enum": ["read", "write", "destructive"]},
         "depth": {
             "type": "integer",
             "minimum": 0,
             "maximum": 2,
-            "description": "0 names, 1 signatures, 2 schemas; unless given, signatures of the first three",
+            "description": "0 names, 1 signatures, 2 schemas; default: signatures of the first three",
         },
-        "explain": {"type": "boolean", "description": "also the score of each, and which words were found where"},
+        "explain": {"type": "boolean", "description": "also return each score and which words matched where"},
     },
 )
 DESCRIBE = own_tool(
     "describe.tool",
-    "The signature of one tool and a call of it as an example, within a number of tokens.",
+    "Get a tool's signature and an example call, within a token budget.",
     "read",
     {
         "path": text("the tool's path"),
-        "includeSchemas": {"type": "boolean", "description": "also the JSON Schemas, whatever their size"},
-        "language": {"enum": ["typescript", "python"], "description": "that of the program unless given"},
-        "budget": {"type": "integer", "minimum": 150, "maximum": 20_000, "description": "tokens; 1500 unless given"},
-        "part": {"enum": ["arguments", "result", "description"], "description": "spend the budget on this alone"},
+        "includeSchemas": {"type": "boolean", "description": "also return the JSON Schemas, whatever their size"},
+        "language": {"enum": ["typescript", "python"], "description": "default: the language of the program"},
+        "budget": {"type": "integer", "minimum": 150, "maximum": 20_000, "description": "in tokens; default: 1500"},
+        "part": {
+            "enum": ["arguments", "result", "description"],
+            "description": ("spend the whole budget on this part"),
+        },
         "types": {
             "type": "array",
             "items": {"type": "string"},
             "minItems": 1,
             "maxItems": 30,
-            "description": "names of types under `cut`",
+            "description": "type names listed under `cut`",
         },
     },
     ("path",),
 )
-LIST_SOURCES = own_tool("executor.sources.list", "The connected sources.", "read", {})
+LIST_SOURCES = own_tool("executor.sources.list", "List the connected sources.", "read", {})
 ADD_SOURCE = own_tool(
     "executor.sources.add",
     "Connect a source: an API, GraphQL or MCP server by its address, or the command of an MCP server. "
@@ -80,11 +83,11 @@ ADD_SOURCE = own_tool(
             "maxItems": 200,
             "description": "command line of an MCP server to run on this machine, instead of a url",
         },
-        "namespace": text("first segment of its tools' paths; the human who approves it sees which rules cover it"),
-        "name": text("a name for people"),
+        "namespace": text("first segment of its tools' paths; the human who approves it sees which policies cover it"),
+        "name": text("display name"),
         "baseUrl": text("address the calls go to, when the document doesn't say"),
         "specUrl": text("address of the document, when the url is that of the service"),
-        "kind": text("openapi, graphql, mcp …; found out by asking the address if not given"),
+        "kind": text("openapi, graphql, mcp …; default: detected from the address"),
     },
     ("namespace",),
     needs=("administer",),
@@ -173,11 +176,12 @@ def _request(arguments: dict[str, Any], approved: bool) -> SourceRequest:
     """Only a human who saw the address or the command may let it be on a private network, or be run here."""
     if ("url" in arguments) == ("command" in arguments):
         raise ToolError(
-            "invalid_arguments", "a source needs either a url or a command", hint="give exactly one of them"
+            "invalid_arguments", "a source needs either a url or a command", hint="pass exactly one of them"
         )
     request = asked_source(arguments)
     by_operator = approved and runs_here(request)  # then nobody else could approve it, see `needed`
-    return replace(request, allow_private=approved, consent=approved, by_operator=by_operator)
+    consent = Consent(private_network=approved, runs_code=approved, by_operator=by_operator, by_code=True)
+    return replace(request, consented=consent)
 
 
 def asked_source(arguments: dict[str, Any]) -> SourceRequest:
@@ -189,7 +193,7 @@ def asked_source(arguments: dict[str, Any]) -> SourceRequest:
         name=arguments.get("name", ""),
         base_url=arguments.get("baseUrl", ""),
         spec_url=arguments.get("specUrl", ""),
-        by_code=True,
+        consented=Consent(by_code=True),
     )
 
 
@@ -208,5 +212,5 @@ def summary(source: Source) -> dict[str, Any]:
         "status": source.status,
         "toolCount": source.tool_count,
         "skipped": len(source.skipped),
-        "auth": [str(one.get("name", "")) for one in source.config.get("auth") or ()],
+        "auth": [str(one.get("name", "")) for one in source.known_keys.get("auth") or ()],
     }

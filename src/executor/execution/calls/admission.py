@@ -28,6 +28,7 @@ from executor.model.policy import Decision
 from executor.model.source import Source, own_path
 from executor.model.tool import Tool
 from executor.policy.decide import Subject, decide
+from executor.policy.visibility import Visibility
 from executor.runtime.protocol import Proposal
 from executor.storage.executions.permits import Standing
 
@@ -142,7 +143,7 @@ class Admissions:
         self, execution: Execution, proposal: Proposal, tool: Tool, arguments: dict[str, Any], decision: Decision
     ) -> Admission:
         """A denial holds for the same call, a permit for the same tool sent to the same place; all else is asked."""
-        standing = await self._permits.of(execution)
+        standing = await self._permits.of(execution.id)
         reason = await self._denial_of(execution, standing, tool, arguments) if standing.denials else None
         if reason is not None:
             return Admission(proposal, "refuse", tool, refusal=denied_before(tool.path, reason))
@@ -152,7 +153,7 @@ class Admissions:
 
     async def _is_permitted(self, execution: Execution, tool: Tool) -> bool:
         """A human allowed the tool, as it is and with what it is sent with, for the rest of this execution."""
-        permit = (await self._permits.of(execution)).permits.get(tool.path)
+        permit = (await self._permits.of(execution.id)).permits.get(tool.path)
         if permit is None:
             return False
         call = Call(execution.id, execution.workspace_id, 0, "tool", tool.path, "", "", "proposed")
@@ -180,19 +181,23 @@ class Admissions:
         else:
             await self._catalog.check(tool, arguments, language=language_of(language))
 
+    async def nearest(self, workspace_id: str, path: str, visibility: Visibility | None) -> list[str]:
+        """Of a tool that was renamed, its new name alone."""
+        own_paths = (await self._policies.of(workspace_id)).own_paths
+        renamed = [
+            new
+            for new, own in own_paths.items()
+            if own == path and not (visibility is not None and visibility.hides(new))
+        ]
+        return renamed or await self._catalog.nearest(workspace_id, path, visibility=visibility)
+
     async def _unknown(self, execution: Execution, path: str) -> ToolError:
         visibility = await self._policies.visibility(execution.workspace_id, execution.actor_id)
         if single := await self._catalog.single_page(execution.workspace_id, path, visibility=visibility):
             return ToolError(
                 "unknown_tool", f"there is no tool {path!r}", hint=page_hint(single), details={"nearest": [single.path]}
             )
-        own_paths = (await self._policies.of(execution.workspace_id)).own_paths
-        near = [
-            new
-            for new, own in own_paths.items()
-            if own == path and not (visibility is not None and visibility.hides(new))
-        ]
-        near = near or await self._catalog.nearest(execution.workspace_id, path, visibility=visibility)
+        near = await self.nearest(execution.workspace_id, path, visibility)
         find = "tools.discover(query=…)" if execution.language == "python" else "tools.discover({query})"
         hint = f"did you mean {', '.join(near)}?" if near else f"find tools with {find}"
         return ToolError("unknown_tool", f"there is no tool {path!r}", hint=hint, details={"nearest": near})
@@ -200,7 +205,7 @@ class Admissions:
 
 def own_name(tool: Tool) -> str:
     """The path that its source gives it, where people gave it another."""
-    return own_path("", tool.binding)
+    return own_path("", tool.known_keys)
 
 
 def proposal_digest(proposal: Proposal) -> str:

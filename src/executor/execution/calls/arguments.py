@@ -30,7 +30,7 @@ def parse_arguments(text: str) -> dict[str, Any]:
         raise ToolError(
             "invalid_arguments",
             f"the number {str(number)[:60]} can't be sent exactly: JSON numbers here have 64 bits",
-            hint="send it as a string if the tool takes one",
+            hint="send it as a string if the tool accepts one",
         )
     return value
 

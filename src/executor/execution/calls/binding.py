@@ -44,7 +44,9 @@ class Bindings:
     async def destination_for(self, source: Source, tool: Tool | None) -> str:
         """What a rule for a tool is bound to. A document of one's own reaches whatever the whole schema offers."""
         where = await self.destination(source)
-        return f"{where}:{source.document_digest}" if tool is not None and tool.binding.get("type") == "raw" else where
+        return (
+            f"{where}:{source.document_digest}" if tool is not None and tool.known_keys.get("type") == "raw" else where
+        )
 
     async def route(self, execution: Execution, tool: Tool, use: Use | None = None) -> str:
         """Where a call of the tool goes now, and with which credential: in one word, so that it is kept and compared

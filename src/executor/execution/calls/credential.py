@@ -87,7 +87,7 @@ class CallCredential:
             if self.connection is not None:
                 await self._connections.rejected(self.connection, status)
                 if given and status == 401:
-                    reason = "the service answered 401 to the credential that was given"
+                    reason = "the service answered 401 to this credential"
                     return self._missing(tool, error, reason, self.connection.name)
                 error.hint = reconnect(self.connection, self.source, status)
             elif status == 401 and not self._values:
@@ -118,7 +118,7 @@ class CallCredential:
 
 def reconnect(connection: Connection, source: Source, status: int) -> str:
     if status == 403:
-        return f"the credential of the connection {connection.name!r} may not do this"
+        return f"the credential of the connection {connection.name!r} is not allowed to do this"
     return (
         f"the service refused the credential of the connection {connection.name!r}: {replace_hint(connection, source)}"
     )
@@ -128,5 +128,5 @@ def replace_hint(connection: Connection, source: Source) -> str:
     """By name: a connection that is not the default one stays beside it."""
     named = "" if connection.name == DEFAULT_NAME else f" --name {connection.name}"
     if connection.scheme == "oauth2":
-        return f"a person logs in again with `executor connections login {source.namespace}{named}`"
-    return f"a person gives a new one with `executor connections add {source.namespace}{named} --replace`"
+        return f"a person can log in again with `executor connections login {source.namespace}{named}`"
+    return f"a person can replace it with `executor connections add {source.namespace}{named} --replace`"

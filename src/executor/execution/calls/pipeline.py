@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from executor.catalog.catalog import Catalog
 from executor.connections.connections import Connections
-from executor.execution.approvals.limits import OpenApprovals
+from executor.execution.approvals.pending_limits import OpenApprovals
 from executor.execution.approvals.permits import Permits
 from executor.execution.artifacts.files import FileStore
 from executor.execution.calls.admission import Admissions

@@ -95,8 +95,8 @@ class CallSender:
         if len(result) > RESULT_BYTES:
             raise ToolError(
                 "result_too_large",
-                f"the result has {len(result)} bytes, more than the {RESULT_BYTES} a call may return",
-                hint="ask for less: filter, select fields, or use a smaller page",
+                f"the result has {len(result)} bytes, more than the limit of {RESULT_BYTES}",
+                hint="request less: filter, select fields, or use a smaller page",
             )
         return result
 

@@ -75,7 +75,7 @@ async def check_following(
         if decision.action != "allow":
             raise EgressRefused(
                 f"{display_url(before.url)} leads to {display_url(after.url)}, which is {one.path}: {decision.reason}",
-                hint=f"it was not followed; call tools.{one.path} itself if you need it",
+                hint=f"the redirect was not followed; call tools.{one.path} directly if you need it",
                 sent=True,
             )
 

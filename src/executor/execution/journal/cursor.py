@@ -48,13 +48,13 @@ class JournalCursor:
     def close(self, call: Call) -> None:
         """A recorded answer is about to be delivered."""
         if self.open.pop(call.seq, None) is None:
-            raise ReplayDiverged(f"call {call.seq} ({call.path}) was answered before, but was not made now")
+            raise ReplayDiverged(f"call {call.seq} ({call.path}) was answered before, but was not made this time")
 
     def check_whole(self) -> None:
         """After the last recorded answer the code must have made every journalled call again."""
         for seq, call in sorted(self._recorded.calls.items()):
             if seq > self._proposed:
-                raise ReplayDiverged(f"call {seq} ({call.path}) was made before, but not now")
+                raise ReplayDiverged(f"call {seq} ({call.path}) was made before, but not this time")
 
     def _match(self, proposal: Proposal) -> None:
         call = self._recorded.calls.get(proposal.seq)

@@ -12,11 +12,12 @@ from executor.execution.approvals.prompt import address_of
 from executor.execution.builtins import tools as builtins
 from executor.execution.calls.arguments import parse_arguments
 from executor.execution.calls.pipeline import CallPipeline
+from executor.model.actor import Actor
 from executor.model.execution import Call
 from executor.model.interaction import Interaction
+from executor.model.permissions import Permission
 from executor.model.policy import Basis, Decision, Level, MadeFor, Policy
 from executor.model.source import Source
-from executor.model.tenancy import Actor, Permission
 from executor.model.tool import ALL, Effect
 from executor.policy.decide import applies, decide
 from executor.policy.drafts import Covers, is_broader, narrowest, text, with_rule
@@ -55,7 +56,7 @@ async def draft_rule(
     tool = await pipeline.admissions.find(asked.workspace_id, asked.binding.path)
     check_scope(asked)
     if tool is None:
-        raise NotFound(f"there is no tool {asked.binding.path} any more", hint="deny it, or approve it once")
+        raise NotFound(f"the tool {asked.binding.path} no longer exists", hint="deny it, or approve it once")
     arguments = parse_arguments(call.arguments)
     subject = await pipeline.admissions.subject(tool, asked.binding.actor_id, arguments)
     rules = await pipeline.policies.of(asked.workspace_id)
@@ -63,12 +64,12 @@ async def draft_rule(
     asking = next((policy for policy in rules.policies if policy.id == decided.policy_id), None)
     level, owner = (asking.level, asking.owner_id) if asking else ("workspace", asked.workspace_id)
     if covers == "source" and tool.source_id == builtins.SOURCE:
-        raise InvalidRequest(f"{tool.path} is of no source", hint="let the rule cover the tool")
+        raise InvalidRequest(f"{tool.path} belongs to no source", hint="let the policy cover the tool")
     rule = given or narrowest(subject, pins, level=level, owner_id=owner, covers=covers)
     rule = replace(rule, made_for=await tools_of(pipeline, asked.workspace_id, rule))
     position = asking.position if asking and asking.level == rule.level else None
     if not applies(rule, subject) or rule.action != "allow":
-        raise InvalidRequest(f"the rule {text(rule)} does not allow this call", hint="start from the draft")
+        raise InvalidRequest(f"the policy {text(rule)} does not allow this call", hint="start from the draft")
     renews = next((one for one in rules.policies if is_same(one, rule)), None)
     if renews is not None:
         then = [replace(one, made_for=rule.made_for) if one is renews else one for one in rules.policies]
@@ -77,8 +78,8 @@ async def draft_rule(
             return Always(rule, renews.position, rules.revision, after, renews)
     after = decide(subject, with_rule(rules.policies, rule, position))
     if after.action != "allow":
-        hint = "change that rule, or approve this call alone"
-        raise Conflict(f"with the rule it would still be asked: {after.reason}", hint=hint)
+        hint = "change that policy, or approve only this call"
+        raise Conflict(f"the call would still need approval with this policy: {after.reason}", hint=hint)
     return Always(rule, position, rules.revision, after)
 
 
@@ -124,7 +125,7 @@ def offered_tools(c: Connection, source: Source, basis: Basis) -> list[tuple[str
 def keep_rule(c: Connection, workspace_id: str, always: Always, *, by: Actor) -> Policy:
     """Under the policies that it was made for, and under no others."""
     if policies.revision(c, workspace_id) != always.revision:
-        raise Conflict("the policies changed while the rule was shown", hint="look at the rule again, then decide")
+        raise Conflict("the policies changed after this policy was shown", hint="review the policy again, then decide")
     if always.renews is None:
         return policies.add(c, workspace_id, always.rule, always.position, by=by)
     renewed = replace(always.renews, made_for=always.rule.made_for)
@@ -138,8 +139,8 @@ async def renew_policy(pipeline: CallPipeline, workspace_id: str, rule: Policy) 
         rule.source_id not in ("", builtins.SOURCE)
         and await pipeline.catalog.source(workspace_id, rule.source_id) is None
     ):
-        hint = "remove it, and make another for the source there is now"
-        raise Conflict("the source that the rule was made for is gone", hint=hint)
+        hint = "remove it and create a new one for the current source"
+        raise Conflict("the source of this policy was removed", hint=hint)
     made_for = await tools_of(pipeline, workspace_id, rule) if rule.made_for is not None else None
     return replace(rule, made_for=made_for, excluded=(), retired_at=None)
 
@@ -147,7 +148,7 @@ async def renew_policy(pipeline: CallPipeline, workspace_id: str, rule: Policy) 
 def check_scope(asked: Interaction) -> None:
     """Only an approval can hold for more than one call, and never one that lets code change what it may reach."""
     if asked.kind != "approval":
-        raise InvalidRequest(f"an interaction of kind {asked.kind} is decided once", hint="leave the scope out")
+        raise InvalidRequest(f"an interaction of kind {asked.kind} is decided once", hint="leave out the scope")
     own = builtins.BUILTINS.get(asked.binding.path)
     if own is not None and own.effect != "read":
         raise InvalidRequest(f"{own.path} is allowed one call at a time", hint="approve it once")
@@ -156,13 +157,13 @@ def check_scope(asked: Interaction) -> None:
 def check_permitted(actor: Actor, rule: Policy) -> None:
     needed = NEEDED[rule.level]
     if not actor.may(needed):
-        hint = "approve it once or for this execution; an administrator makes rules"
-        raise Forbidden(f"a rule of the {rule.level} needs the permission `{needed}`", hint=hint)
+        hint = "approve it once or for this execution; an administrator can create policies"
+        raise Forbidden(f"a policy of the {rule.level} needs the permission `{needed}`", hint=hint)
 
 
 def check_breadth(rule: Policy, narrow: Policy, *, broader: bool) -> None:
     if is_broader(rule, narrow) and not broader:
         raise InvalidRequest(
-            f"the rule {text(rule)} covers more than this call",
-            hint="take the draft, or say `broader` to mean it",
+            f"the policy {text(rule)} covers more than this call",
+            hint="use the draft, or confirm with `broader`",
         )

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from sqlalchemy.engine import Connection
 
-from executor.model.event import Announcement
 from executor.model.policy import Policy
 from executor.policy.visibility import Visibility, visibility_of
 from executor.storage.catalog import policies, sources
 from executor.storage.database import Database
 from executor.storage.feed import Feed
+from executor.storage.read_cache import ReadCache
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,30 +24,17 @@ class PoliciesInForce:
     own_paths: Mapping[str, str] = field(default_factory=dict)
 
 
-class PolicyCache:
-    def __init__(self, database: Database, feed: Feed) -> None:
-        self._database = database
-        self._known: dict[str, PoliciesInForce] = {}
-        self._changes = 0
-        feed.listen(self._forget)
+class PolicyCache(ReadCache[str, PoliciesInForce]):
+    """By workspace."""
 
-    async def of(self, workspace_id: str) -> PoliciesInForce:
-        while (known := self._known.get(workspace_id)) is None:
-            changes = self._changes
-            known = await self._database.read(lambda c: read_policies(c, workspace_id))
-            if changes == self._changes:
-                self._known[workspace_id] = known
-        return known
+    def __init__(self, database: Database, feed: Feed) -> None:
+        super().__init__(database, read_policies)
+        self.drop_on(feed, ("policy.", "source."), lambda announcement: announcement.workspace_id)
 
     async def visibility(self, workspace_id: str, actor_id: str) -> Visibility | None:
         """What the policies in force keep from being found by an actor, or described to it."""
         rules = await self.of(workspace_id)
         return visibility_of(rules.policies, actor_id, rules.namespaces, rules.own_paths)
-
-    def _forget(self, announcement: Announcement) -> None:
-        if announcement.type.startswith(("policy.", "source.")):
-            self._changes += 1
-            self._known.pop(announcement.workspace_id, None)
 
 
 def read_policies(c: Connection, workspace_id: str) -> PoliciesInForce:

@@ -29,15 +29,15 @@ def check_renames(c: Connection, source: Source, renames: Sequence[Rename], *, i
     dodged = [one for one in rules if one.action != "allow" and any(is_dodged(one, rename) for rename in renames)]
     if dodged:
         raise Conflict(
-            f"a rule holds for the present name and would not for the new one: {describe_policies(dodged)}",
-            hint="change the pattern of the rule first, then rename",
+            f"a policy covers the current name but not the new one: {describe_policies(dodged)}",
+            hint="change the pattern of the policy first, then rename",
             rules=[one.id for one in dodged],
         )
     widened = [one for one in rules if one.action == "allow" and any(is_widened(one, rename) for rename in renames)]
     if widened and not inherit_rules:
         raise Conflict(
-            f"a rule would allow calls under the new name: {describe_policies(widened)}",
-            hint="take another name, narrow the rule, or let it hold: `--inherit-rules`, in the API `inheritRules`",
+            f"a policy would allow calls under the new name: {describe_policies(widened)}",
+            hint=("choose another name, narrow the policy, or accept it: `--inherit-rules`, in the API `inheritRules`"),
             rules=[one.id for one in widened],
         )
 

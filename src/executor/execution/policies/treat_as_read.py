@@ -11,8 +11,9 @@ from executor.errors import Conflict, InvalidRequest
 from executor.execution.approvals.prompt import address_of
 from executor.execution.builtins import tools
 from executor.execution.calls.pipeline import CallPipeline
-from executor.execution.policies.always import Always, is_same
-from executor.model.policy import MadeFor
+from executor.execution.policies.always import Always, check_permitted, is_same, keep_rule
+from executor.model.actor import Actor
+from executor.model.policy import MadeFor, Policy
 from executor.model.tool import Tool
 from executor.policy.decide import decide
 from executor.policy.drafts import draft
@@ -55,20 +56,26 @@ async def draft_read_rule(pipeline: CallPipeline, workspace_id: str, tool: Tool,
     others = [one for one in rules.policies if one is not renews]
     after = decide(subject, [*others, replace(rule, id=renews.id if renews else "pol_draft")])
     if after.action != "allow":
-        hint = "change that rule, or approve the call"
-        raise Conflict(f"another rule decides about {tool.path}: {after.reason}", hint=hint)
+        hint = "change that policy, or approve the call"
+        raise Conflict(f"another policy decides about {tool.path}: {after.reason}", hint=hint)
     return Always(rule, None, rules.revision, after, renews)
+
+
+async def make_read_rule(pipeline: CallPipeline, tool: Tool, *, by: Actor) -> Policy:
+    always = await draft_read_rule(pipeline, by.workspace_id, tool, by.id)
+    check_permitted(by, always.rule)
+    return await pipeline.database.write(lambda c: keep_rule(c, by.workspace_id, always, by=by))
 
 
 def unfit(tool: Tool) -> str:
     """Why nobody can call it a read; empty if a person may."""
     if tool.effect == "read":
-        return "it is one already"
+        return "it already is one"
     if tool.source_id == tools.SOURCE:
         return "it changes what Executor may reach"
-    if tool.binding.get("type") in ("mutation", "raw"):
+    if tool.known_keys.get("type") in ("mutation", "raw"):
         return "it sends GraphQL mutations"
-    method = tool.binding.get("method")
+    method = tool.known_keys.get("method")
     return f"it sends {method}" if method not in (None, "POST") else ""
 
 
@@ -76,10 +83,10 @@ def suggestion(tool: Tool) -> str:
     """For the person who is asked: that it looks like a read. Never more than words."""
     if unfit(tool):
         return ""
-    if claims_to_read(tool.binding):
-        return "the server says that it only reads; if you know that, treat it as a read"
+    if claims_to_read(tool.known_keys):
+        return "the server says that it only reads; if you are sure, treat it as a read"
     named = {word.lower() for segment in tool.path.split(".")[1:] for word in words(segment)}
     flat = {segment.lower() for segment in tool.path.split(".")[1:]}
     if (named | flat) & READING and not named & WRITING:
-        return "by its name it may only read; if you know that, treat it as a read"
+        return "its name suggests that it only reads; if you are sure, treat it as a read"
     return ""

@@ -11,12 +11,13 @@ from sqlalchemy.engine import Connection
 from executor.errors import InvalidRequest
 from executor.execution.approvals.prompt import address_of
 from executor.execution.calls.pipeline import CallPipeline
+from executor.model.actor import Actor
 from executor.model.policy import MadeFor, Policy
 from executor.model.source import Source
-from executor.model.tenancy import Actor
 from executor.policy.drafts import draft
 from executor.sources.mcp.tools.hints import claims_to_read
 from executor.storage.catalog import policies, tools
+from executor.storage.database import Database
 
 Trust = Literal["trust", "ask"]
 KIND = "mcp"
@@ -29,6 +30,11 @@ class Hints:
     claimed: tuple[str, ...]
     trusted: tuple[str, ...]
     rule: Policy | None = None
+
+
+async def find_hints(database: Database, source: Source) -> Hints:
+    check_kind(source)
+    return await database.read(lambda c: read_hints(c, source))
 
 
 def read_hints(c: Connection, source: Source) -> Hints:
@@ -78,7 +84,7 @@ def choose_claims(claims: Mapping[str, str], paths: Sequence[str] | None) -> dic
     if wrong:
         raise InvalidRequest(
             f"the server does not say that {wrong[0]} only reads",
-            hint=f"choose from: {', '.join(list(claims)[:20])}" if claims else "it says so of none of its tools",
+            hint=f"choose from: {', '.join(list(claims)[:20])}" if claims else "it says so for none of its tools",
         )
     return {path: digest for path, digest in claims.items() if paths is None or path in paths}
 
@@ -86,6 +92,6 @@ def choose_claims(claims: Mapping[str, str], paths: Sequence[str] | None) -> dic
 def check_kind(source: Source) -> None:
     if source.kind != KIND:
         raise InvalidRequest(
-            f"{source.namespace} is of kind {source.kind}: only MCP servers give such hints",
+            f"{source.namespace} is of kind {source.kind}, and only MCP servers give such hints",
             hint="treat single tools as reads: `executor tools treat-as-read PATH`",
         )

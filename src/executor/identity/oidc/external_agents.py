@@ -6,8 +6,7 @@ that speaks of roles or permissions gives nothing.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +16,8 @@ from executor.errors import Busy, Forbidden, InsufficientScope, Unauthorized
 from executor.identity.new_token import digest
 from executor.identity.oidc import jwt
 from executor.identity.oidc.jwks import KeySet
-from executor.model.tenancy import AGENT, Actor
+from executor.model.actor import Actor
+from executor.model.permissions import AGENT
 from executor.storage.database import Database
 from executor.storage.executions import events
 from executor.storage.identity import external_subjects
@@ -37,42 +37,35 @@ class Terms:
 
 
 class Bearers:
-    def __init__(
-        self, database: Database, keys: KeySet, terms: Terms, *, clock: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, database: Database, keys: KeySet, terms: Terms) -> None:
         self._database = database
         self._keys = keys
         self._terms = terms
-        self._clock = clock
 
     async def verify(self, token: str, workspace: str) -> Actor | None:
         """The agent it stands for. None if it is no signed token at all; raises if it is one that is not good."""
         if not jwt.is_signed(token):
             return None
-        shown = jwt.read(token)
-        await self._keys.verify(shown)
-        subject = self._check_claims(shown.claims)
-        actor = await self._agent(subject, shown.claims)
-        expires_at = jwt.expiry(shown.claims)
+        claims = await self._keys.verify(jwt.read(token), self._terms.audience)
+        self._check_scopes(claims)
+        actor = await self._agent(claims["sub"], claims)
         return replace(
             actor,
             permissions=AGENT,
             via="bearer",
             credential_id=f"jwt_{digest(token)[:16]}",
-            expires_at=expires_at,
+            expires_at=jwt.expiry(claims),
         )
 
-    def _check_claims(self, claims: Mapping[str, Any]) -> str:
+    def _check_scopes(self, claims: Mapping[str, Any]) -> None:
         terms = self._terms
-        subject = jwt.check(claims, issuer=terms.issuer, audience=terms.audience, now=self._clock())
         missing = [scope for scope in terms.scopes if scope not in jwt.scopes(claims)]
         if missing:
             raise InsufficientScope(
                 f"this token lacks the scope {' '.join(missing)}",
-                hint="ask the authorization server for it",
+                hint="request it from the authorization server",
                 scope=" ".join(terms.scopes),
             )
-        return subject
 
     async def _agent(self, subject: str, claims: Mapping[str, Any]) -> Actor:
         terms = self._terms
@@ -83,7 +76,7 @@ class Bearers:
             found = await self._database.write(lambda c: self._add(c, subject, claims))
         actor, is_revoked = found
         if is_revoked:
-            raise Unauthorized("an operator has revoked this agent", hint="ask whoever runs this daemon")
+            raise Unauthorized("an operator has revoked this agent", hint="ask the operator of this daemon")
         return actor
 
     def _add(self, c: Connection, subject: str, claims: Mapping[str, Any]) -> tuple[Actor, bool]:
@@ -94,11 +87,11 @@ class Bearers:
             return found
         if not external_subjects.has_workspace(c, terms.workspace_id):
             raise Forbidden(
-                f"there is no workspace {terms.workspace_id!r} for agents of the authorization server",
-                hint="an operator corrects the setting mcp_workspace",
+                f"the workspace {terms.workspace_id!r} for agents of the authorization server does not exist",
+                hint="an operator must correct the setting mcp_workspace",
             )
         if external_subjects.count_agents(c, terms.workspace_id) >= MOST:
-            raise Busy(f"{MOST} agents of the authorization server are known already", hint="use one of those")
+            raise Busy(f"the limit of {MOST} agents of the authorization server is reached", hint="use an existing one")
         made = external_subjects.add_agent(
             c, terms.workspace_id, terms.issuer, subject, display_name(claims, subject, terms.issuer)
         )

@@ -37,7 +37,7 @@ class Issuer:
             if self._failed is None or now - self._failed[0] >= RETRY_SECONDS:
                 await self._read(now)
             if self._found is None:
-                raise unavailable(self.url, self._failed[1] if self._failed else "nothing is known of it")
+                raise unavailable(self.url, self._failed[1] if self._failed else "its metadata was never read")
             return self._found
 
     async def address(self, name: str) -> str:
@@ -46,7 +46,7 @@ class Issuer:
         if value is None:
             return ""
         if not isinstance(value, str) or len(value) > 2_000 or urlsplit(value).scheme not in ("https", "http"):
-            raise unavailable(self.url, f"its `{name}` is no address")
+            raise unavailable(self.url, f"its `{name}` is not an address")
         if value.startswith("http:") and not same_origin(value, self.url):
             raise unavailable(self.url, f"its `{name}` is not encrypted")
         return value
@@ -84,5 +84,5 @@ def same_origin(one: str, other: str) -> bool:
 def unavailable(issuer: str, why: str) -> IssuerUnavailable:
     return IssuerUnavailable(
         f"the authorization server {issuer} can't be used: {why}",
-        hint="an operator checks the settings of the issuer, and that it can be reached from here",
+        hint="an operator must check the settings of the issuer and that it can be reached from here",
     )

@@ -7,12 +7,15 @@ import importlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from executor.errors import IssuerUnavailable, OAuthFailed
 from executor.identity.oidc.issuer import RETRY_SECONDS, Issuer, unavailable
-from executor.identity.oidc.jwt import ALGORITHMS, MAX_TEXT, Signed, refusal
+from executor.identity.oidc.jwt import ALGORITHMS, MAX_TEXT, Unverified
 from executor.identity.oidc.network import Wire
+
+if TYPE_CHECKING:
+    from executor.identity.oidc.verification import Verifier
 
 FRESH_SECONDS = 3_600.0
 STALE_SECONDS = 4 * 3_600.0  # how long keys are believed while the issuer can't be asked
@@ -31,8 +34,8 @@ class PublicKey:
     algorithm: str
     value: Any
 
-    def fits(self, signed: Signed) -> bool:
-        return ALGORITHMS[signed.algorithm] == (self.kind, self.curve) and self.algorithm in ("", signed.algorithm)
+    def fits(self, token: Unverified) -> bool:
+        return ALGORITHMS[token.algorithm] == (self.kind, self.curve) and self.algorithm in ("", token.algorithm)
 
 
 class KeySet:
@@ -50,25 +53,25 @@ class KeySet:
         self._read_at: float | None = None
         self._tried_at: float | None = None
         self._failure = ""
-        self._algorithms: Mapping[str, Any] | None = None
+        self._verifier: Verifier | None = None
 
-    async def verify(self, signed: Signed) -> None:
-        """Raises unless a key of the issuer made this signature. What the token names is compared and never fetched."""
-        if self._algorithms is None:  # slow to import, so not before it is needed
-            library = await asyncio.to_thread(importlib.import_module, "jwt.algorithms")
-            known = library.get_default_algorithms()
-            self._algorithms = {**known, "Ed25519": known["EdDSA"]}
-        algorithm = self._algorithms[signed.algorithm]
-        found = await self._fitting(signed)
-        if not any(algorithm.verify(signed.signed, key.value, signed.signature) for key in found):
-            raise refusal("the token was not signed by a key of the authorization server")
+    async def verify(self, token: Unverified, audience: str) -> dict[str, Any]:
+        """The claims. Raises unless a key of the issuer signed them for `audience`, and they are good at this time.
 
-    async def _fitting(self, signed: Signed) -> list[PublicKey]:
+        What the token names is compared and never fetched.
+        """
+        if self._verifier is None:
+            module = await asyncio.to_thread(importlib.import_module, "executor.identity.oidc.verification")
+            self._verifier = module.Verifier()
+        keys = [key.value for key in await self._fitting(token)]
+        return self._verifier.claims(token, keys, issuer=self._issuer.url, audience=audience)
+
+    async def _fitting(self, token: Unverified) -> list[PublicKey]:
         await self._read(FRESH_SECONDS)
-        found = choose_keys(self._keys, signed)
+        found = choose_keys(self._keys, token)
         if not found:
             await self._read(0.0)
-            found = choose_keys(self._keys, signed)
+            found = choose_keys(self._keys, token)
         return found
 
     async def _read(self, age: float) -> None:
@@ -104,11 +107,11 @@ class KeySet:
         self._read_at, self._failure = now, ""
 
 
-def choose_keys(keys: Sequence[PublicKey], signed: Signed) -> list[PublicKey]:
+def choose_keys(keys: Sequence[PublicKey], token: Unverified) -> list[PublicKey]:
     """By its id; a token that names none is taken only where a single key could be meant."""
-    fitting = [key for key in keys if key.fits(signed)]
-    if signed.key_id:
-        return [key for key in fitting if key.id == signed.key_id]
+    fitting = [key for key in keys if key.fits(token)]
+    if token.key_id:
+        return [key for key in fitting if key.id == token.key_id]
     return fitting if len(fitting) == 1 else []
 
 
@@ -119,23 +122,17 @@ def parse_keys(published: Sequence[Any]) -> tuple[PublicKey, ...]:
 
 
 def _key(jwk: Mapping[str, Any]) -> PublicKey | None:
-    from jwt import algorithms
-    from jwt.exceptions import PyJWTError
+    from jwt import PyJWK, PyJWTError
 
     names = ("kty", "crv", "kid", "alg", "use")
     kind, curve, key_id, algorithm, use = (jwk.get(name, "") for name in names)
-    readers: dict[str, Any] = {
-        "RSA": algorithms.RSAAlgorithm,
-        "EC": algorithms.ECAlgorithm,
-        "OKP": algorithms.OKPAlgorithm,
-    }
     texts = all(isinstance(one, str) and len(one) <= MAX_TEXT for one in (kind, curve, key_id, algorithm, use))
-    if not texts or kind not in readers or "d" in jwk or use not in ("", "sig"):
+    if not texts or "d" in jwk or use not in ("", "sig"):
         return None
     if (kind, curve) not in ALGORITHMS.values() or algorithm not in ("", *ALGORITHMS):
         return None
     try:
-        value = readers[kind].from_jwk(dict(jwk))
+        value = PyJWK({name: part for name, part in jwk.items() if name != "alg"}).key
     except (PyJWTError, ValueError, TypeError, KeyError):
         return None
     if kind == "RSA" and not SMALLEST_RSA <= value.key_size <= LARGEST_RSA:

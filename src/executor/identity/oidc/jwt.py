@@ -1,4 +1,4 @@
-"""Signed tokens (JWT) of an authorization server: read strictly, verified by a key, then believed.
+"""Signed tokens (JWT) of an authorization server, before they are verified: what of their form is refused.
 
 Nothing in a token says how it is to be verified: `alg` only chooses among asymmetric algorithms, and must fit the key.
 """
@@ -36,14 +36,12 @@ _FORM = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
-    """What a token says. Nothing of it may be believed before its signature was verified."""
+class Unverified:
+    """What a token says of its own signature. Nothing of it may be believed."""
 
+    text: str
     algorithm: str
     key_id: str
-    claims: Mapping[str, Any]
-    signed: bytes
-    signature: bytes
 
 
 def is_signed(token: str) -> bool:
@@ -51,43 +49,34 @@ def is_signed(token: str) -> bool:
     return token.count(".") == 2
 
 
-def read(token: str) -> Signed:
+def read(token: str) -> Unverified:
     if len(token) > LARGEST:
         raise refusal(f"the token is longer than {LARGEST} bytes")
     if not _FORM.match(token):
         raise refusal("the token is not a signed JWT")
-    header, claims, signature = token.split(".")
-    about = _object(header)
+    about = _header(token)
     algorithm, key_id = about.get("alg"), about.get("kid", "")
     if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
-        raise refusal("the token is not signed with an asymmetric algorithm that is known here")
+        raise refusal("the token is not signed with a supported asymmetric algorithm")
     if not isinstance(key_id, str) or len(key_id) > MAX_TEXT:
-        raise refusal("the token names no key by which it could be verified")
+        raise refusal("the token names no key to verify it with")
     kind = about.get("typ", "")
     if REFUSED_HEADERS & about.keys() or not isinstance(kind, str) or kind.lower() not in TYPES:
-        raise refusal("the token is of a kind that is not taken here")
-    return Signed(algorithm, key_id, _object(claims), f"{header}.{claims}".encode("ascii"), _decode(signature))
+        raise refusal("tokens of this type are not accepted")
+    return Unverified(token, algorithm, key_id)
 
 
-def check(claims: Mapping[str, Any], *, issuer: str, audience: str, now: float) -> str:
-    """The subject of claims that are verified, if they are for us, of the right issuer, and good at this time."""
-    if claims.get("iss") != issuer:
-        raise refusal("the token was not issued by the authorization server of this daemon")
-    if audience not in audiences(claims):
-        raise refusal("the token was not issued for this daemon")
-    if _time(claims, "exp", required=True) <= now - LEEWAY:
-        raise refusal("the token has expired")
-    if max(_time(claims, "nbf"), _time(claims, "iat")) > now + LEEWAY:
-        raise refusal("the token is not valid yet")
-    subject = claims.get("sub")
-    if not isinstance(subject, str) or not 0 < len(subject) <= MAX_TEXT:
-        raise refusal("the token does not say whom it stands for")
-    return subject
+def check_times(claims: Mapping[str, Any]) -> None:
+    """Numbers in a sensible range: PyJWT takes texts and booleans too."""
+    for name in ("exp", "nbf", "iat"):
+        value = claims.get(name, 0)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < MAX_TIME:
+            raise refusal(f"the token's `{name}` is not a time")
 
 
 def expiry(claims: Mapping[str, Any]) -> int:
-    """Until when, in milliseconds, `check` takes claims of this expiry."""
-    return int((_time(claims, "exp", required=True) + LEEWAY) * 1000)
+    """Until when, in milliseconds, verified claims are taken."""
+    return int((claims["exp"] + LEEWAY) * 1000)
 
 
 def audiences(claims: Mapping[str, Any]) -> list[str]:
@@ -116,43 +105,31 @@ def refusal(message: str) -> Unauthorized:
     return Unauthorized(message, hint=HINT)
 
 
-def _decode(part: str) -> bytes:
-    """One text for each value: what decodes to the same bytes in another spelling is refused."""
+def parse_object(data: bytes) -> dict[str, Any]:
+    """A claim that is there twice would be one thing to us and another to the next reader."""
     try:
-        data = base64.b64decode(part + "=" * (-len(part) % 4), altchars=b"-_", validate=True)
-    except (binascii.Error, ValueError):
-        raise refusal("the token is not a signed JWT") from None
-    if base64.urlsafe_b64encode(data).rstrip(b"=").decode() != part:
-        raise refusal("the token is not a signed JWT")
-    return data
-
-
-def _object(part: str) -> dict[str, Any]:
-    """A claim that stands there twice would be one thing to us and another to the next reader."""
-    try:
-        value = json.loads(_decode(part).decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
+        value = json.loads(data.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
     except (ValueError, RecursionError):
-        raise refusal("the token does not hold what can be read in one way only") from None
+        raise refusal("the token is ambiguous") from None
     if not isinstance(value, dict):
         raise refusal("the token is not a signed JWT")
     return value
 
 
+def _header(token: str) -> dict[str, Any]:
+    """PyJWT refuses other spellings of the same bytes when it verifies."""
+    try:
+        return parse_object(base64.urlsafe_b64decode(token.partition(".")[0] + "=="))
+    except binascii.Error:
+        raise refusal("the token is not a signed JWT") from None
+
+
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a name stands there twice")
+        raise ValueError("a name is there twice")
     return found
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
-
-
-def _time(claims: Mapping[str, Any], name: str, *, required: bool = False) -> float:
-    value = claims.get(name)
-    if value is None and not required:
-        return 0.0
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < MAX_TIME:
-        raise refusal(f"the token's `{name}` is not a time")
-    return float(value)
+    raise ValueError(f"{name} is not JSON")

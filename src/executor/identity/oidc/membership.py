@@ -7,8 +7,9 @@ from sqlalchemy.engine import Connection
 from executor.errors import Forbidden
 from executor.identity import sessions
 from executor.identity.oidc.provider import Person
+from executor.model.actor import Account, Actor
 from executor.model.ids import now_ms
-from executor.model.tenancy import Account, Actor, Role
+from executor.model.permissions import Role
 from executor.storage.database import Database
 from executor.storage.executions import events
 from executor.storage.identity import external_subjects, members, tenancy, workspaces
@@ -32,8 +33,8 @@ async def sign_in(
         actor = tenancy.human(c, first, account.id) if first else None
         if actor is None:
             raise Forbidden(
-                "you have signed in, but you are not a member here",
-                hint="ask an owner for an invitation to the address that your identity provider has verified",
+                "you signed in, but you are not a member of this installation",
+                hint="ask an owner to invite the address that your identity provider has verified",
             )
         came = sessions.open_for(c, actor, agent=agent, address=address, at=at)
         if joined is not None:
@@ -50,7 +51,7 @@ def _account(c: Connection, person: Person) -> Account:
         return external_subjects.add_account(c, person.issuer, person.subject, person.name, person.email)
     account, is_disabled = found
     if is_disabled:
-        raise Forbidden("this account may not sign in", hint="ask whoever runs this daemon")
+        raise Forbidden("this account may not sign in", hint="ask the operator of this daemon")
     return account
 
 

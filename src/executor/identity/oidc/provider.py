@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hmac
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -42,14 +41,12 @@ class Provider:
         *,
         client_id: str,
         secret: Secret,
-        clock: Callable[[], float] = time.time,
     ) -> None:
         self.issuer = issuer
         self._keys = keys
         self._wire = wire
         self._client_id = client_id
         self._secret = secret
-        self._clock = clock
 
     async def authorization_url(self, asked: Mapping[str, str]) -> str:
         endpoint = await self._endpoint("authorization_endpoint")
@@ -69,21 +66,18 @@ class Provider:
         if status != 200 or not isinstance(token, str):
             said = jwt.plain(answer.get("error_description") or answer.get("error"), 200)
             said = said.replace(secret, "…") if secret else said  # a page is no place for it
-            raise refusal(f"the identity provider gave no ID token{': ' + said if said else ''}")
+            raise refusal(f"the identity provider returned no ID token{': ' + said if said else ''}")
         claims = await self._claims(token, nonce)
         return await self._person(claims, answer.get("access_token"))
 
     async def _claims(self, token: str, nonce: str) -> Mapping[str, Any]:
-        shown = jwt.read(token)
-        await self._keys.verify(shown)
-        claims = shown.claims
-        jwt.check(claims, issuer=self.issuer.url, audience=self._client_id, now=self._clock())
+        claims = await self._keys.verify(jwt.read(token), self._client_id)
         party = claims.get("azp")
         if party != self._client_id and (party is not None or len(jwt.audiences(claims)) > 1):
             raise refusal("the ID token was issued to another client")
         given = claims.get("nonce")
         if not isinstance(given, str) or not hmac.compare_digest(given.encode(), nonce.encode()):
-            raise refusal("the ID token is not of this sign-in")
+            raise refusal("the ID token does not belong to this sign-in")
         return claims
 
     async def _person(self, claims: Mapping[str, Any], access_token: Any) -> Person:

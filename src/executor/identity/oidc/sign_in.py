@@ -82,10 +82,10 @@ class SignIns:
         code = query.get("code", "")
         if "error" in query or not code:
             said = jwt.plain(query.get("error_description") or query.get("error") or "", 200)
-            raise refusal(f"the identity provider did not let you in{': ' + said if said else ''}")
+            raise refusal(f"the identity provider refused the sign-in{': ' + said if said else ''}")
         nonce = derive("nonce", issuer, browser)
         if not hmac.compare_digest(digest(nonce), begun.nonce_digest):
-            raise refusal("this sign-in was begun with another identity provider")
+            raise refusal("this sign-in was started with another identity provider")
         person = await self._provider.exchange(code, self._redirect_uri, derive("verifier", issuer, browser), nonce)
         return person, begun.return_to
 
@@ -107,7 +107,7 @@ class SignIns:
         if state and browser:
             found = await self._database.write(lambda c: oidc_sign_ins.spend(c, digest(state), digest(browser), at))
         if found is None:
-            raise refusal("this sign-in was not begun in this browser, is over, or took too long")
+            raise refusal("this sign-in was started in another browser, is complete, or has expired")
         return found
 
     async def _check_sender(self, query: Mapping[str, str]) -> None:
@@ -116,7 +116,7 @@ class SignIns:
         said = query.get("iss")
         promised = metadata.get("authorization_response_iss_parameter_supported") is True
         if said != self._provider.issuer.url and (said is not None or promised):
-            raise refusal("this answer does not come from the identity provider that was asked")
+            raise refusal("this answer does not come from the expected identity provider")
 
 
 def check_return(path: str) -> None:

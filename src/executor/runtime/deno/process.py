@@ -59,7 +59,7 @@ def cpu_limit(cpu_ms: int) -> Failure:
 
 
 def memory_limit() -> Failure:
-    return Failure("memory_limit", "the code used more memory than it may", "keep less in memory at once")
+    return Failure("memory_limit", "the code exceeded its memory limit", "keep less in memory at once")
 
 
 def frame(kind: int, text: bytes) -> bytes:
@@ -172,7 +172,7 @@ class DenoProcess:
                 self._on_broken("an unreadable greeting")
             return
         if not self._waiting or not body:
-            self._on_broken("a reply that nobody asked for")
+            self._on_broken("an unexpected reply")
             return
         now = usage.cpu_ns(self.pid)
         spent, self._cpu_last = max(0, now - self._cpu_last), now

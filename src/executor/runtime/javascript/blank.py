@@ -162,8 +162,8 @@ def _nodes_by_kind(tree: Tree) -> dict[str, list[Node]]:
                 return found
 
 
-_NO_MODULES = "there are no modules; everything outside is reached through tools.*"
-_ERASABLE = "only TypeScript that can be erased runs here: "
+_NO_MODULES = "there are no modules; use tools.* for everything outside"
+_ERASABLE = "only erasable TypeScript syntax is supported: "
 
 
 def _cast(code: Blanked, node: Node) -> None:

@@ -14,7 +14,7 @@ class Hint(NamedTuple):
     lacking: str
 
 
-_OUTSIDE = "everything outside is reached through tools.*; tools.discover({query}) finds what is connected"
+_OUTSIDE = "use tools.* for everything outside; tools.discover({query}) finds what is connected"
 _NODE = "process|__dirname|__filename|Deno|Bun|global|module|exports"
 _BROWSER = "window|document|navigator|localStorage|sessionStorage|location|alert"
 _REQUESTS = "Blob|File|FormData|Headers|Request|Response|ReadableStream|axios|got"
@@ -52,39 +52,39 @@ HINTS: Final[tuple[Hint, ...]] = (
     ),
     Hint(
         "(?:cannot|Cannot) read propert.*(?:undefined|null)",
-        "the value before the dot is missing: look at it with console.log(JSON.stringify(value)), or read on with `?.`",
+        "the value before the dot is missing: print it with console.log(JSON.stringify(value)), or use `?.`",
         "undefined.x",
     ),
     Hint(
         "not a function",
-        "there is no such method here: check the name, and with console.log what the value is",
+        "there is no such method: check the name, and print the value with console.log",
         "[].first()",
     ),
     Hint(
         "not iterable|Symbol.iterator",
-        "it is no list: check with console.log what it is; results often have their list in a field such as items",
+        "it is not a list: print it with console.log; results often have their list in a field such as items",
         "[...{}]",
     ),
     Hint("read-only|Assignment to constant", "declare it with let", "(() => { const x = 1; x = 2 })()"),
     Hint(
         "in JSON|JSON input|not valid JSON",
-        "the text is no JSON: look at its beginning with console.log(text.slice(0, 200))",
+        "the text is not JSON: print its beginning with console.log(text.slice(0, 200))",
         "JSON.parse('{x')",
     ),
     Hint(
         "Date value is NaN|Invalid time value",
-        "the date could not be read: check the text that it was made of",
+        "the date could not be parsed: check the text it was created from",
         "new Date('x').toISOString()",
     ),
-    Hint("BigInt", "use BigInt with BigInt only: `10n * BigInt(n)`; Number(value) makes a number of it", "1n + 1"),
+    Hint("BigInt", "use BigInt only with BigInt: `10n * BigInt(n)`; Number(value) converts it to a number", "1n + 1"),
     Hint(
         "circular",
-        "leave the field out that refers back, or copy the fields you need",
+        "leave out the field that refers back, or copy the fields you need",
         "(() => { const o = {}; o.o = o; return JSON.stringify(o) })()",
     ),
     Hint(
         "is not initialized|before initialization",
-        "move its declaration up: const and let are not there before their line",
+        "move its declaration up: const and let can't be used before their line",
         "(() => { x; let x = 1 })()",
     ),
     Hint("not a constructor", "call it without new, or check the name", "new (() => {})()"),

@@ -55,7 +55,7 @@ def of_error(error: MontyError, code: Rewritten, given: dict[str, dict[str, Any]
 
 def _limit(shown: str) -> bytes | None:
     if shown.startswith("MemoryError"):
-        return failure_line("memory_limit", "the code used more memory than it may", "keep less in memory at once")
+        return failure_line("memory_limit", "the code exceeded its memory limit", "keep less in memory at once")
     return None
 
 
@@ -80,7 +80,7 @@ def _position(error: MontyError, code: Rewritten, file: str) -> dict[str, int]:
 def unserializable(flaw: Flaw) -> bytes:
     path = f"$.{flaw.path.lstrip('.')}" if flaw.path.startswith(".") else f"${flaw.path}"
     path = path if len(path) <= 200 else path[:200] + "…"
-    message = f"the result can't be written as JSON: {path} is {flaw.what}"
+    message = f"the result can't be converted to JSON: {path} is {flaw.what}"
     return failure_line("unserializable_result", message, flaw.hint, {"path": path})
 
 

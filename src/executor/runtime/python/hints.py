@@ -19,9 +19,7 @@ class Hint(NamedTuple):
 
 
 _ANY_MODULE = "there are asyncio, base64, bisect, collections, copy, csv, dataclasses, datetime, decimal, functools, "
-_ANY_MODULE += (
-    "hashlib, itertools, json, math, random, re, time, typing, unicodedata; the rest is reached through tools.*"
-)
+_ANY_MODULE += "hashlib, itertools, json, math, random, re, time, typing, unicodedata; use tools.* for everything else"
 
 HINTS: Final[tuple[Hint, ...]] = (
     Hint(
@@ -85,7 +83,8 @@ HINTS: Final[tuple[Hint, ...]] = (
     ),
     Hint(
         r"No module named '(?:uuid|secrets)'",
-        'make an id with `"%032x" % random.getrandbits(128)`; numbers are the same when the execution is run again',
+        "create an ID with `\"%032x\" % random.getrandbits(128)`; the numbers are the same when "
+"the execution runs again",
         "import uuid\n",
         'import random\n"%032x" % random.getrandbits(128)\n',
     ),
@@ -159,7 +158,7 @@ HINTS: Final[tuple[Hint, ...]] = (
     ),
     Hint(
         "No module named '(?:zoneinfo|pytz|dateutil)",
-        "time zones are not there: use UTC, or an offset that you know: `timezone(timedelta(hours=2))`",
+        "time zones are not available: use UTC, or an offset that you know: `timezone(timedelta(hours=2))`",
         "from zoneinfo import ZoneInfo\n",
         "from datetime import datetime, timedelta, timezone\ndatetime.now(timezone(timedelta(hours=2))).isoformat()\n",
     ),
@@ -202,7 +201,7 @@ HINTS: Final[tuple[Hint, ...]] = (
     ),
     Hint(
         "name '(?:input|dir|vars|globals|locals|breakpoint|__import__|compile)' is not defined",
-        "it is not there; what the code needs comes from tools.* and from the code itself",
+        "it is not available; use tools.* and the code itself for input",
         "input()\n",
         "tools.discover\n",
     ),
@@ -214,8 +213,8 @@ HINTS: Final[tuple[Hint, ...]] = (
     ),
     Hint(
         "has no attribute '(?:with_traceback|add_note|__cause__|errno|filename)'",
-        "of an error there is its text, `str(error)`; of a ToolError also "
-        "error.code, .message, .status, .details, .retryable, .hint",
+        "errors have only their text, `str(error)`; a ToolError also has error.code, .message, "
+".status, .details, .retryable, .hint",
         "try:\n    raise ValueError('x')\nexcept ValueError as error:\n    error.add_note('y')\n",
         "try:\n    raise ValueError('x')\nexcept ValueError as error:\n    str(error)\n",
     ),
@@ -273,25 +272,25 @@ HINTS: Final[tuple[Hint, ...]] = (
     ),
     Hint(
         "JSONDecodeError",
-        "the text is no JSON: look at its beginning with print(text[:200])",
+        "the text is not JSON: print its beginning with print(text[:200])",
         "import json\njson.loads('{x')\n",
         "print('{x'[:200])\n",
     ),
     Hint(
         "'NoneType' object",
-        "the value is None: look at what came back with print(value), and test `if value is not None`",
+        "the value is None: print it with print(value), and test `if value is not None`",
         "None['a']\n",
         "value = None\nvalue['a'] if value is not None else 0\n",
     ),
     Hint(
         "^KeyError",
-        "that key is not there: look at the keys with print(list(value)), or use value.get(key)",
+        "there is no such key: print the keys with print(list(value)), or use value.get(key)",
         "{'a': 1}['b']\n",
         "{'a': 1}.get('b')\n",
     ),
     Hint(
         "^IndexError",
-        "the list is shorter: test its length with len(value)",
+        "the list is too short: check its length with len(value)",
         "[1][5]\n",
         "xs = [1]\nxs[5] if len(xs) > 5 else None\n",
     ),
@@ -303,13 +302,13 @@ HINTS: Final[tuple[Hint, ...]] = (
     ),
     Hint(
         "invalid literal for int|could not convert string to float",
-        "the text is no number: clean it first, such as text.strip().replace(',', '')",
+        "the text is not a number: clean it first, such as text.strip().replace(',', '')",
         "int('1,000')\n",
         "int(' 1,000 '.strip().replace(',', ''))\n",
     ),
     Hint(
         "unexpected keyword argument",
-        "leave that argument out; json.dumps takes no default: convert values first, such as value.isoformat()",
+        "leave out that argument; json.dumps takes no default: convert values first, such as value.isoformat()",
         "import json\njson.dumps({}, default=str)\n",
         "import json\nfrom datetime import date\njson.dumps({'day': date(2026, 1, 2).isoformat()})\n",
     ),
@@ -333,13 +332,13 @@ HINTS: Final[tuple[Hint, ...]] = (
     ),
     Hint(
         "name '\\w+' is not defined",
-        "define it first, or check its spelling; a few built-in functions of Python are not here",
+        "define it first, or check its spelling; a few built-in functions of Python are not available",
         "missing + 1\n",
         "found = 1\nfound + 1\n",
     ),
     Hint(
         "has no attribute",
-        "there is no such method or field here: check the name, and with print(type(value)) what it is",
+        "there is no such method or field: check the name, and the type with print(type(value))",
         "[1].first()\n",
         "[1][0]\n",
     ),

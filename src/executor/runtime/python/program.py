@@ -207,7 +207,7 @@ class Program:
             return snapshot.resume({"exc_type": refused.name, "message": str(refused)})
         except (RecursionError, ValueError) as error:  # it can't even be read
             return snapshot.resume(
-                {"exc_type": "TypeError", "message": f"tools: these are no arguments: {error}"[:500]}
+                {"exc_type": "TypeError", "message": f"tools: these are not arguments: {error}"[:500]}
             )
         self._propose("c", f"{quote(path)}\n{text}", snapshot)
         return None if self._end is not None else snapshot.resume({"future": ...})

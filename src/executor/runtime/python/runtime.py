@@ -34,7 +34,7 @@ def find_interpreter() -> Path:
         return Path(module.find_monty_binary()).resolve(strict=True)
     except OSError as error:
         hint = "install it again with `pip install --force-reinstall pydantic-monty==1.4.0`"
-        raise UnknownRuntime(f"the Python runtime's interpreter is not there: {error}", hint=hint) from error
+        raise UnknownRuntime(f"the interpreter of the Python runtime is missing: {error}", hint=hint) from error
 
 
 class PythonWorker(Worker):

@@ -110,9 +110,9 @@ class Slot:
         except MontyCrashedError as error:
             fault = self._cpu_limit() if self._overdue else Fault(LOST, f"the interpreter ended: {error}"[:500])
         except MemoryError:
-            fault = Fault("output_limit", "the code handed out more than it may", "return and log only what is needed")
+            fault = Fault("output_limit", "the code returned or logged too much", "return and log only what is needed")
         if len(output) > self._most_output:
-            fault, output = Fault("output_limit", "the code handed out more than it may", "return less"), b""
+            fault, output = Fault("output_limit", "the code returned too much", "return less"), b""
         if fault is not None or (self._program is not None and self._program.has_ended):
             self._drop()
         return Reply(frames.STEP, max(0, self._meter.used_ns - before) // 1000, fault, output)

@@ -16,7 +16,10 @@ def host_token(path: Path | None) -> str:
     if token is None:
         raise InvalidRequest(
             f"remote_token_file is {str(path) if path else 'not set'}: there is no token",
-            hint="copy the token file that `executor runtime serve` names, keep it 0600, and set the setting to it",
+            hint=(
+                "copy the token file that `executor runtime serve` names, set its mode to 0600, and "
+                "point the setting to it"
+            ),
         )
     return token
 
@@ -32,8 +35,8 @@ def check_url(url: str, setting: str) -> str:
         raise InvalidRequest(f"{setting} is {url!r}, not an http(s) address", hint="write it like https://host:8789")
     if parts.scheme == "http" and not _is_near(host):
         raise InvalidRequest(
-            f"{setting} is {url!r}: plain http to {host} can be read on the way",
-            hint="use https, or the private address of a network that is yours alone",
+            f"{setting} is {url!r}: plain http to {host} can be read in transit",
+            hint="use https, or an address of a private network that only you use",
         )
     return url.rstrip("/")
 

@@ -84,7 +84,7 @@ class SandboxHost:
             raise InvalidRequest(f"the body has no {error}", hint="use the same version on both sides") from error
         callback = address.check_url(callback, "callback")
         if not run.isascii() or not run.replace("_", "").isalnum():
-            raise InvalidRequest("run is no id", hint="use the same version on both sides")
+            raise InvalidRequest("run is not an ID", hint="use the same version on both sides")
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/plain")]})
         work = asyncio.create_task(self._host(run, token, callback, send))
         gone = asyncio.create_task(_wait_for_disconnect(receive))

@@ -114,7 +114,7 @@ class LiveRun:
         if number < self._told:
             return
         if number > self._told or number not in self._steps or self._reader is None:
-            raise Violation(f"step {number} came when {self._told} was due")
+            raise Violation(f"received step {number} instead of {self._told}")
         step = self._reader.read(Reply(STEP, max(0, cpu_us), None, output.encode()))
         self._told += 1
         self._answers.pop(number, None)

@@ -63,7 +63,7 @@ def decode_program(given: Any) -> Program:
             raise ValueError("seed or code")
         return Program(given["code"], seed, int(given["clockMs"]), Limits(**limits), str(given["language"]))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InvalidRequest(f"this is no program: {error}", hint="use the same version on both sides") from error
+        raise InvalidRequest(f"this is not a program: {error}", hint="use the same version on both sides") from error
 
 
 def encode_answer(number: int, answer: Answer) -> dict[str, Any]:
@@ -84,7 +84,9 @@ def decode_answer(given: Any) -> tuple[int, Answer]:
             raise ValueError("neither value nor error")
         return number, Answer(seq, clock_ms, value, error)
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
-        raise InvalidRequest(f"this is no answer: {problem}", hint="use the same version on both sides") from problem
+        raise InvalidRequest(
+            f"this is not an answer: {problem}", hint="use the same version on both sides"
+        ) from problem
 
 
 def loads(body: bytes) -> dict[str, Any]:

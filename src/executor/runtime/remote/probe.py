@@ -39,7 +39,7 @@ def look(url: str, token_file: Path | None) -> Presence:
         return Presence(str(told["version"]), names, int(told["places"]), int(told["runs"]), layers)
     except urllib.error.HTTPError as error:
         with error:
-            hint = "check that remote_token_file holds the token of that host"
+            hint = "check that remote_token_file contains the token of that host"
             raise RemoteRefused(f"the sandbox host refused with {error.code}", hint=hint) from error
     except (ValueError, KeyError, TypeError) as error:
-        raise RemoteRefused("what answers there is no sandbox host", hint="check remote_url") from error
+        raise RemoteRefused("the server at this address is not a sandbox host", hint="check remote_url") from error

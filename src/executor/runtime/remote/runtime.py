@@ -89,7 +89,7 @@ class RemoteRuntime:
             raise aiohttp.ClientPayloadError("the host is stopping")
         if response.status != 200:
             said = (await response.content.read(_LARGEST_REFUSAL)).decode("utf-8", "replace")
-            hint = "check remote_url, and that remote_token_file holds the token of that host"
+            hint = "check remote_url, and that remote_token_file contains the token of that host"
             raise RemoteRefused(f"the sandbox host refused with {response.status}: {said[:200]}", hint=hint)
         async for line in lines_of(response):
             if line == b"ready\n":
@@ -113,10 +113,10 @@ async def lines_of(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
         while line := await response.content.readline():
             size += len(line)
             if size > _MOST_SAID:
-                raise aiohttp.ClientPayloadError(f"it said more than {_MOST_SAID:,} bytes beside its run")
+                raise aiohttp.ClientPayloadError(f"it sent more than {_MOST_SAID:,} bytes beyond its run")
             yield line
     except HttpProcessingError as error:
-        raise aiohttp.ClientPayloadError("it said a line without end") from error
+        raise aiohttp.ClientPayloadError("it sent a line without an end") from error
 
 
 class RemoteSandbox:
@@ -134,7 +134,7 @@ class RemoteSandbox:
                 if line == b"unreached\n":
                     why = "it can't reach this daemon; check remote_callback_url"
         except (aiohttp.ClientError, OSError) as error:
-            why = f"it fell silent: {type(error).__name__}"
+            why = f"it stopped answering: {type(error).__name__}"
         if not self.run.has_ended:
             logger.warning("the sandbox host is lost: %s", why, extra={"run": self.run.id})
         self.run.fail(sandbox_lost(f"the sandbox host is lost: {why}", innocent=True))

@@ -139,10 +139,12 @@ class Slot(MeteredSlot):
         if self._overdue:
             return self._cpu_limit()
         if isinstance(error, Trap) and error.stack:
-            return Fault("code_error", "RangeError: the code went too deep and ran out of stack", "recurse less deeply")
+            return Fault(
+                "code_error", "RangeError: the code recursed too deeply and ran out of stack", "recurse less deeply"
+            )
         if isinstance(error, Trap):
             return Fault("code_error", f"the sandbox stopped the code: {error}", "")
-        return Fault("memory_limit", "the code used more memory than it may", "keep less in memory at once")
+        return Fault("memory_limit", "the code exceeded its memory limit", "keep less in memory at once")
 
     def _is_starved(self, output: bytes) -> bool:
         """Without room for an error object the engine throws null."""
@@ -168,7 +170,7 @@ def settings(start: Start) -> bytes:
 
 
 def _too_much() -> Fault:
-    return Fault("output_limit", "the code handed out more than it may", "return and log only what is needed")
+    return Fault("output_limit", "the code returned or logged too much", "return and log only what is needed")
 
 
 def _end_of(output: bytes) -> bytes:

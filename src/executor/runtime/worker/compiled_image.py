@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from executor.errors import DataDirectoryUnusable, ExecutorError
+from executor.private_files import write_private
 
 _BUILD_SECONDS = 600
 
@@ -68,16 +67,7 @@ class CompiledImage:
 
     def save(self, directory: Path, image: bytes) -> Path:
         path = directory / f"{self.name}-{self.key()}-{digest(image)}.cwasm"
-        descriptor, temporary = tempfile.mkstemp(dir=directory, suffix=".new")  # mkstemp makes it 0600
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(image)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        write_private(path, image, durable=True)
         for old in directory.glob(f"{self.name}-*.cwasm"):
             if old != path:
                 with contextlib.suppress(OSError):

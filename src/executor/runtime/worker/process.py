@@ -29,7 +29,7 @@ ENDED = "the connection ended"
 
 def sandbox_lost(message: str, *, innocent: bool) -> SandboxLost:
     """`innocent`: what happened is surely no fault of this program, so it need not be counted against it."""
-    return SandboxLost(message, hint="the execution is taken up again on another worker", innocent=innocent)
+    return SandboxLost(message, hint="the execution continues on another worker", innocent=innocent)
 
 
 class Evicted(SandboxLost):
@@ -129,7 +129,7 @@ class Place:
 
     def _on_frame(self, frame: bytes) -> None:
         if not self.waiting:
-            self.worker.broken("a reply that nobody asked for", self)
+            self.worker.broken("an unexpected reply", self)
             return
         future = self.waiting.popleft()
         self.since = self.worker.loop.time()
@@ -143,7 +143,7 @@ class Place:
         """Ends the steps under way; their replies still come, to nobody. Whoever takes the place back ends the code."""
         self.hog_since = None
         for future in self.waiting:
-            _fail(future, Evicted("others are waiting for the place", hint="it is started again", innocent=True))
+            _fail(future, Evicted("others are waiting for the slot", hint="it will be started again", innocent=True))
 
     def fail(self, message: str, *, innocent: bool) -> None:
         while self.waiting:

@@ -146,7 +146,7 @@ def _network_namespace() -> str:
 
 def _no_new_privileges() -> str:
     _must(_libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
-    return "nothing that is executed can gain privileges"
+    return "can't gain privileges (no_new_privs)"
 
 
 def _landlock(readable: tuple[str, ...] = ()) -> str:

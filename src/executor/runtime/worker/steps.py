@@ -87,9 +87,9 @@ class Reader:
         head, _, quoted = line.partition(b" ")
         path = _load(quoted)
         if not isinstance(path, str) or not 0 < len(path) <= _LONGEST_PATH:
-            raise Unreadable("is the name of a tool, but no proper one")
+            raise Unreadable("is not a valid tool name")
         if not isinstance(_load(arguments), dict):
-            raise Unreadable("is an argument, but no object")
+            raise Unreadable("is an argument that is not an object")
         return Proposal(self._next(head), "tool", path, arguments.decode())
 
     def _timer(self, line: bytes) -> Proposal:
@@ -121,7 +121,7 @@ def _load(text: bytes) -> Any:
         value = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         deep = text.count(b"[") + text.count(b"{") > _SHALLOW
-        raise Unreadable("is nested too deeply" if deep else "is no JSON that can be read") from error
+        raise Unreadable("is nested too deeply" if deep else "is not readable JSON") from error
     if text.count(b"[") + text.count(b"{") > _SHALLOW:
         try:
             orjson.dumps(value)
@@ -155,7 +155,7 @@ def _is_small(value: object) -> bool:
 def _log(line: bytes) -> Log:
     text = _load(line[2:])
     if not isinstance(text, str):
-        raise Unreadable("is a log line, but no text")
+        raise Unreadable("is a log line that is not text")
     return Log(LEVELS[int(line[1:2])], text)
 
 
@@ -173,4 +173,6 @@ def _output_limit(most: int) -> Failure:
 
 
 def _unreadable(why: str) -> Failure:
-    return Failure("unserializable_result", f"a value that the code hands out {why}", "return plain data of few levels")
+    return Failure(
+        "unserializable_result", f"a value that the code returned or logged {why}", "return plain data with few levels"
+    )

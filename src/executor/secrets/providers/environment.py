@@ -21,7 +21,7 @@ class Environment:
     def check(self, reference: str) -> None:
         if not reference.isprintable() or not (reference.startswith(PREFIX) or reference in self._allowed):
             raise InvalidRequest(
-                f"the variable {reference[:100]!r} is not one that secrets may be read from",
+                f"secrets may not be read from the variable {reference[:100]!r}",
                 hint=f"name it {PREFIX}…, or list it in the setting `secrets_environment`",
             )
 

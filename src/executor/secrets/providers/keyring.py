@@ -16,12 +16,14 @@ class Keyring:
 
     def check(self, reference: str) -> None:
         if not reference:
-            raise InvalidRequest("the keyring needs a value to keep", hint="give it at the prompt or standard input")
+            raise InvalidRequest(
+                "the value for the keyring is missing", hint=("enter it at the prompt or on standard input")
+            )
 
     async def read(self, reference: str) -> str:
         value = await asyncio.to_thread(lambda: ring().get_password(SERVICE, reference))
         if value is None:
-            raise SecretUnavailable("the keyring does not have it any more", hint="set it with `secrets rotate`")
+            raise SecretUnavailable("the value is no longer in the keyring", hint="set it with `secrets rotate`")
         return value
 
     async def write(self, reference: str, value: str) -> None:

@@ -27,7 +27,7 @@ class OnePassword:
     def check(self, reference: str) -> None:
         if not _REFERENCE.match(reference):
             raise InvalidRequest(
-                f"{reference[:100]!r} is no reference of 1Password", hint="write op://VAULT/ITEM/FIELD"
+                f"{reference[:100]!r} is not a 1Password reference", hint="write op://VAULT/ITEM/FIELD"
             )
 
     async def read(self, reference: str) -> str:
@@ -53,7 +53,7 @@ class OnePassword:
             await end_child(child)
         if status != 0:
             raise SecretUnavailable(
-                f"1Password has nothing for {reference} (`op read` ended with {status})",
+                f"1Password returned nothing for {reference} (`op read` ended with {status})",
                 hint="run `op read` yourself to see why; the daemon needs to be signed in",
             )
         return data.decode("utf-8", "replace")

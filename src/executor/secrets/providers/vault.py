@@ -32,7 +32,8 @@ class Vault:
             raise InvalidRequest("no vault is configured", hint="set `vault_url` and `vault_token_file`")
         if found is None or any(part in (".", "..") for part in found[1].split("/")):
             raise InvalidRequest(
-                f"{reference[:100]!r} names nothing in a vault", hint="write MOUNT/PATH#FIELD, e.g. secret/github#token"
+                f"{reference[:100]!r} is not a vault reference",
+                hint=("write MOUNT/PATH#FIELD, for example secret/github#token"),
             )
 
     async def read(self, reference: str) -> str:
@@ -45,7 +46,7 @@ class Vault:
         except SecretUnavailable:
             raise
         except ExecutorError as error:
-            raise SecretUnavailable(f"the vault can't be asked: {error.message}", hint=error.hint) from error
+            raise SecretUnavailable(f"the vault can't be reached: {error.message}", hint=error.hint) from error
         if status != 200:
             raise SecretUnavailable(f"the vault answered {status} for {path}", hint=HINTS.get(status, "see its log"))
         return field_of(body, path, field)
@@ -59,8 +60,8 @@ class Vault:
 
 HINTS = {
     400: "check the mount and the path",
-    403: "its token may not read this, or has expired: renew the one in `vault_token_file`",
-    404: "nothing is there: check the mount, the path and that the engine is KV version 2",
+    403: "its token has expired or may not read this: renew the one in `vault_token_file`",
+    404: "nothing found: check the mount, the path and that the engine is KV version 2",
     503: "it is sealed: unseal it",
 }
 
@@ -70,9 +71,7 @@ def field_of(body: bytes, path: str, field: str) -> str:
         held = json.loads(body)["data"]["data"]
         value = held.get(field)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise SecretUnavailable(
-            f"the vault's answer for {path} is none of KV version 2", hint="check the mount"
-        ) from error
+        raise SecretUnavailable(f"the vault's answer for {path} is not KV version 2", hint="check the mount") from error
     if not isinstance(value, str) or not value:
         raise SecretUnavailable(f"{path} in the vault has no text in {field!r}", hint="check the name of the field")
     return value

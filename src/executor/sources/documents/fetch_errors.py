@@ -26,8 +26,8 @@ def wrong_status(address: str, answer: Answer, hints: Mapping[int, str], *, meth
 def no_address(location: str) -> EgressRefused:
     """Files are read by whoever adds them; the daemon reads one again only for an operator."""
     return EgressRefused(
-        f"{location[:200]!r} is no http:// or https:// address",
-        hint="give a full address, or send the file's content as `document` (`executor sources add FILE` does)",
+        f"{location[:200]!r} is not an http:// or https:// address",
+        hint="use a full address, or send the file's content as `document` (`executor sources add FILE` does)",
     )
 
 
@@ -48,4 +48,4 @@ def read_file(location: str, limit: int) -> bytes:
 
 
 def too_large(where: str, limit: int) -> DocumentInvalid:
-    return DocumentInvalid(f"{where} is larger than {limit:,} bytes", hint="split it, or remove what isn't used")
+    return DocumentInvalid(f"{where} is larger than {limit:,} bytes", hint="split it, or remove unused parts")

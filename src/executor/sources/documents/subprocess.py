@@ -35,10 +35,10 @@ from executor.schemas.digests import add_digests
 from executor.sources.documents.rows import OpenFile, Pieces
 from executor.sources.documents.subprocess_main import CPU_SECONDS, MEMORY_BYTES, OUT_OF_MEMORY, PROBLEM, PROGRESS
 from executor.sources.documents.threads import Loading
-from executor.sources.kind import SourceRequest, silent
+from executor.sources.source_request import SourceRequest, silent
 
 # Why the process that read a document gave no answer, as far as the way it ended tells, and what to do about it.
-SMALLER = "remove what isn't used from it, or split it"
+SMALLER = "remove unused parts, or split it"
 CRASHES = frozenset({signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE})
 RUN = "from executor.sources.documents.subprocess_main import run; run()"
 
@@ -48,20 +48,20 @@ def explain_end(status: int) -> SourceError:
     if status == OUT_OF_MEMORY:
         gigabytes = MEMORY_BYTES // 1024**3
         return DocumentInvalid(
-            f"reading the document takes more than the {gigabytes} GB of memory that it may take",
+            f"reading the document needs more than the limit of {gigabytes} GB of memory",
             hint=SMALLER,
             reason="memory",
         )
     if status == -signal.SIGXCPU:
         return DocumentInvalid(
-            f"reading the document takes more than the {CPU_SECONDS} seconds of CPU time that it may take",
+            f"reading the document needs more than the limit of {CPU_SECONDS} seconds of CPU time",
             hint=SMALLER,
             reason="cpu",
         )
     if status >= 0:
         return SourceError(
-            f"the process that read the document ended with status {status} and without an answer",
-            hint="that is a fault of Executor; the daemon's log has the details",
+            f"the process that read the document ended with status {status} and without a result",
+            hint="this is a defect in Executor; see the daemon's log",
             reason="crash",
         )
     return by_signal(-status)
@@ -72,24 +72,24 @@ def by_signal(number: int) -> SourceError:
     if number in CRASHES:
         return SourceError(
             f"the process that read the document crashed ({name})",
-            hint="that is a fault of Executor, or of a library, that this document brings out; please report it",
+            hint="this is a defect in Executor or one of its libraries; please report it",
             reason="crash",
         )
     if number == signal.SIGKILL:
         return SourceError(
-            f"the process that read the document was killed from outside ({name})",
-            hint="the system does that when it runs out of memory: look in its log, free some memory, try again",
+            f"the process that read the document was killed by another process ({name})",
+            hint="the system does this when memory runs out: check its log, free some memory, then try again",
             reason="killed",
         )
     return SourceError(
-        f"the process that read the document was ended from outside ({name})", hint="try again", reason="killed"
+        f"the process that read the document was stopped by another process ({name})", hint="try again", reason="killed"
     )
 
 
 def too_long(seconds: float) -> DocumentInvalid:
     return DocumentInvalid(
         f"the document could not be read within {seconds:g} seconds",
-        hint=f"if the machine is busy, try again later; else {SMALLER}",
+        hint=f"if the machine is busy, try again later; otherwise {SMALLER}",
         reason="timeout",
     )
 
@@ -136,7 +136,8 @@ def size_of(part: Any) -> int:
 
 
 async def elsewhere(function: Build, request: SourceRequest, parts: tuple[Any, ...], seconds: float) -> Loaded:
-    job = (function.__module__, function.__qualname__, replace(request, document=None, progress=silent))
+    sent = replace(request, document=None, context=replace(request.context, progress=silent))
+    job = (function.__module__, function.__qualname__, sent)
     with tempfile.TemporaryFile() as file:
         await asyncio.to_thread(write_job, file, job, parts)
         process = await asyncio.create_subprocess_exec(
@@ -190,7 +191,7 @@ async def receive_answer(process: asyncio.subprocess.Process, request: SourceReq
             break
         sign, content = frame[:1], frame[1:]
         if sign == PROGRESS:
-            request.progress(content.decode())
+            request.context.progress(content.decode())
         elif sign == PROBLEM:
             raise problem(orjson.loads(content))
         else:

@@ -19,7 +19,7 @@ import orjson
 
 from executor.errors import ExecutorError, SourceError
 from executor.model.source import Loaded
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import SourceRequest
 
 MEMORY_BYTES = 4 * 1024**3
 CPU_SECONDS = 180
@@ -41,7 +41,9 @@ def do_job(job: Job, rows: BinaryIO, tell: Callable[[str], None]) -> dict[str, A
     from executor.sources.documents.rows import pieces, rows_of
 
     module, name, request, parts = job
-    loaded: Loaded = getattr(import_module(module), name)(replace(request, progress=tell), *parts)
+    loaded: Loaded = getattr(import_module(module), name)(
+        replace(request, context=replace(request.context, progress=tell)), *parts
+    )
     definitions, tools = rows_of(loaded)
     return {
         "name": loaded.name,
@@ -86,7 +88,7 @@ def main() -> int:
 
             traceback.print_exc()
             message = f"reading the document failed inside Executor: {type(error).__name__}"
-            hint = "the daemon's log has the details"
+            hint = "see the daemon's log"
             send(
                 out, PROBLEM, orjson.dumps({"code": SourceError.code, "message": message, "hint": hint, "details": {}})
             )

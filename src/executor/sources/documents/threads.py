@@ -71,7 +71,7 @@ async def in_time(seconds: float, location: str) -> AsyncIterator[None]:
         raise SourceUnreachable(
             f"{display_url(location) or 'the document'} did not answer, or could not be read, "
             f"within {seconds:g} seconds",
-            hint="check that the service is up and its document not larger than need be, then try again",
+            hint="check that the service is up and that its document is not too large, then try again",
             reason="timeout",
             sent=True,
         ) from error

@@ -15,7 +15,8 @@ from executor.network.addresses import parse
 from executor.network.client import Answer, Bounds, Egress, Outgoing
 from executor.sources import challenges
 from executor.sources.graphql.results import json_of
-from executor.sources.kind import Auth, Probe, SourceRequest
+from executor.sources.kind import Auth, Probe
+from executor.sources.source_request import SourceRequest
 from executor.sources.tool_names import namespace_from
 
 BOUNDS = Bounds(seconds=8.0, size=100_000)
@@ -81,7 +82,7 @@ def recognise(url: str, answer: Answer) -> Probe | None:
     value = json_of(answer)
     says_graphql = "graphql" in urlsplit(answer.url).path.lower()
     if answer.status in (401, 403) and (says_graphql or is_error_list(value)):
-        note = "it asks for a credential before it says more"
+        note = "it requires a credential"
         return found_at(url, (auth_of(answer),), note)
     if answer.status in (200, 400) and (has_typename(value) or is_error_list(value)):
         return found_at(url, (auth_of(answer),) if wants_login(value) else ())
@@ -130,13 +131,13 @@ def auth_of(answer: Answer) -> Auth:
     found = challenges.asked_for(challenges.header_values(answer.headers))
     if found:
         return replace(found[0], name="authorization")
-    return Auth("authorization", "unknown", "give it as a header: --header Authorization")
+    return Auth("authorization", "unknown", "pass it as a header: --header Authorization")
 
 
 def of_document(request: SourceRequest) -> Probe | None:
     if not is_schema(request.document or b""):
         return None
-    note = "" if request.base_url else "a schema doesn't say where its service is: give the endpoint as base URL"
+    note = "" if request.base_url else "a schema doesn't say where its service is: pass the endpoint as base URL"
     namespace = namespace_of(request.base_url, file_of(request)) if request.base_url else ""
     return Probe("graphql", request.location, namespace, namespace, request.base_url, "http", note=note)
 
@@ -147,7 +148,7 @@ async def of_schema_address(egress: Egress, request: SourceRequest, origins: fro
     if answer.status != 200 or not is_schema(answer.body):
         return None
     namespace = namespace_of(request.base_url or request.location, file_of(request))
-    note = "" if request.base_url else "a schema doesn't say where its service is: give the endpoint as base URL"
+    note = "" if request.base_url else "a schema doesn't say where its service is: pass the endpoint as base URL"
     return Probe("graphql", request.location, namespace, namespace, request.base_url, "http", note=note)
 
 

@@ -16,7 +16,7 @@ from executor.model.digest import digest
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
 from executor.network.addresses import display_url
-from executor.network.client import Answer, Bounds, Egress, Outgoing
+from executor.network.client import ANSWER_BYTES, Answer, Bounds, Egress, Outgoing
 from executor.network.credentials import with_credential
 from executor.sources.documents.threads import Loading
 from executor.sources.graphql import detection, loader, raw_documents, refusals
@@ -24,10 +24,12 @@ from executor.sources.graphql.pagination import all_pages
 from executor.sources.graphql.refusals import Refusal, Refusals, Way
 from executor.sources.graphql.request import Body, call_of
 from executor.sources.graphql.results import json_of, result_text, says_later
-from executor.sources.kind import Meaning, Probe, SourceRequest, configured_destination
+from executor.sources.graphql.storage_format import binding_of, config_of
+from executor.sources.kind import Meaning, Probe, configured_destination
 from executor.sources.lifecycle import address_grants
 from executor.sources.rate_limits import send_when_allowed
 from executor.sources.results import transport_error, warn
+from executor.sources.source_request import Consent, Previous, SourceRequest
 
 MAX_SCHEMAS = 8
 MAX_ROUNDS = 4
@@ -43,7 +45,12 @@ class GraphQL:
     filters = ("method", "tool")
 
     def __init__(
-        self, egress: Egress, *, load_seconds: float = 60.0, call_seconds: float = 60.0, answer_bytes: int = 10_000_000
+        self,
+        egress: Egress,
+        *,
+        load_seconds: float = 60.0,
+        call_seconds: float = 60.0,
+        answer_bytes: int = ANSWER_BYTES,
     ) -> None:
         self._egress = egress
         self._load_bounds = Bounds(load_seconds, loader.MAX_BYTES)
@@ -56,13 +63,13 @@ class GraphQL:
 
     async def probe(self, request: SourceRequest) -> Probe | None:
         request = await address_grants.grant_addresses(request)
-        return await detection.probe(self._egress, request, frozenset(request.origins))
+        return await detection.probe(self._egress, request, frozenset(request.consented.origins))
 
     async def load(self, request: SourceRequest) -> Loaded:
         return await loader.load(self._egress, request, self._load_bounds, self._loading)
 
     def reload_request(self, source: Source) -> SourceRequest:
-        config = source.config
+        config = config_of(source)
         return SourceRequest(
             kind=self.name,
             location=config["location"],
@@ -72,10 +79,8 @@ class GraphQL:
             spec_url=config["spec_url"],
             headers=tuple((name, value) for name, value in config["headers"]),
             options=config["options"],
-            allow_private=config["allow_private"],
-            again=True,
-            origins=tuple(config["origins"]),
-            validators=config["validators"],
+            consented=Consent(private_network=config["allow_private"], granted=tuple(config["origins"])),
+            previous=Previous(validators=config["validators"]),
         )
 
     def strict_schema(self, tool: Tool) -> Schema:
@@ -85,7 +90,7 @@ class GraphQL:
         """Nothing is rearranged; but what can't be sent, whatever the schema says, is refused already here."""
         name = document_argument(tool, arguments)
         if isinstance(arguments.get(name), str):
-            if tool.binding["type"] == "raw":
+            if binding_of(tool)["type"] == "raw":
                 raw_documents.classify(tool, arguments)
             else:
                 raw_documents.selection_of(tool, arguments[name])
@@ -114,10 +119,11 @@ class GraphQL:
     async def identity(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> Any:
         """Of a mutation, what it does and not what it gives back: its field and the arguments."""
         parts = [part for part in (await self.meaning(source, tool, arguments)).parts if part.effect != "read"]
-        if tool.binding["type"] == "mutation":
-            given = {name: value for name, value in arguments.items() if name != tool.binding["select"]}
-            return [tool.binding["operation"], given]
-        if tool.binding["type"] == "raw" and len(parts) == 1:
+        binding = binding_of(tool)
+        if binding["type"] == "mutation":
+            given = {name: value for name, value in arguments.items() if name != binding["select"]}
+            return [binding["operation"], given]
+        if binding["type"] == "raw" and len(parts) == 1:
             return [parts[0].operation, parts[0].arguments]
         return [tool.path, arguments]
 
@@ -130,9 +136,9 @@ class GraphQL:
         *,
         credential: Credential | None = None,
     ) -> str:
-        if tool.binding["type"] == "describe":
+        if binding_of(tool)["type"] == "describe":
             return await self._describe(source, tool, arguments["name"])
-        if "all" in tool.binding:
+        if "all" in binding_of(tool):
             ask = partial(self._answer, source, tool, credential)
             return await all_pages.collect(ask, source.id, tool, arguments, self._sizes)
         return (await self._answer(source, tool, credential, arguments))[1]
@@ -141,16 +147,16 @@ class GraphQL:
         self, source: Source, tool: Tool, credential: Credential | None, arguments: dict[str, Any]
     ) -> tuple[Answer, str]:
         """As it came, and the JSON text of its result."""
-        if not document_argument(tool, arguments) and tool.binding["selection"]:
+        if not document_argument(tool, arguments) and binding_of(tool)["selection"]:
             return await self._call(source, tool, arguments, credential)
         answer = await self._send(source, tool, await self._body(source, tool, arguments), credential)
         return answer, result_text(tool, answer)
 
     async def _send(self, source: Source, tool: Tool, body: Body, credential: Credential | None) -> Answer:
-        headers = detection.headers_of(tuple((name, value) for name, value in source.config["headers"]))
-        outgoing = Outgoing("POST", source.config["base_url"], headers, body.encode())
-        outgoing = with_credential(outgoing, credential)
-        origins = frozenset(source.config["origins"])
+        config = config_of(source)
+        headers = detection.headers_of(tuple((name, value) for name, value in config["headers"]))
+        outgoing = with_credential(Outgoing("POST", config["base_url"], headers, body.encode()), credential)
+        origins = frozenset(config["origins"])
         send = partial(self._egress.send, outgoing, origins=origins, bounds=self._call_bounds)
         try:
             return await send_when_allowed(tool, source.id, send, says_later)
@@ -162,7 +168,7 @@ class GraphQL:
     ) -> tuple[Answer, str]:
         """Of fields that nobody chose: a query that is refused some of them asks again without these."""
         key = (source.id, credential.digest if credential else "", tool.path, tool.schema_digest)
-        whole, left_out = tool.binding["selection"], self._refusals.of(key)
+        whole, left_out = binding_of(tool)["selection"], self._refusals.of(key)
         for _ in range(MAX_ROUNDS):
             body = call_of(tool, arguments, refusals.without(whole, left_out) if left_out else whole)
             answer = await self._send(source, tool, body, credential)
@@ -171,7 +177,7 @@ class GraphQL:
                 break
             if refusal.is_lasting:
                 self._refusals.remember(key, refusal.ways)
-            if tool.binding["type"] == "mutation":
+            if binding_of(tool)["type"] == "mutation":
                 return answer, self._done(tool, answer, refusal, left_out)
             left_out |= refusal.ways
             if not refusals.without(whole, left_out):
@@ -179,30 +185,31 @@ class GraphQL:
         text = result_text(tool, answer)
         if left_out:
             warn(
-                f"{tool.path}: the service refuses {refusals.describe_ways(left_out)}, so the result comes without. "
-                f"{CHOOSE}"
+                f"{tool.path}: the service refuses {refusals.describe_ways(left_out)}, so the result does "
+                f"not include it. {CHOOSE}"
             )
         return answer, text
 
     def _done(self, tool: Tool, answer: Answer, refusal: Refusal, left_out: frozenset[Way]) -> str:
         """A mutation is never sent again. What came counts, unless it was refused before it was run."""
         data = json_of(answer).get("data")
-        value = data.get(tool.binding["field"]) if isinstance(data, dict) else None
+        value = data.get(binding_of(tool)["field"]) if isinstance(data, dict) else None
         if value is None and not refusal.was_run:
             return result_text(tool, answer)
         missing = refusals.describe_ways(refusal.ways | left_out)
-        state = "null or missing in the result" if value is not None else "so nothing of the result could be read"
-        warn(f"{tool.path} was done, but the service refuses {missing}: {state}. {CHOOSE}")
+        state = "null or missing in the result" if value is not None else "so the result could not be read"
+        warn(f"{tool.path} took effect, but the service refuses {missing}: {state}. {CHOOSE}")
         return orjson.dumps(value).decode()
 
     async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
-        if tool.binding["type"] == "describe":
-            return "nothing is sent: Executor keeps the schema"
-        where = f"POST {display_url(source.config['base_url'])}"
-        if tool.binding["type"] == "raw":
+        binding = binding_of(tool)
+        if binding["type"] == "describe":
+            return "nothing is sent: Executor has the schema"
+        where = f"POST {display_url(config_of(source)['base_url'])}"
+        if binding["type"] == "raw":
             return f"{where} the document in `query`"
-        pages = ", and the pages after it" if "all" in tool.binding else ""
-        return f"{where} {tool.binding['type']} {tool.binding['field']}{pages}"
+        pages = ", and the following pages" if "all" in binding else ""
+        return f"{where} {binding['type']} {binding['field']}{pages}"
 
     async def close(self) -> None:
         self._schemas.clear()
@@ -211,9 +218,9 @@ class GraphQL:
     async def _body(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> Body:
         """What callers write is parsed and checked in a thread: it may be long."""
         if not document_argument(tool, arguments):
-            return call_of(tool, arguments, tool.binding["selection"])
+            return call_of(tool, arguments, binding_of(tool)["selection"])
         schema = await self._schema(source)
-        make = raw_documents.raw if tool.binding["type"] == "raw" else raw_documents.select_fields
+        make = raw_documents.raw if binding_of(tool)["type"] == "raw" else raw_documents.select_fields
         return await asyncio.to_thread(make, tool, arguments, schema)
 
     async def _describe(self, source: Source, tool: Tool, name: str) -> str:
@@ -224,7 +231,7 @@ class GraphQL:
         """Made in a thread, once for all who wait."""
         key = source.document_digest or source.id
         if key not in self._schemas or has_failed(self._schemas[key]):
-            making = asyncio.to_thread(loader.stored_schema, source.config["schema"])
+            making = asyncio.to_thread(loader.stored_schema, config_of(source)["schema"])
             self._schemas[key] = asyncio.ensure_future(making)
         self._schemas.move_to_end(key)
         while len(self._schemas) > MAX_SCHEMAS:
@@ -234,9 +241,10 @@ class GraphQL:
 
 def document_argument(tool: Tool, arguments: dict[str, Any]) -> str:
     """Which argument holds GraphQL that the caller wrote, if any does."""
-    if tool.binding["type"] == "raw":
+    binding = binding_of(tool)
+    if binding["type"] == "raw":
         return "query"
-    choosing = str(tool.binding.get("select", ""))
+    choosing = binding.get("select", "")
     return choosing if choosing in arguments else ""
 
 

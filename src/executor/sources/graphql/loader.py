@@ -27,17 +27,19 @@ from executor.sources.graphql.results import json_of
 from executor.sources.graphql.schema import introspection, sdl
 from executor.sources.graphql.schema.builder import schema_of
 from executor.sources.graphql.schema.outline import Outline, drop_missing_types, pack, unpack
+from executor.sources.graphql.storage_format import GraphQLConfig
 from executor.sources.graphql.tools import Reader
-from executor.sources.kind import SourceRequest, Unchanged
+from executor.sources.kind import Unchanged
 from executor.sources.lifecycle import address_grants
+from executor.sources.source_request import SourceRequest
 
 MAX_BYTES = 64_000_000
 MAX_SKIPPED = 500
 FORMAT = "2"  # raise it when more or other is kept of the same schema than before: then every source is read anew
 GIVE_SCHEMA = "add its schema instead: `executor sources add schema.graphql --base-url ENDPOINT`"
-GIVE_HEADER = "it needs a login: give --header Authorization, or " + GIVE_SCHEMA
-STATUS_HINTS = {401: GIVE_HEADER, 403: GIVE_HEADER, 404: "check the address; many services have it at /graphql"}
-GIVE_ENDPOINT = "say where the service is: --base-url https://api.example.com/graphql"
+GIVE_HEADER = "it requires a login: pass --header Authorization, or " + GIVE_SCHEMA
+STATUS_HINTS = {401: GIVE_HEADER, 403: GIVE_HEADER, 404: "check the address; it is often /graphql"}
+GIVE_ENDPOINT = "pass the address of the service: --base-url https://api.example.com/graphql"
 
 
 async def load(egress: Egress, request: SourceRequest, bounds: Bounds, loading: Loading) -> Loaded:
@@ -48,7 +50,7 @@ async def load(egress: Egress, request: SourceRequest, bounds: Bounds, loading: 
         origins = frozenset(granted)
         data = await read_document(egress, request, origins, bounds)
         if data is None:
-            request.progress(f"asking {display_url(endpoint)} for its schema")
+            request.context.progress(f"asking {display_url(endpoint)} for its schema")
             data = await introspect(egress, request, endpoint, origins, bounds)
         return await loading.run(partial(build_catalog, request, data, endpoint, granted))
 
@@ -72,7 +74,7 @@ async def read_document(
         return await download(egress, request, address, origins, bounds)
     if "://" in request.location:
         return None
-    if not (request.again and request.allow_private):
+    if not (request.previous is not None and request.consented.private_network):
         raise no_address(request.location)
     return await asyncio.to_thread(read_file, request.location, MAX_BYTES)
 
@@ -83,11 +85,11 @@ async def download(
     """The source's headers are for its service: they go along only to the same origin."""
     same = parse(address).origin == parse(request.base_url or request.location).origin
     headers = {"Accept": "*/*", **(dict(request.headers) if same else {})}
-    outgoing = with_credential(Outgoing("GET", address, headers), request.credential)
+    outgoing = with_credential(Outgoing("GET", address, headers), request.context.credential)
     answer = await egress.send(outgoing, origins=origins, bounds=bounds)
     if answer.status != 200:
         raise wrong_status(address, answer, STATUS_HINTS)
-    return request.redact(answer.body)
+    return request.context.redact(answer.body)
 
 
 async def introspect(
@@ -96,9 +98,11 @@ async def introspect(
     """Asked twice if need be: a service that rejects a modern question may answer an old one."""
     for modern in (True, False):
         body = orjson.dumps({"query": introspection.question(modern=modern)})
-        outgoing = with_credential(Outgoing("POST", endpoint, headers_of(request.headers), body), request.credential)
+        outgoing = with_credential(
+            Outgoing("POST", endpoint, headers_of(request.headers), body), request.context.credential
+        )
         answer = await egress.send(outgoing, origins=origins, bounds=bounds)
-        answer = replace(answer, body=request.redact(answer.body))
+        answer = replace(answer, body=request.context.redact(answer.body))
         value = json_of(answer)
         data = value.get("data") if isinstance(value, dict) else None
         if isinstance(data, dict) and isinstance(data.get("__schema"), dict):
@@ -113,17 +117,17 @@ def no_introspection(endpoint: str, answer: Answer, value: Any) -> SourceUnreach
     if answer.status >= 300 and not (errors and answer.status == 400):
         return wrong_status(endpoint, answer, STATUS_HINTS, method="POST")
     if not errors:
-        what = "holds no schema" if isinstance(value, dict) else "is not JSON"
+        what = "contains no schema" if isinstance(value, dict) else "is not JSON"
         return DocumentInvalid(
-            f"{display_url(endpoint)} is no GraphQL endpoint: its answer to an introspection {what}",
-            hint="check the address; many services have it at /graphql",
+            f"{display_url(endpoint)} is not a GraphQL endpoint: its answer to an introspection {what}",
+            hint="check the address; it is often /graphql",
         )
     first = errors[0] if isinstance(errors, list) else errors
     said = str(first.get("message") if isinstance(first, dict) else first)
     said = one_line(said, 200)
     is_login = any(word in said.lower() for word in ("authenticat", "authoriz", "log in", "access denied", "token"))
     return DocumentInvalid(
-        f"{display_url(endpoint)} does not tell its schema (introspection): {said}",
+        f"{display_url(endpoint)} does not allow introspection: {said}",
         hint=GIVE_HEADER if is_login else GIVE_SCHEMA,
     )
 
@@ -143,9 +147,22 @@ def build_catalog(
     tools = reader.tools(raw=request.options.get("raw", True) is not False)
     if not tools:
         raise no_operations(where, notes)
-    request.progress(f"{len(tools)} tools")
+    request.context.progress(f"{len(tools)} tools")
     definitions = reader.definitions(tools)
     opened = loosen(tools, definitions)
+    config: GraphQLConfig = {
+        "location": request.location,
+        "base_url": endpoint,
+        "transport": "http",
+        "given_base_url": request.base_url,
+        "spec_url": request.spec_url,
+        "headers": [list(pair) for pair in request.headers],
+        "options": dict(request.options),
+        "allow_private": request.consented.private_network,
+        "origins": origins,
+        "validators": {"digest": digest},
+        "schema": pack(outline),
+    }
     return Loaded(
         name=request.name or namespace,
         namespace=namespace,
@@ -153,19 +170,7 @@ def build_catalog(
         definitions=definitions,
         skipped=(*reader.skipped, *left_out(notes), *opened),
         document_digest=digest,
-        config={
-            "location": request.location,
-            "base_url": endpoint,
-            "transport": "http",
-            "given_base_url": request.base_url,
-            "spec_url": request.spec_url,
-            "headers": [list(pair) for pair in request.headers],
-            "options": dict(request.options),
-            "allow_private": request.allow_private,
-            "origins": origins,
-            "validators": {"digest": digest},
-            "schema": pack(outline),
-        },
+        config={**config},
         document=data,
         media_type="application/json" if is_json(data) else "application/graphql",
     )
@@ -199,7 +204,7 @@ def outline_of(data: bytes, where: str, notes: list[tuple[str, str]]) -> tuple[O
         schema = read_introspection(text, where)
         return introspection.read(schema, where, notes), digest_text(FORMAT.encode() + canonical(order_schema(schema)))
     if text[:1] == b"<":
-        raise DocumentInvalid(f"{where} is an HTML page, not a schema", hint="give the address of the schema itself")
+        raise DocumentInvalid(f"{where} is an HTML page, not a schema", hint="use the address of the schema itself")
     return sdl.read(text.decode("utf-8", "replace"), where), digest_text(FORMAT.encode() + text)
 
 
@@ -213,7 +218,7 @@ def read_introspection(text: bytes, where: str) -> Any:
     schema = value.get("__schema") if isinstance(value, dict) else None
     if not isinstance(schema, dict):
         raise DocumentInvalid(
-            f"{where} is JSON, but no introspection of a GraphQL schema", hint="it must have `__schema` in it"
+            f"{where} is JSON, but not an introspection of a GraphQL schema", hint="it must contain `__schema`"
         )
     return schema
 

@@ -18,6 +18,7 @@ from executor.model.tool import Tool
 from executor.sources.graphql.pagination.selections import Unfit, complete_selection
 from executor.sources.graphql.request import Body, call_of
 from executor.sources.graphql.roots import root_calls
+from executor.sources.graphql.storage_format import binding_of
 from executor.sources.kind import Part
 
 MAX_CHARACTERS = 100_000
@@ -33,11 +34,11 @@ SELECT_HINT = "write it like `{ id author { login } }`"
 
 def select_fields(tool: Tool, arguments: dict[str, Any], schema: GraphQLSchema | None) -> Body:
     """A document for one field with the fields that the caller chose. Raises ToolError."""
-    name = tool.binding["select"]
+    name = binding_of(tool)["select"]
     document = selection_of(tool, arguments[name])
-    if "all" in tool.binding:
+    if "all" in binding_of(tool):
         try:
-            document = complete_selection(document, tool.binding["all"])
+            document = complete_selection(document, binding_of(tool)["all"])
         except Unfit as error:
             raise refusal_of(tool, name, str(error)) from error
     operation, *fragments = document.definitions
@@ -51,18 +52,18 @@ def select_fields(tool: Tool, arguments: dict[str, Any], schema: GraphQLSchema |
 
 def selection_of(tool: Tool, text: Any) -> ast.DocumentNode:
     """The selection as the one operation of a document, then the fragments it uses."""
-    name = tool.binding["select"]
+    name = binding_of(tool)["select"]
     if not isinstance(text, str) or not text.strip():
-        raise refusal_of(tool, name, "it must be a GraphQL selection in a text", hint=SELECT_HINT)
+        raise refusal_of(tool, name, "it must be a GraphQL selection as text", hint=SELECT_HINT)
     text = text.strip()
     document = parse_document(tool, text if text.startswith("{") else f"{{{text}}}", name)
     operations = [one for one in document.definitions if isinstance(one, ast.OperationDefinitionNode)]
     fragments = [one for one in document.definitions if isinstance(one, ast.FragmentDefinitionNode)]
     if len(operations) != 1 or len(operations) + len(fragments) != len(document.definitions):
-        raise refusal_of(tool, name, "it must be one selection, with the fragments it uses behind it", hint=SELECT_HINT)
+        raise refusal_of(tool, name, "it must be one selection, followed by the fragments it uses", hint=SELECT_HINT)
     operation = operations[0]
     if operation.operation.value != "query" or operation.name or operation.variable_definitions or operation.directives:
-        raise refusal_of(tool, name, "it must be a selection alone, not an operation", hint=SELECT_HINT)
+        raise refusal_of(tool, name, "it must be only a selection, not an operation", hint=SELECT_HINT)
     return ast.DocumentNode(definitions=(operation, *fragments))
 
 
@@ -78,10 +79,10 @@ def parts_of(tool: Tool, arguments: dict[str, Any], schema: GraphQLSchema) -> tu
     """The calls that a document of the caller's own holds. Of a selection, those it holds besides its own field."""
     given = arguments.get("variables")
     try:
-        if tool.binding["type"] == "raw":
+        if binding_of(tool)["type"] == "raw":
             return root_calls(classify(tool, arguments), schema, given if isinstance(given, dict) else {})
         body = select_fields(tool, arguments, None)
-        return root_calls(parse_document(tool, body.query, tool.binding["select"]), schema, body.variables)[1:]
+        return root_calls(parse_document(tool, body.query, binding_of(tool)["select"]), schema, body.variables)[1:]
     except RecursionError as error:
         raise refusal_of(tool, "query", "its fragments are nested too deeply") from error
 
@@ -90,12 +91,12 @@ def classify(tool: Tool, arguments: dict[str, Any]) -> ast.DocumentNode:
     """Judged by every operation in it, not by the one that would be run."""
     text = arguments.get("query")
     if not isinstance(text, str):
-        raise refusal_of(tool, "query", "it must be one document in a text; several at once can't be sent")
+        raise refusal_of(tool, "query", "it must be one document as text; several can't be sent at once")
     document = parse_document(tool, text, "query")
     operations = [one for one in document.definitions if isinstance(one, ast.OperationDefinitionNode)]
     fragments = [one for one in document.definitions if isinstance(one, ast.FragmentDefinitionNode)]
     if not operations or len(operations) + len(fragments) != len(document.definitions):
-        raise refusal_of(tool, "query", "it must hold operations and fragments, nothing else")
+        raise refusal_of(tool, "query", "it must contain only operations and fragments")
     for operation in operations:
         refuse_operation(tool, operation.operation.value)
     names = [one.name.value if one.name else "" for one in operations]
@@ -110,9 +111,9 @@ def classify(tool: Tool, arguments: dict[str, Any]) -> ast.DocumentNode:
 def refuse_operation(tool: Tool, operation: str) -> None:
     if operation == "subscription":
         raise refusal_of(tool, "query", "subscriptions are not supported: a call has one answer")
-    if operation == "mutation" and not tool.binding["mutations"]:
+    if operation == "mutation" and not binding_of(tool)["mutations"]:
         other = f"tools.{tool.path.rpartition('.')[0]}.mutate"
-        raise refusal_of(tool, "query", "it holds a mutation, and this tool sends queries only", hint=f"use {other}")
+        raise refusal_of(tool, "query", "it contains a mutation, but this tool only sends queries", hint=f"use {other}")
 
 
 def parse_document(tool: Tool, text: str, argument: str) -> ast.DocumentNode:
@@ -161,7 +162,7 @@ def fields_hint(tool: Tool, message: str, schema: GraphQLSchema) -> str:
     found = re.search(r"on type '(\w+)'|type '\W*(\w+)\W*' must have a selection", message)
     name = (found[1] or found[2]) if found else ""
     fields = list(getattr(schema.get_type(name), "fields", {})) if name else []
-    where = f"tools.{tool.namespace}.graphql.type({{name: {name or 'Query'!r}}}) shows what there is"
+    where = f"tools.{tool.namespace}.graphql.type({{name: {name or 'Query'!r}}}) shows what is available"
     more = " …" if len(fields) > 40 else ""
     return f"{name} has: {', '.join(fields[:40])}{more}" if fields else where
 
@@ -171,7 +172,7 @@ def description_of(tool: Tool, schema: GraphQLSchema, name: str) -> str:
     named = schema.get_type(name)
     if named is None:
         close = suggestion_list(name[:100], list(schema.type_map))[:5]
-        hint = f"nearest: {', '.join(close)}" if close else "begin with Query or Mutation"
+        hint = f"nearest: {', '.join(close)}" if close else "start with Query or Mutation"
         raise refusal_of(tool, "name", f"there is no type {name[:100]!r}", hint=hint)
     return print_type(named)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from executor.model.tool import Tool
+from executor.sources.graphql.storage_format import binding_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +26,11 @@ class Body:
 
 def call_of(tool: Tool, arguments: dict[str, Any], selection: str, fragments: str = "") -> Body:
     """A document for one field. Only arguments that were given are mentioned: defaults stay the service's own."""
-    types, field, choosing = tool.binding["arguments"], tool.binding["field"], tool.binding["select"]
+    binding = binding_of(tool)
+    types, field, choosing = binding["arguments"], binding["field"], binding["select"]
     given = {name: value for name, value in arguments.items() if name in types and name != choosing}
     declared = ",".join(f"${name}:{types[name]}" for name in given)
     passed = ",".join(f"{name}:${name}" for name in given)
-    head = f"{tool.binding['type']} {field}" + (f"({declared})" if given else "")
+    head = f"{binding['type']} {field}" + (f"({declared})" if given else "")
     call = field + (f"({passed})" if given else "")
     return Body(f"{head}{{{call}{selection}}}{fragments}", given)

@@ -11,6 +11,7 @@ from executor.model.tool import Tool
 from executor.network.client import Answer
 from executor.network.error_reasons import one_line
 from executor.sources import rate_limits
+from executor.sources.graphql.storage_format import binding_of
 from executor.sources.results import (
     HINTS,
     RETRYABLE,
@@ -27,10 +28,10 @@ CODE_HINTS = {
     "UNAUTHENTICATED": HINTS[401],
     "UNAUTHORIZED": HINTS[401],
     "FORBIDDEN": HINTS[403],
-    "INSUFFICIENT_SCOPES": "the credential of this source may not see all of this; choose other fields with `select`",
+    "INSUFFICIENT_SCOPES": ("the credential of this source can't read all of this; choose other fields with `select`"),
     "NOT_FOUND": HINTS[404],
     "RATE_LIMITED": HINTS[429],
-    "GRAPHQL_VALIDATION_FAILED": "the service has another schema than this source: refresh the source",
+    "GRAPHQL_VALIDATION_FAILED": "the schema of the service has changed: refresh the source",
 }
 LATER = frozenset({"RATE_LIMITED", "THROTTLED"})
 AGAIN = frozenset({"RATE_LIMITED", "THROTTLED", "TIMEOUT", "SERVICE_UNAVAILABLE", "INTERNAL_SERVER_ERROR"})
@@ -45,9 +46,9 @@ def result_text(tool: Tool, answer: Answer) -> str:
         raise upstream_error(tool, answer)
     data = value.get("data") if isinstance(value, dict) else None
     if not isinstance(data, dict):
-        what = "holds no data" if isinstance(value, dict) else "is not JSON"
-        raise unexpected_answer(tool, answer, f"the answer {what}, so it is none of GraphQL", {"body": snippet(answer)})
-    field = tool.binding.get("field")
+        what = "contains no data" if isinstance(value, dict) else "is not JSON"
+        raise unexpected_answer(tool, answer, f"the answer {what}, so it is not GraphQL", {"body": snippet(answer)})
+    field = binding_of(tool).get("field")
     if field is None:
         return orjson.dumps(data).decode()
     if field not in data:
@@ -67,7 +68,7 @@ def answered_errors(tool: Tool, answer: Answer, value: dict[str, Any]) -> ToolEr
     """`details.errors` are the service's own; `details.data` is what came beside them, so that nothing is lost."""
     errors = value["errors"] if isinstance(value["errors"], list) else [value["errors"]]
     data = value.get("data")
-    field = tool.binding.get("field")
+    field = binding_of(tool).get("field")
     if field is not None and isinstance(data, dict):
         data = data.get(field)
     more, seconds = f" (and {len(errors) - 1} more)" if len(errors) > 1 else "", retry_after(answer)
@@ -122,9 +123,9 @@ def hint_for(tool: Tool, answer: Answer, errors: list[Any], data: Any) -> str:
     found = codes(errors)
     hint = next((text for code, text in CODE_HINTS.items() if code in found), "")
     hint = hint or (HINTS.get(answer.status, "") if answer.status >= 400 else "")
-    parts = [hint or "`details.errors` says what the service rejects"]
+    parts = [hint or "`details.errors` shows what the service rejects"]
     if data is not None:
-        parts.append("`details.data` holds what came all the same")
+        parts.append("`details.data` has the data that arrived anyway")
         if tool.effect != "read":
             parts.append("it may have taken effect, so don't repeat it blindly")
     return "; ".join(parts)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from executor.model.tool import ALL, Effect, Schema, Skipped, Tool
 from executor.schemas.references import names_in
@@ -14,7 +13,9 @@ from executor.sources.graphql.pagination.lists import BACKWARD, list_of, node_of
 from executor.sources.graphql.schema.outline import Argument, Field, Outline, inner_name
 from executor.sources.graphql.schemas import Schemas, summary
 from executor.sources.graphql.selection import Selections
+from executor.sources.graphql.storage_format import GraphQLBinding, binding_of
 from executor.sources.pagination.all_tool import all_input, all_output
+from executor.sources.pagination.page_scheme import PageScheme
 from executor.sources.tool_names import MAX_LENGTH, TAKEN, short_hash, unique
 
 MAX_DESCRIPTION = 1_000
@@ -27,7 +28,7 @@ RAW = "graphql"
 DESTRUCTIVE = frozenset(
     {"delete", "remove", "destroy", "purge", "erase", "wipe", "drop", "truncate", "revoke", "terminate", "uninstall"}
 )
-NO_SUBSCRIPTIONS = "a call has one answer; look for a query that gives the same"
+NO_SUBSCRIPTIONS = "a call has one answer; look for a query that returns the same data"
 
 
 class Reader:
@@ -85,6 +86,14 @@ class Reader:
         choosing = select_name(field.arguments) if view.text else ""
         if choosing:
             schema["properties"][choosing] = {"type": "string", "description": self.select_note(field)}
+        binding: GraphQLBinding = {
+            "operation": f"{operation}.{field.name}",
+            "type": "mutation" if operation == "mutation" else "query",
+            "field": field.name,
+            "arguments": {one.name: one.type for one in field.arguments},
+            "selection": view.text,
+            "select": choosing,
+        }
         return Tool(
             path=f"{self._namespace}.{operation}.{name}",
             source_id="",
@@ -92,14 +101,7 @@ class Reader:
             effect=effect(operation, field.name),
             input_schema=schema,
             output_schema=view.schema,
-            binding={
-                "operation": f"{operation}.{field.name}",
-                "type": operation,
-                "field": field.name,
-                "arguments": {one.name: one.type for one in field.arguments},
-                "selection": view.text,
-                "select": choosing,
-            },
+            binding={**binding},
             tags=(operation, inner_name(field.type)),
             deprecated=field.deprecated,
         )
@@ -107,7 +109,7 @@ class Reader:
     def all_pages(self, tool: Tool, field: Field) -> Tool | None:
         """The tool that reads every page, if the field gives a list or holds lists."""
         found = list_of(field, self._selections)
-        choosing = tool.binding["select"]
+        choosing = binding_of(tool)["select"]
         if found is None or not choosing:
             return None
         shown = all_input({**tool.input_schema, "required": required_in(tool, found.paging)}, found.paging)
@@ -126,7 +128,7 @@ class Reader:
             binding={**tool.binding, "selection": found.selection, "all": found.paging},
         )
 
-    def all_note(self, field: Field, paging: dict[str, Any]) -> str:
+    def all_note(self, field: Field, paging: PageScheme) -> str:
         named = self.outline.types[inner_name(field.type)]
         if "nested" in paging:
             names = list(paging["nested"])
@@ -138,15 +140,15 @@ class Reader:
         if paging["by"] != "cursor":
             return self.select_note(field)
         name = inner_name(node_of(named, self.outline))
-        return f"`{self.example(name)}`: fields of each {name}; without it, those of the result type"
+        return f"`{self.example(name)}`: fields of each {name}; default: those of the result type"
 
     def description(self, operation: str, field: Field) -> str:
         text = field.description or self.outline.types[inner_name(field.type)].description
-        return summary(text, MAX_DESCRIPTION) or f"The {operation} {field.name}, which gives {field.type}."
+        return summary(text, MAX_DESCRIPTION) or f"The {operation} {field.name}, which returns {field.type}."
 
     def select_note(self, field: Field) -> str:
         name = inner_name(field.type)
-        return f"`{self.example(name)}`: fields of {name} to return; without it, those of the result type"
+        return f"`{self.example(name)}`: fields of {name} to return; default: those of the result type"
 
     def example(self, name: str, depth: int = 2) -> str:
         named = self.outline.types[name]
@@ -162,9 +164,9 @@ class Reader:
         return f"{{ {' '.join(leaves or ['__typename'])} }}"
 
     def raw_tools(self) -> list[Tool]:
-        found = [self.raw("query", "read", "Send a GraphQL document that holds queries only.")]
+        found = [self.raw("query", "read", "Send a GraphQL document with queries only.")]
         if self.fields_of("mutation"):
-            found.append(self.raw("mutate", "destructive", "Send a GraphQL document that holds mutations."))
+            found.append(self.raw("mutate", "destructive", "Send a GraphQL document with mutations."))
         return [*found, self.describing()]
 
     def describing(self) -> Tool:
@@ -196,12 +198,12 @@ class Reader:
             "required": ["query"],
             "additionalProperties": False,
         }
-        binding = {"operation": f"{RAW}.{name}", "type": "raw", "mutations": name == "mutate"}
+        binding: GraphQLBinding = {"operation": f"{RAW}.{name}", "type": "raw", "mutations": name == "mutate"}
         path = f"{self._namespace}.{RAW}.{name}"
-        return Tool(path, "", description, effect, schema, {"type": "object"}, binding, tags=(RAW,))
+        return Tool(path, "", description, effect, schema, {"type": "object"}, {**binding}, tags=(RAW,))
 
 
-def required_in(tool: Tool, paging: dict[str, Any]) -> list[str]:
+def required_in(tool: Tool, paging: PageScheme) -> list[str]:
     """The size of a page is given by itself."""
     return [name for name in tool.input_schema.get("required", []) if name not in paging.get("size", {})]
 

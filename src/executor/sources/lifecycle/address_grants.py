@@ -8,17 +8,18 @@ from executor.errors import EgressRefused
 from executor.network import addresses as rules
 from executor.network.addresses import Target, is_private_host, parse
 from executor.network.private_access import PUBLIC, grant_of, reach_of
-from executor.sources.kind import SourceRequest
+from executor.sources.source_request import SourceRequest
 
 
 async def grant_addresses(request: SourceRequest) -> SourceRequest:
     """The request with grants for the private addresses that it names itself, if it may open any."""
-    if request.again or request.opened or not request.allow_private:
+    consent = request.consented
+    if request.previous is not None or consent.granted is not None or not consent.private_network:
         return request
     written = [parse(url) for url in (request.location, request.spec_url, request.base_url) if is_url(url)]
-    found = [await grant_of(target, may_be_metadata=request.by_operator) for target in written]
-    grants = dict.fromkeys([*request.origins, *(grant for grant in found if grant)])
-    return replace(request, origins=tuple(grants), opened=True)
+    found = [await grant_of(target, may_be_metadata=consent.by_operator) for target in written]
+    grants = tuple(dict.fromkeys(grant for grant in found if grant))
+    return replace(request, consented=replace(consent, granted=grants))
 
 
 async def settle_grants(request: SourceRequest, server: str, *, anywhere: bool = False) -> list[str]:
@@ -27,10 +28,10 @@ async def settle_grants(request: SourceRequest, server: str, *, anywhere: bool =
     A document opens its own host for an operator, and nothing for code: a human has seen only the request. Raises
     EgressRefused if the server is private and stays closed.
     """
-    origins, target = list(request.origins), parse(server)
+    origins, target = list(request.consented.origins), parse(server)
     if anywhere or reach_of(target, frozenset(origins)) != PUBLIC:
         return origins
-    is_new = request.allow_private and not request.again
+    is_new = request.consented.private_network and request.previous is None
     grant = await grant_of(target) if is_new and not request.base_url else ""
     if grant and may_open(request, target):
         return [*origins, grant]
@@ -40,7 +41,7 @@ async def settle_grants(request: SourceRequest, server: str, *, anywhere: bool =
 
 
 def may_open(request: SourceRequest, server: Target) -> bool:
-    if request.by_code:
+    if request.consented.by_code:
         return False
     named = [parse(url).host for url in (request.location, request.spec_url) if is_url(url)]
     return not named or server.host in named
@@ -51,7 +52,8 @@ def is_url(location: str) -> bool:
 
 
 def unshown(request: SourceRequest, server: Target) -> EgressRefused:
-    hint = "pass baseUrl, so that it is shown" if request.by_code else f"if that is right, add --base-url {server.url}"
+    by_code = request.consented.by_code
+    hint = "pass baseUrl, so that it is shown" if by_code else f"if this is expected, add --base-url {server.url}"
     return EgressRefused(
         f"the document names the server {server.origin}, which is on a private network and not part of the request",
         hint=hint,

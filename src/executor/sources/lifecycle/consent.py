@@ -5,10 +5,11 @@ from __future__ import annotations
 import shlex
 
 from executor.errors import ConsentRequired, EgressRefused
-from executor.model.authority import refusal_of
+from executor.model.permissions import refusal_of
 from executor.network.addresses import display_url, is_private_host, parse
 from executor.sources import templates
-from executor.sources.kind import Kind, SourceRequest
+from executor.sources.kind import Kind
+from executor.sources.source_request import SourceRequest
 
 
 # What adding a source would open, in words for the one who is asked to approve it.
@@ -41,21 +42,21 @@ def origin(address: str) -> str:
 
 def check_consent(kind: Kind, request: SourceRequest) -> None:
     """Nothing is run on this machine that its operator has not seen."""
-    if request.again or not (request.command or getattr(kind, "runs_code", False)):
+    if request.previous is not None or not (request.command or getattr(kind, "runs_code", False)):
         return
-    agreed_by_nobody = request.by_code and not request.consent
-    if not request.by_operator and not agreed_by_nobody:
+    agreed_by_nobody = request.consented.by_code and not request.consented.runs_code
+    if not request.consented.by_operator and not agreed_by_nobody:
         raise refusal_of("running a command" if request.command else "importing a module into the daemon")
-    if request.consent:
+    if request.consented.runs_code:
         return
     if request.command:
         raise ConsentRequired(
-            "connecting this runs a command on this machine, which nobody has agreed to",
-            hint="look at the command, then repeat with --yes (API: `consent: true`)",
+            "connecting this runs a command on this machine, which needs your consent",
+            hint="check the command, then repeat with --yes (API: `consent: true`)",
             command=list(request.command),
         )
     raise ConsentRequired(
         f"connecting {request.location[:200]!r} imports and runs its code inside the daemon",
-        hint="look at that code, then repeat with --yes (API: `consent: true`)",
+        hint="check that code, then repeat with --yes (API: `consent: true`)",
         location=request.location,
     )

@@ -102,14 +102,14 @@ def with_name(overlay: Overlay, own: str, new: str) -> Overlay:
     names = {name: to for name, to in overlay.names.items() if name != own}
     names |= {own: new} if new != own else {}
     if len(names) > MAX_NAMES:
-        raise Conflict(f"{MAX_NAMES} names of the source were given already", hint="rename a group instead")
+        raise Conflict(f"{MAX_NAMES} tools of this source already have new names", hint="rename a group instead")
     return replace(overlay, names=names)
 
 
 def with_description(overlay: Overlay, own: str, text: str) -> Overlay:
     """An empty text gives the source's own back."""
     if len(text) > MAX_DESCRIPTION:
-        raise InvalidRequest(f"the description has {len(text)} characters", hint=f"at most {MAX_DESCRIPTION} are kept")
+        raise InvalidRequest(f"the description has {len(text)} characters", hint=f"use at most {MAX_DESCRIPTION}")
     kept = {name: one for name, one in overlay.descriptions.items() if name != own}
     return replace(overlay, descriptions={**kept, own: text} if text else kept)
 
@@ -120,10 +120,16 @@ def check_path(namespace: str, path: str) -> str:
     segments = name.removesuffix(GROUP).split(".")
     wrong = next((one for one in segments if not _SEGMENT.fullmatch(one) or one in TAKEN), None)
     if first != namespace or wrong is not None or len(path) > MAX_PATH or segments[-1] == ALL.strip("."):
-        what = f"{wrong!r} can't be part of a name" if first == namespace and wrong else "it is no path of this source"
+        what = (
+            f"{wrong!r} can't be part of a name"
+            if first == namespace and wrong
+            else ("it is not a path of this source")
+        )
         raise InvalidRequest(
             f"{path[:MAX_PATH]!r} can't be the path of a tool of {namespace}: {what}",
-            hint=f"write e.g. {namespace}.issues.open: letters, digits and `_`, no keyword, and not `all` at the end",
+            hint=(
+                f"for example {namespace}.issues.open: letters, digits and `_`, no keyword, and not `all` at the end"
+            ),
         )
     return name
 
@@ -133,7 +139,7 @@ def check_free(path: str, others: Collection[str]) -> None:
     plain = path.lower()
     clash = next((one for one in others if one.lower() == plain or is_below(one, plain) or is_below(plain, one)), None)
     if clash is not None:
-        raise Conflict(f"the path {path} is taken by {clash}", hint="give another name")
+        raise Conflict(f"the path {path} is taken by {clash}", hint="choose another name")
 
 
 def is_below(path: str, group: str) -> bool:

@@ -10,20 +10,21 @@ from typing import Any
 
 from executor.connections.connections import Connections
 from executor.errors import Conflict, ExecutorError
-from executor.model.authority import require
+from executor.model.actor import Actor
 from executor.model.credential import Credential
 from executor.model.ids import now_ms
+from executor.model.permissions import require
 from executor.model.source import Source
-from executor.model.tenancy import Actor
 from executor.sources import detection, templates
-from executor.sources.kind import Forgets, Kind, Probe, Progress, SourceRequest, silent
-from executor.sources.lifecycle import namespaces, persistence, renames
+from executor.sources.kind import Forgets, Kind, Probe
+from executor.sources.lifecycle import namespaces, persistence, reader, renames
 from executor.sources.lifecycle import preview as previewing
 from executor.sources.lifecycle.consent import check_consent
 from executor.sources.lifecycle.persistence import NewChoice, Refreshed
 from executor.sources.lifecycle.preview import Preview
 from executor.sources.lifecycle.renames import Change, CheckRenames, Relabelled
 from executor.sources.registry import Kinds
+from executor.sources.source_request import Progress, SourceRequest, silent
 from executor.storage.catalog import sources
 from executor.storage.database import Database
 from executor.storage.executions.events import By
@@ -160,7 +161,8 @@ class Lifecycle:
         if source.kind not in TELLING:
             return False
         opened = (await self._connections.opened(source))[0] if self._connections is not None else source
-        await kind.load(replace(kind.reload_request(opened), credential=credential, validators={}))
+        request = reader.without_validators(kind.reload_request(opened))
+        await kind.load(reader.with_credential(request, credential))
         return True
 
     def source_changed(self, source_id: str) -> None:
@@ -219,18 +221,18 @@ class Lifecycle:
 
 
 def runs_code(source: Source) -> bool:
-    return bool(source.config.get("command")) or source.kind == "python"
+    return bool(source.known_keys.get("command")) or source.kind == "python"
 
 
 def is_readable(source: Source) -> bool:
     """What was uploaded is nowhere to be read again."""
-    return bool(source.config.get("location") or source.config.get("command"))
+    return bool(source.known_keys.get("location") or source.known_keys.get("command"))
 
 
 def check_readable(source: Source) -> None:
     """That it can't be read again is no failure of the source, so none is kept."""
     if not is_readable(source):
         raise Conflict(
-            f"{source.namespace} was connected with a document, not with an address: there is nothing to read again",
-            hint=f"remove it and add the new document: `executor sources remove {source.namespace}`",
+            f"{source.namespace} was connected from a document, not from an address, so it can't be refreshed",
+            hint=f"remove it with `executor sources remove {source.namespace}`, then add the new document",
         )

@@ -15,7 +15,7 @@ def check(namespace: str) -> None:
     if not PATTERN.match(namespace):
         raise InvalidRequest(
             f"{namespace[:80]!r} can't be a namespace",
-            hint="use lower-case letters, digits and _, beginning with a letter, at most 63 characters",
+            hint="use lower-case letters, digits and _, start with a letter, at most 63 characters",
         )
     if namespace in RESERVED or poses_as_executor(namespace):
         raise NamespaceTaken(
@@ -27,7 +27,7 @@ def check_name(name: str) -> None:
     """A name for people. What Executor says of itself must not be what a source says of itself."""
     if poses_as_executor(name):
         raise InvalidRequest(
-            f"{name[:80]!r} can't be the name of a source: it reads like Executor's own",
+            f"{name[:80]!r} can't be the name of a source: it looks like Executor's own",
             hint="choose a name without `executor` in it",
         )
 
@@ -35,7 +35,7 @@ def check_name(name: str) -> None:
 def namespace_taken(namespace: str) -> NamespaceTaken:
     return NamespaceTaken(
         f"there is already a source with the namespace {namespace!r}",
-        hint="choose another with --namespace, or run `executor sources refresh` to read that source again",
+        hint="choose another with --namespace, or run `executor sources refresh` to update that source",
         namespace=namespace,
     )
 
@@ -44,5 +44,5 @@ def check_kept(given: str, found: str) -> None:
     """People agree to a namespace, and to the rules that come with it: no document chooses another afterwards."""
     if given not in ("", found):
         raise InvalidRequest(
-            f"the source is of the namespace {found!r}, not of {given!r}", hint="this is a defect of its kind"
+            f"the source has the namespace {found!r}, not {given!r}", hint="this is a defect in its kind"
         )

@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 from sqlalchemy.engine import Connection
 
@@ -18,12 +17,14 @@ from executor.connections.connections import Connections
 from executor.connections.source_headers import as_before
 from executor.errors import Conflict, NamespaceTaken, NotFound, SourceError
 from executor.model.ids import new_id, now_ms
+from executor.model.known_keys import KnownBinding
 from executor.model.packed import DefinitionRow, Packed, ToolRow
 from executor.model.source import (
     Choice,
     Loaded,
     Overlay,
     Source,
+    SourceDocument,
     choice_of,
     overlay_of,
     own_path,
@@ -32,17 +33,16 @@ from executor.model.source import (
 )
 from executor.model.tool import Skipped
 from executor.sources.documents import rows as packing
-from executor.sources.kind import Kind, Progress, SourceRequest, Unchanged, silent
-from executor.sources.lifecycle import namespaces, reader, selection
+from executor.sources.kind import Kind, Unchanged
+from executor.sources.lifecycle import namespaces, reader, tool_selection
 from executor.sources.lifecycle.labels import Labels, put_labels
-from executor.sources.lifecycle.selection import Selection
+from executor.sources.lifecycle.tool_selection import Selection
+from executor.sources.source_request import Previous, Progress, SourceRequest, silent
 from executor.storage.catalog import policies, source_documents, source_revisions, sources, tool_versions, tools
-from executor.storage.catalog.source_documents import Document
 from executor.storage.catalog.tools import Differences
 from executor.storage.database import Database, checkpoint
 from executor.storage.executions.events import By
 
-OPERATION = "operation"
 HEADS = 500
 CheckDropped = Callable[[Connection, Source, Sequence[str]], None]
 CHECKPOINT = 6  # pieces of some hundred kilobytes each
@@ -77,13 +77,13 @@ async def add(
     by: By = None,
 ) -> Source:
     await check_namespace(database, workspace_id, request.namespace)
-    filters = selection.read_filters(kind, request.choice)
+    filters = tool_selection.read_filters(kind, request.choice)
     loaded, error = await reader.first(kind, request)
     namespaces.check(loaded.namespace)
     namespaces.check_kept(request.namespace, loaded.namespace)
-    packed, chosen = await selection.pack_selected(loaded, filters, strict=not error)
+    packed, chosen = await tool_selection.pack_selected(loaded, filters, strict=not error)
     labels = Labels(loaded.namespace, Overlay(), {})
-    rows = await store_tools(database, workspace_id, packed, chosen, labels, request.progress)
+    rows = await store_tools(database, workspace_id, packed, chosen, labels, request.context.progress)
     fresh = Source(
         id=new_id("src"),
         workspace_id=workspace_id,
@@ -102,7 +102,7 @@ async def add(
         refuse_taken(c, workspace_id, source.namespace)
         kept = connections.statics.hidden(c, source) if connections is not None else source
         sources.insert(c, kept, by=by)
-        if not request.inherit_rules:
+        if not request.consented.inherit_policies:
             policies.exclude(c, kept, by=by)
         tools.show(c, kept, generation)
         if document is not None:
@@ -133,13 +133,16 @@ async def refresh(
     new: NewChoice | None = None,
 ) -> Refreshed:
     """Another choice is made from what the source offers now, so that is read whether it has changed or not."""
-    choice = new.choice if new is not None else choice_of(source.config)
-    filters = selection.read_filters(kind, choice)
+    choice = new.choice if new is not None else choice_of(source.known_keys)
+    filters = tool_selection.read_filters(kind, choice)
     request = await reader.again(kind, source, connections)
-    request = request if new is None else replace(request, validators={}, document=await kept_text(database, source))
+    if new is not None:
+        request = replace(reader.without_validators(request), document=await kept_text(database, source))
     names = await database.read(lambda c: names_of(c, source))
+    previous = replace(request.previous or Previous(), names=names)
+    context = replace(request.context, progress=progress)
     try:
-        loaded = await kind.load(replace(request, again=True, names=names, progress=progress))
+        loaded = await kind.load(replace(request, previous=previous, context=context))
     except Unchanged:
         return await note_unchanged(database, source)
     except SourceError as raised:
@@ -147,7 +150,7 @@ async def refresh(
         failing = replace(source, status="failing", error=error.message)
         await database.write(lambda c: sources.replace(c, failing))
         raise error from raised
-    packed, chosen = await selection.pack_selected(loaded, filters, strict=new is not None)
+    packed, chosen = await tool_selection.pack_selected(loaded, filters, strict=new is not None)
     labels = await asyncio.to_thread(labels_for, source, packed, chosen)
     if new is not None and new.preview:
         heads = await asyncio.to_thread(heads_of, packed, chosen, labels)
@@ -179,11 +182,11 @@ async def store_tools(
         some, heads = await asyncio.to_thread(tools_at, packed, number, chosen, labels)
         await database.write(partial(tool_versions.add_tools, workspace_id=workspace_id, rows=some))
         rows += heads
-        links |= selection.links_of(some) if chosen.is_part else set()
+        links |= tool_selection.links_of(some) if chosen.is_part else set()
         if number % CHECKPOINT == CHECKPOINT - 1:
             progress(f"storing {chosen.count} tools: {len(rows)} done")
             await database.read(checkpoint)
-    wanted = await asyncio.to_thread(selection.reached_definitions, packed, links) if chosen.is_part else None
+    wanted = await asyncio.to_thread(tool_selection.reached_definitions, packed, links) if chosen.is_part else None
     for number in range(len(packed.definitions)):
         found = await asyncio.to_thread(definitions_at, packed, number, wanted)
         await database.write(partial(tool_versions.add_definitions, workspace_id=workspace_id, rows=found))
@@ -200,8 +203,8 @@ def heads_of(packed: Packed, chosen: Selection, labels: Labels) -> list[ToolRow]
 
 
 def labels_for(source: Source, packed: Packed, chosen: Selection) -> Labels:
-    overlay = overlay_of(source.config)
-    kept = (row.path for row in selection.all_rows(packed) if chosen.keeps(row.path)) if overlay.names else ()
+    overlay = overlay_of(source.known_keys)
+    kept = (row.path for row in tool_selection.all_rows(packed) if chosen.keeps(row.path)) if overlay.names else ()
     return put_labels(source.namespace, overlay, kept)
 
 
@@ -220,7 +223,7 @@ async def write_generation(database: Database, source: Source, rows: list[ToolRo
     return generation
 
 
-async def document_of(loaded: Loaded) -> Document | None:
+async def document_of(loaded: Loaded) -> SourceDocument | None:
     if loaded.document is None:
         return None
     return await asyncio.to_thread(source_documents.compress_document, loaded.document, loaded.media_type)
@@ -231,7 +234,7 @@ def switch(
     source: Source,
     generation: int,
     differences: Differences,
-    document: Document | None,
+    document: SourceDocument | None,
     entries: bytes,
     new: NewChoice | None = None,
 ) -> bool:
@@ -271,9 +274,9 @@ def names_of(c: Connection, source: Source) -> dict[str, str]:
     return {operation: name for operation, name in named if operation}
 
 
-def operation_of(binding: dict[str, Any]) -> str:
-    if OPERATION in binding:
-        return str(binding[OPERATION])
+def operation_of(binding: KnownBinding) -> str:
+    if "operation" in binding:
+        return str(binding["operation"])
     return f"{binding['method']} {binding['path']}" if "method" in binding and "path" in binding else ""
 
 
@@ -307,19 +310,24 @@ async def present(database: Database, workspace_id: str, id_or_namespace: str) -
     return source
 
 
+async def read_document(database: Database, source: Source) -> SourceDocument | None:
+    """The text that it was last read from."""
+    return await database.read(lambda c: source_documents.get(c, source.workspace_id, source.id))
+
+
 async def kept_text(database: Database, source: Source) -> bytes | None:
     """Of a source that can't be read again: the document that it was connected with."""
-    if source.config.get("location") or source.config.get("command"):
+    if source.known_keys.get("location") or source.known_keys.get("command"):
         return None
-    kept = await database.read(lambda c: source_documents.get(c, source.workspace_id, source.id))
+    kept = await read_document(database, source)
     if kept is None:
-        hint = f"remove it and add it again: `executor sources remove {source.namespace}`"
-        raise Conflict(f"the document that {source.namespace} was connected with is not kept", hint=hint)
+        hint = f"remove it with `executor sources remove {source.namespace}`, then add it again"
+        raise Conflict(f"the document of {source.namespace} is no longer stored", hint=hint)
     return await asyncio.to_thread(kept.content)
 
 
 def fill_source(source: Source, loaded: Loaded, choice: Choice, chosen: Selection, labels: Labels) -> Source:
-    idle = tuple(Skipped(one.text, "this filter matches none of the tools any more") for one in chosen.idle)
+    idle = tuple(Skipped(one.text, "this filter no longer matches any tool") for one in chosen.idle)
     return replace(
         source,
         name=loaded.name,
@@ -339,6 +347,4 @@ def refuse_taken(c: Connection, workspace_id: str, namespace: str) -> None:
 
 
 def no_source(id_or_namespace: str) -> NotFound:
-    return NotFound(
-        f"there is no source {id_or_namespace[:80]!r}", hint="`executor sources list` shows what is connected"
-    )
+    return NotFound(f"there is no source {id_or_namespace[:80]!r}", hint="see `executor sources list`")

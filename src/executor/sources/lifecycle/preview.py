@@ -11,9 +11,10 @@ from itertools import islice
 from executor.model.packed import Packed
 from executor.model.tool import Skipped
 from executor.sources.filters import ONLY_NAMES, FilterKind, traits_of
-from executor.sources.kind import Kind, SourceRequest
-from executor.sources.lifecycle import reader, selection
-from executor.sources.lifecycle.selection import Selection
+from executor.sources.kind import Kind
+from executor.sources.lifecycle import reader, tool_selection
+from executor.sources.lifecycle.tool_selection import Selection
+from executor.sources.source_request import SourceRequest
 
 SHOWN = 50
 GROUPS = 500
@@ -50,9 +51,9 @@ class Preview:
 
 
 async def preview(kind: Kind, request: SourceRequest) -> Preview:
-    filters = selection.read_filters(kind, request.choice)
+    filters = tool_selection.read_filters(kind, request.choice)
     loaded, error = await reader.first(kind, request)
-    packed, chosen = await selection.pack_selected(loaded, filters, strict=not error)
+    packed, chosen = await tool_selection.pack_selected(loaded, filters, strict=not error)
     tools = await asyncio.to_thread(first_of, packed, chosen)
     known = getattr(kind, "filters", ONLY_NAMES)
     groups = await asyncio.to_thread(groups_of, packed, loaded.namespace, known)
@@ -60,7 +61,7 @@ async def preview(kind: Kind, request: SourceRequest) -> Preview:
 
 
 def first_of(packed: Packed, chosen: Selection) -> tuple[Offered, ...]:
-    rows = (row for row in selection.all_rows(packed) if chosen.keeps(row.path))
+    rows = (row for row in tool_selection.all_rows(packed) if chosen.keeps(row.path))
     return tuple(Offered(row.path, row.description, row.effect) for row in islice(rows, SHOWN))
 
 
@@ -68,7 +69,7 @@ def groups_of(packed: Packed, namespace: str, known: Sequence[FilterKind]) -> tu
     """By the filter that chooses each; the largest first. Without tags they go by what their names begin with."""
     kinds: set[FilterKind] = {one for one in known if one in ("tag", "method")}
     found: Counter[str] = Counter()
-    for row in selection.all_rows(packed):
+    for row in tool_selection.all_rows(packed):
         traits = traits_of(row, namespace, kinds)
         found.update({f"tag:{tag}" for tag in traits.tags} or group_of(traits.names[0]))
         found.update([f"method:{traits.method}"] if traits.method else [])

@@ -10,10 +10,12 @@ import orjson
 from executor.connections.connections import Connections
 from executor.connections.source_headers import values_of
 from executor.errors import SourceError
+from executor.model.credential import Credential
 from executor.model.source import Loaded, Source
 from executor.secrets.redaction import redact
-from executor.sources.kind import Kind, SourceRequest
+from executor.sources.kind import Kind
 from executor.sources.lifecycle import namespaces
+from executor.sources.source_request import Previous, SourceRequest
 from executor.sources.tool_names import poses_as_executor
 
 
@@ -32,7 +34,7 @@ async def first(kind: Kind, request: SourceRequest) -> tuple[Loaded, str]:
         return own_named(await kind.load(request)), ""
     except SourceError as raised:
         error = redact_error(raised, request)
-        can_wait = error.details.get("reason") == "auth" and isinstance(kind, Pending) and not request.by_code
+        can_wait = error.details.get("reason") == "auth" and isinstance(kind, Pending) and not request.consented.by_code
         loaded = await kind.pending(request, error) if can_wait and isinstance(kind, Pending) else None
         if loaded is None:
             raise error from raised
@@ -49,8 +51,17 @@ async def again(kind: Kind, source: Source, connections: Connections | None) -> 
         return kind.reload_request(source)
     opened, values = await connections.opened(source)
     credential = await connections.for_reading(source)
-    request = replace(kind.reload_request(opened), credential=credential)
+    request = with_credential(kind.reload_request(opened), credential)
     return redacting(request, (*values, *(credential.values if credential is not None else ())))
+
+
+def with_credential(request: SourceRequest, credential: Credential | None) -> SourceRequest:
+    return replace(request, context=replace(request.context, credential=credential))
+
+
+def without_validators(request: SourceRequest) -> SourceRequest:
+    """So that it is read whether it has changed or not."""
+    return replace(request, previous=replace(request.previous or Previous(), validators={}))
 
 
 def redacting(request: SourceRequest, values: tuple[str, ...]) -> SourceRequest:
@@ -61,12 +72,12 @@ def redacting(request: SourceRequest, values: tuple[str, ...]) -> SourceRequest:
         cleaned = redact(text, tuple(value.encode().decode("latin-1") for value in values))
         return content if cleaned is text else cleaned.encode("latin-1")
 
-    return replace(request, redact=clean) if values else request
+    return replace(request, context=replace(request.context, redact=clean)) if values else request
 
 
 def redact_error(error: SourceError, request: SourceRequest) -> SourceError:
     def clean(text: str) -> str:
-        return request.redact(text.encode()).decode("utf-8", "replace")
+        return request.context.redact(text.encode()).decode("utf-8", "replace")
 
-    details = orjson.loads(request.redact(orjson.dumps(error.details, default=str)))
+    details = orjson.loads(request.context.redact(orjson.dumps(error.details, default=str)))
     return type(error)(clean(error.message), hint=clean(error.hint), **details)

@@ -48,7 +48,7 @@ def renamed_to(path: str, new: str) -> Change:
     """`path` is that of a tool, or of a group with `.*`; an empty `new` gives it the source's own name back."""
 
     def change(source: Source, paths: Sequence[str]) -> Overlay:
-        overlay, is_group = overlay_of(source.config), path.endswith(GROUP)
+        overlay, is_group = overlay_of(source.known_keys), path.endswith(GROUP)
         own = own_name(source, overlay, path, paths)
         target = labels.check_path(source.namespace, new) if new else own
         if target.endswith(GROUP) != is_group:
@@ -64,7 +64,7 @@ def renamed_to(path: str, new: str) -> Change:
 
 def described_as(path: str, text: str) -> Change:
     def change(source: Source, paths: Sequence[str]) -> Overlay:
-        overlay = overlay_of(source.config)
+        overlay = overlay_of(source.known_keys)
         return labels.with_description(overlay, own_name(source, overlay, path, paths), text.strip())
 
     return change
@@ -75,15 +75,15 @@ def own_name(source: Source, overlay: Overlay, path: str, paths: Sequence[str]) 
     cut = len(source.namespace) + 1
     if path.endswith(GROUP):
         if not any(one.startswith(path[:-1]) for one in paths):
-            raise NotFound(f"there is no group {path}", hint="`executor tools list` shows what there is")
+            raise NotFound(f"there is no group {path}", hint="see `executor tools list`")
         own = next((own for own, to in overlay.names.items() if to == path[cut:]), path[cut:])
         if not any(overlay.own_paths.get(one, one)[cut:].startswith(own[:-1]) for one in paths):
-            raise Conflict(f"the tools of {path} were given their names one by one", hint="rename them one by one")
+            raise Conflict(f"the tools of {path} were renamed one by one", hint="rename them one by one")
         return own
     if path not in paths:
-        raise NotFound(f"there is no tool {path}", hint="`executor tools list` shows what there is")
+        raise NotFound(f"there is no tool {path}", hint="see `executor tools list`")
     if path.endswith(ALL) and path.removesuffix(ALL) in paths:
-        raise Conflict(f"{path} goes with {path.removesuffix(ALL)}", hint="rename or describe that one")
+        raise Conflict(f"{path} is renamed together with {path.removesuffix(ALL)}", hint="rename or describe that one")
     return overlay.own_paths.get(path, path)[cut:]
 
 
@@ -123,7 +123,7 @@ async def relabel(database: Database, source: Source, change: Change, check: Che
 
 def own_rows(c: Connection, source: Source, heads: Sequence[ToolRow]) -> list[ToolRow]:
     """As the source has them: without the names and descriptions that people gave."""
-    overlay, cut = overlay_of(source.config), len(source.namespace) + 1
+    overlay, cut = overlay_of(source.known_keys), len(source.namespace) + 1
     found = []
     for row in heads:
         if row.path in overlay.own_paths:

@@ -28,9 +28,7 @@ def read(c: Connection, source: Source, at: int | None, after: str, limit: int) 
         return {"revisions": known, "revision": None, "items": [], "next": None}
     found = source_revisions.get(c, source.workspace_id, source.id, wanted)
     if found is None:
-        raise NotFound(
-            f"{source.namespace} has no change of that time", hint="`executor sources changes` lists those it has"
-        )
+        raise NotFound(f"{source.namespace} has no change at that time", hint="see `executor sources changes`")
     entries = [entry for entry in found.entries if entry.path > after][: limit + 1]
     items = [describe_entry(c, source.workspace_id, entry) for entry in entries[:limit]]
     return {

@@ -14,10 +14,11 @@ from executor import __version__
 from executor.errors import EgressRefused, InvalidRequest, SourceError, SourceUnreachable
 from executor.network.addresses import display_url
 from executor.network.private_access import Reach
-from executor.sources.kind import Auth, Probe, SourceRequest
+from executor.sources.kind import Auth, Probe
 from executor.sources.mcp.sessions.exchange import Exchange
 from executor.sources.mcp.tools import tool_names
 from executor.sources.mcp.transports.endpoint import TRANSPORTS, Endpoint, printable, with_credential
+from executor.sources.source_request import SourceRequest
 
 if TYPE_CHECKING:
     import httpx2
@@ -73,7 +74,7 @@ async def find(request: SourceRequest, reach_of: ReachOf) -> Endpoint:
     """The endpoint to connect to. Raises SourceUnreachable if there is none, or if it wants a credential first."""
     transport = request.options.get("transport")
     if transport is not None and transport not in TRANSPORTS[:2]:
-        raise InvalidRequest(f"{str(transport)[:40]!r} is no transport for an address", hint="use http or sse")
+        raise InvalidRequest(f"{str(transport)[:40]!r} is not a transport for an address", hint="use http or sse")
     if transport is not None:
         endpoint = endpoint_at(request, request.location, transport)
         reach_of(endpoint.url, endpoint.origins)
@@ -82,7 +83,7 @@ async def find(request: SourceRequest, reach_of: ReachOf) -> Endpoint:
     if found is None:
         raise SourceUnreachable(
             f"no MCP server answers at {display_url(request.location)}",
-            hint="check the address; servers are often found at /mcp or /sse",
+            hint="check the address; it is often /mcp or /sse",
             reason="protocol",
         )
     if found.refusal is not None:
@@ -121,12 +122,12 @@ def candidates(location: str) -> list[str]:
 
 def endpoint_at(request: SourceRequest, url: str, transport: Any) -> Endpoint:
     """The request comes with its grants."""
-    return Endpoint(transport, url=url, headers=request.headers, origins=request.origins)
+    return Endpoint(transport, url=url, headers=request.headers, origins=request.consented.origins)
 
 
 def open_endpoint(request: SourceRequest, endpoint: Endpoint) -> Endpoint:
     """As it is asked, which is not as it is kept: a credential is never part of what a source remembers."""
-    return with_credential(endpoint, request.credential)
+    return with_credential(endpoint, request.context.credential)
 
 
 async def look_at(request: SourceRequest, url: str, reach_of: ReachOf) -> Found | None:

@@ -17,31 +17,26 @@ from executor.model.credential import Credential
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
 from executor.network.addresses import parse
-from executor.network.client import Egress
+from executor.network.client import ANSWER_BYTES, Egress
 from executor.network.private_access import PUBLIC, Reach
 from executor.sources.documents.threads import Loading
-from executor.sources.kind import Probe, SourceRequest, as_it_came, configured_destination
+from executor.sources.kind import Probe, configured_destination
 from executor.sources.lifecycle import address_grants
 from executor.sources.lifecycle.consent import check_consent
 from executor.sources.mcp import detection
 from executor.sources.mcp.sessions.change_notices import Changes
 from executor.sources.mcp.sessions.session import HEADER_MISMATCH, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from executor.sources.mcp.sessions.session_pool import SessionPool
+from executor.sources.mcp.storage_format import binding_of, config_of, endpoint_of
 from executor.sources.mcp.tools import results, tool_names
 from executor.sources.mcp.tools.loader import build_catalog, load_unlisted
 from executor.sources.mcp.tools.tool_list import list_tools
 from executor.sources.mcp.transports import endpoint as endpoints
 from executor.sources.mcp.transports.endpoint import Endpoint
 from executor.sources.rate_limits import RETRIES
+from executor.sources.source_request import Consent, Previous, SourceRequest, as_it_came
 
 MAX_LINKS = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Reading(SourceRequest):
-    """A request to read a source again: over the session it has, because what a server lists may depend on that."""
-
-    source_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +47,7 @@ class Limits:
     open_seconds: float = 20.0
     start_seconds: float = 120.0  # a command may first download what it runs
     idle_seconds: float = 300.0
-    answer_bytes: int = 10_000_000
+    answer_bytes: int = ANSWER_BYTES
 
 
 class Mcp:
@@ -103,21 +98,23 @@ class Mcp:
         """Raises SourceUnreachable, DocumentInvalid or EgressRefused; ConsentRequired if nobody agreed to a command."""
         endpoint = await self._endpoint(request)
         link = self._link_to_load(request, endpoint)
-        request.progress(f"connecting to {endpoint.shown}")
+        request.context.progress(f"connecting to {endpoint.shown}")
         try:
             connection = await link.connected(now=True)
             listed = await list_tools(
                 lambda method, params: link.request(method, params, self._limits.list_seconds),
                 endpoint.shown,
-                request.progress,
+                request.context.progress,
             )
         except SourceError as error:
-            if not request.again:
+            if request.previous is None:
                 self._unclaimed.pop(endpoint.digest, None)
                 await link.close()
             raise with_last_words(error) from error
-        if request.redact is not as_it_came:
-            listed = json.loads(request.redact(json.dumps(listed, ensure_ascii=False).encode("utf-8", "replace")))
+        if request.context.redact is not as_it_came:
+            listed = json.loads(
+                request.context.redact(json.dumps(listed, ensure_ascii=False).encode("utf-8", "replace"))
+            )
         return await self._loading.run(lambda stopped: build_catalog(request, endpoint, connection.server, listed))
 
     async def pending(self, request: SourceRequest, error: SourceError) -> Loaded | None:
@@ -134,8 +131,8 @@ class Mcp:
         return load_unlisted(request, endpoint, auth)
 
     def reload_request(self, source: Source) -> SourceRequest:
-        config = source.config
-        return Reading(
+        config = config_of(source)
+        return SourceRequest(
             kind=self.name,
             location=config["location"],
             command=tuple(config["command"]),
@@ -148,11 +145,10 @@ class Mcp:
                 "cwd": config["directory"],
                 **config.get("seconds", {}),
             },
-            allow_private=config["allow_private"],
-            consent=True,
-            again=True,
-            origins=tuple(config["origins"]),
-            source_id=source.id,
+            consented=Consent(
+                private_network=config["allow_private"], runs_code=True, granted=tuple(config["origins"])
+            ),
+            previous=Previous(source_id=source.id),
         )
 
     def strict_schema(self, tool: Tool) -> Schema:
@@ -172,7 +168,7 @@ class Mcp:
     ) -> str:
         """The protocol has no idempotency keys: a call that may have arrived is never sent again."""
         link = self._link_of(source, credential)
-        params = {"name": tool.binding["operation"], "arguments": arguments}
+        params = {"name": binding_of(tool)["operation"], "arguments": arguments}
         try:
             result = await self._call_when_allowed(link, source, tool, params)
         except RpcError as error:
@@ -189,14 +185,14 @@ class Mcp:
             raise
 
     async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
-        endpoint = endpoints.of_config(source.config)
+        endpoint = endpoint_of(source)
         where = f"to {endpoint.shown}" if endpoint.command else f"POST {endpoint.shown}"
-        return f"{where} tools/call {json.dumps(tool.binding['operation'], ensure_ascii=False)}"
+        return f"{where} tools/call {json.dumps(binding_of(tool)['operation'], ensure_ascii=False)}"
 
     async def forget(self, source: Source) -> None:
         """Close what was kept open for a source that is gone, also if nothing was ever called over it."""
         links = [self._links.pop(key) for key in list(self._links) if key[0] == source.id]
-        unclaimed = self._unclaimed.pop(endpoints.of_config(source.config).digest, None)
+        unclaimed = self._unclaimed.pop(endpoint_of(source).digest, None)
         self._changes.forget(source.id)
         for link in (*links, *([unclaimed] if unclaimed is not None else ())):
             await link.close()
@@ -221,7 +217,7 @@ class Mcp:
                     raise
 
     async def _call(self, link: SessionPool, source: Source, params: dict[str, Any]) -> dict[str, Any]:
-        own = source.config.get("seconds", {})
+        own = config_of(source).get("seconds", {})
         seconds = own.get("callSeconds", self._limits.call_seconds)
         total = own.get("totalSeconds", self._limits.total_seconds)
         try:
@@ -241,7 +237,7 @@ class Mcp:
             )
         except ExecutorError:
             return False
-        gone = all(not isinstance(one, dict) or one.get("name") != tool.binding["operation"] for one in listed)
+        gone = all(not isinstance(one, dict) or one.get("name") != binding_of(tool)["operation"] for one in listed)
         if gone:
             self._changes.tell(source.id)
         return gone
@@ -252,8 +248,8 @@ class Mcp:
             return endpoints.of_command(request.command, request.options)
         if not request.location:
             raise SourceUnreachable(
-                "there is neither an address nor a command to connect to",
-                hint="give a URL or a command",
+                "an address or a command is required",
+                hint="pass a URL or a command",
                 reason="location",
             )
         parse(request.location)
@@ -263,17 +259,19 @@ class Mcp:
         return replace(endpoint, origins=tuple(origins))
 
     def _link_to_load(self, request: SourceRequest, endpoint: Endpoint) -> SessionPool:
-        """A new source's connection waits, unclaimed, for its first call: then the source has an id."""
-        source_id = request.source_id if isinstance(request, Reading) else ""
-        if source_id:
-            return self._link_to(source_id, endpoint, request.credential)
+        """A source is read again over the session it has: what a server lists may depend on that.
+
+        A new source's connection waits, unclaimed, for its first call: then the source has an id.
+        """
+        if request.previous is not None and request.previous.source_id:
+            return self._link_to(request.previous.source_id, endpoint, request.context.credential)
         link = self._unclaimed.get(endpoint.digest)
         if link is None:
             link = self._unclaimed[endpoint.digest] = self._new_link(endpoint)
         return link
 
     def _link_of(self, source: Source, credential: Credential | None = None) -> SessionPool:
-        return self._link_to(source.id, endpoints.of_config(source.config), credential)
+        return self._link_to(source.id, endpoint_of(source), credential)
 
     def _link_to(self, source_id: str, endpoint: Endpoint, credential: Credential | None) -> SessionPool:
         """Sessions are never shared between sources or credentials: what one did in it is no other's business."""
@@ -337,13 +335,13 @@ def with_last_words(error: SourceError) -> SourceError:
     """An operator who adds a command wants to know what it complained about; code that calls a tool need not."""
     details = dict(error.details)
     last_words = details.pop("last_words", "")
-    hint = f"{error.hint}; its last words: {last_words}" if last_words else error.hint
+    hint = f"{error.hint}; its last output: {last_words}" if last_words else error.hint
     return type(error)(error.message, hint=hint, **details)
 
 
 def speaks_of_no_tool(error: ToolError, tool: Tool) -> bool:
     said = error.message.lower()
-    about_tool = tool.binding["operation"].lower() in said or "tool" in said.removeprefix(tool.path.lower())
+    about_tool = binding_of(tool)["operation"].lower() in said or "tool" in said.removeprefix(tool.path.lower())
     return (
         error.tool_code == "upstream_error"
         and about_tool

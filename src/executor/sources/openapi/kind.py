@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from executor.errors import EgressRefused, SourceUnreachable
 from executor.model.credential import Credential
+from executor.model.known_keys import Pair
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
 from executor.network.addresses import display_url
-from executor.network.client import Answer, Bounds, Egress, MayFollow, Outgoing
+from executor.network.client import ANSWER_BYTES, Answer, Bounds, Egress, MayFollow, Outgoing
 from executor.network.credentials import with_credential
 from executor.network.files import Kept, Upload
 from executor.sources.documents import subprocess as apart
 from executor.sources.documents.threads import Loading, in_time
-from executor.sources.kind import Meaning, Probe, SourceRequest, Unchanged, as_it_came, configured_destination
+from executor.sources.kind import Meaning, Probe, Unchanged, configured_destination
 from executor.sources.lifecycle import address_grants
 from executor.sources.openapi.calls import arguments as forms
 from executor.sources.openapi.calls.attachments import check_files, with_files
@@ -27,15 +28,17 @@ from executor.sources.openapi.calls.request import build as build_request
 from executor.sources.openapi.calls.request import check_names
 from executor.sources.openapi.calls.results import result_text
 from executor.sources.openapi.documents import detection, external_documents, parser
-from executor.sources.openapi.documents import files as parts
+from executor.sources.openapi.documents import linked_files as parts
 from executor.sources.openapi.documents.document import read_root
 from executor.sources.openapi.documents.fetch import PARTS, Fetcher, Read, address_of
 from executor.sources.openapi.pagination import all_pages
+from executor.sources.openapi.storage_format import binding_of, config_of, server_of
 from executor.sources.openapi.tools.builder import READER, build_catalog, digest_of, read_catalog, without_collection
 from executor.sources.openapi.tools.credential_parameters import with_bearer
 from executor.sources.openapi.tools.servers import origin_of
 from executor.sources.rate_limits import send_when_allowed
 from executor.sources.results import transport_error
+from executor.sources.source_request import Consent, Previous, ReadContext, SourceRequest
 
 __all__ = ["OpenApi", "build_catalog"]
 NOTHING: Mapping[str, str] = {}
@@ -54,7 +57,7 @@ class OpenApi:
         load_seconds: float = 180.0,
         call_seconds: float = 60.0,
         stream_seconds: float = 30.0,
-        answer_bytes: int = 10_000_000,
+        answer_bytes: int = ANSWER_BYTES,
     ) -> None:
         self._egress = egress
         self._load_seconds = load_seconds
@@ -73,7 +76,7 @@ class OpenApi:
             others = await self._others(request, read)
             if await asyncio.to_thread(is_known, request, read.data, others.contents):
                 raise Unchanged
-            request.progress("indexing operations")
+            request.context.progress("indexing operations")
             given = (read.data, read.location, others.contents, others.refused)
             loaded = await apart.build(read_catalog, without_values(request), *given, loading=self._loading)
             server, anywhere = loaded.config["base_url"], self._egress.allow_private
@@ -84,7 +87,7 @@ class OpenApi:
             return with_validators(loaded, read, others)
 
     async def _others(self, request: SourceRequest, read: Read) -> external_documents.Linked:
-        request.progress(f"reading {len(read.data):,} bytes")
+        request.context.progress(f"reading {len(read.data):,} bytes")
         if not await self._loading.run(lambda stopped: external_documents.may_leave(read.data)):
             return external_documents.Linked()
         where = display_url(read.location) or "the document"
@@ -92,7 +95,7 @@ class OpenApi:
         return await self._fetcher.others(request, root, read.location)
 
     def reload_request(self, source: Source) -> SourceRequest:
-        config = source.config
+        config = config_of(source)
         return SourceRequest(
             kind=self.name,
             location=config["location"],
@@ -102,10 +105,8 @@ class OpenApi:
             base_url=config["given_base_url"],
             headers=tuple((name, value) for name, value in config.get("headers", [])),
             options=config.get("options", {}),
-            allow_private=config["allow_private"],
-            again=True,
-            origins=tuple(config["origins"]),
-            validators=config.get("validators", {}),
+            consented=Consent(private_network=config["allow_private"], granted=tuple(config["origins"])),
+            previous=Previous(validators=config.get("validators", {})),
         )
 
     def strict_schema(self, tool: Tool) -> Schema:
@@ -117,7 +118,7 @@ class OpenApi:
     async def check(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> None:
         """Raises ToolError if arguments would be sent under names that are not theirs."""
         arranged = forms.arrange(tool, arguments)
-        check_names(tool.binding, arranged)
+        check_names(binding_of(tool), arranged)
         check_files(tool, arranged)
         await with_files(tool, arguments)
 
@@ -126,11 +127,12 @@ class OpenApi:
 
     async def identity(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> Any:
         """The request itself; bodies that are read as values count as these, not as the bytes that write them."""
-        body, base_url = tool.binding["body"], tool.binding["server"] or source.config["base_url"]
-        arranged = forms.arrange(tool, all_pages.first_page(arguments) if "all" in tool.binding else arguments)
+        binding = binding_of(tool)
+        body = binding["body"]
+        arranged = forms.arrange(tool, all_pages.first_page(arguments) if "all" in binding else arguments)
         apart = body is not None and body.get("form") != "form"
         rest = {name: value for name, value in arranged.items() if not apart or name != "body"}
-        built = build_request(base_url, tool.binding, rest, "")
+        built = build_request(server_of(source, tool), binding, rest, "")
         sent = built.body.decode() if isinstance(built.body, bytes) else arranged.get("body")
         return [built.method, built.url, dict(built.headers), sent]
 
@@ -144,7 +146,7 @@ class OpenApi:
         credential: Credential | None = None,
         may_follow: MayFollow | None = None,
     ) -> str:
-        if "all" in tool.binding:
+        if "all" in binding_of(tool):
             return await all_pages.collect(Sending(self, credential, may_follow), source, tool, arguments)
         return result_text(tool, await self.send(source, tool, arguments, idempotency_key, credential, may_follow))
 
@@ -157,7 +159,7 @@ class OpenApi:
         credential: Credential | None = None,
         may_follow: MayFollow | None = None,
     ) -> Answer:
-        _, fields = with_bearer(tool.binding, credential)
+        _, fields = with_bearer(binding_of(tool), credential)
         arguments = await with_files(tool, arguments)
         outgoing = request_of(source, tool, arguments, idempotency_key)
         if fields and credential is not None and origin_of(outgoing.url) == credential.origin:
@@ -166,11 +168,11 @@ class OpenApi:
 
     async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
         """A credential that goes into the query is not in it: that is put on when the request is sent."""
-        if "all" not in tool.binding:
+        if "all" not in binding_of(tool):
             outgoing = request_of(source, tool, await with_files(tool, arguments), idempotency_key)
             return f"{outgoing.method} {outgoing.url}{files_shown(outgoing)}"
         outgoing = request_of(source, tool, all_pages.first_page(arguments), "")
-        return f"{outgoing.method} {outgoing.url}, and the pages after it"
+        return f"{outgoing.method} {outgoing.url}, and the following pages"
 
     async def dispatch(
         self,
@@ -181,14 +183,15 @@ class OpenApi:
         may_follow: MayFollow | None = None,
     ) -> Answer:
         """Sends a request of the tool. The source's own headers go only to the origin of its base URL."""
-        headers = source.config.get("headers")
-        if headers and origin_of(outgoing.url) == origin_of(source.config["base_url"]):
+        config = config_of(source)
+        headers = config.get("headers")
+        if headers and origin_of(outgoing.url) == origin_of(config["base_url"]):
             outgoing = replace(outgoing, headers=with_static(outgoing.headers, headers))
-        outgoing = with_credential(outgoing, with_bearer(tool.binding, credential)[0])
+        outgoing = with_credential(outgoing, with_bearer(binding_of(tool), credential)[0])
         send = partial(
             self._egress.send,
             outgoing,
-            origins=frozenset(source.config["origins"]),
+            origins=frozenset(config["origins"]),
             bounds=self._call_bounds,
             may_follow=may_follow,
         )
@@ -226,11 +229,10 @@ def request_of(
     source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str, fields: Mapping[str, str] = NOTHING
 ) -> Outgoing:
     """`fields` of the form come from a connection."""
-    base_url = tool.binding["server"] or source.config["base_url"]
     arranged = forms.arrange(tool, arguments)
     if fields:
         arranged = {**arranged, "body": {**(arranged.get("body") or {}), **fields}}
-    return build_request(base_url, tool.binding, arranged, idempotency_key)
+    return build_request(server_of(source, tool), binding_of(tool), arranged, idempotency_key)
 
 
 def files_shown(outgoing: Outgoing) -> str:
@@ -244,7 +246,7 @@ def files_shown(outgoing: Outgoing) -> str:
 def without_values(request: SourceRequest) -> SourceRequest:
     """For what only computes, perhaps in another process: it needs no secret."""
     blank = tuple((name, "") for name, _ in request.headers)
-    return replace(request, headers=blank, credential=None, redact=as_it_came)
+    return replace(request, headers=blank, context=ReadContext(request.context.progress))
 
 
 def parse_root(data: bytes, where: str) -> dict[str, Any]:
@@ -269,7 +271,7 @@ def with_validators(loaded: Loaded, read: Read, others: external_documents.Linke
     return replace(loaded, config=config)
 
 
-def with_static(headers: Any, static: list[list[str]]) -> dict[str, str]:
+def with_static(headers: Any, static: Sequence[Pair]) -> dict[str, str]:
     """The source's headers win over what arguments say; cookies of both are sent."""
     fixed = {name.lower() for name, _ in static}
     merged = {name: value for name, value in headers.items() if name.lower() not in fixed}

@@ -40,11 +40,11 @@ async def walk_pages(
 def reached_limit(walk: Walk, max_pages: int, max_items: int, size: int, started: float) -> str:
     """Why no further page is asked for; empty if one may be."""
     if walk.pages >= max_pages:
-        return f"stopped after {max_pages:,} pages: raise `maxPages`, or ask for less"
+        return f"stopped after {max_pages:,} pages: raise `maxPages`, or request less"
     if len(walk.items) >= max_items:
-        return f"stopped at {max_items:,} items: raise `maxItems`, or ask for less"
+        return f"stopped at {max_items:,} items: raise `maxItems`, or request less"
     if size > MAX_BYTES:
-        return f"stopped after {size:,} bytes: ask for less, with a filter or in parts"
+        return f"stopped after {size:,} bytes: request less, with a filter or in parts"
     if time.monotonic() - started > MAX_SECONDS:
-        return f"stopped after {MAX_SECONDS:.0f} seconds: ask for less, with a filter or in parts"
+        return f"stopped after {MAX_SECONDS:.0f} seconds: request less, with a filter or in parts"
     return ""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from executor.model.tool import Schema
+from executor.sources.pagination.page_scheme import PageScheme
 
 DEFAULT_PAGES = 20
 DEFAULT_ITEMS = 1_000
@@ -15,7 +14,7 @@ LIMITS: dict[str, Schema] = {
         "type": "integer",
         "minimum": 1,
         "maximum": MAX_PAGES,
-        "description": f"Ask for at most this many pages ({DEFAULT_PAGES})",
+        "description": f"Request at most this many pages ({DEFAULT_PAGES})",
     },
     "maxItems": {
         "type": "integer",
@@ -26,7 +25,7 @@ LIMITS: dict[str, Schema] = {
 }
 
 
-def all_input(shown: Schema, paging: dict[str, Any], body_argument: str = "") -> Schema | None:
+def all_input(shown: Schema, paging: PageScheme, body_argument: str = "") -> Schema | None:
     """None if the operation has arguments of the same names as the limits. Fields of a body stand for it."""
     properties = dict(shown["properties"])
     if LIMITS.keys() & properties.keys():

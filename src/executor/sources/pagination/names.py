@@ -53,6 +53,8 @@ ITEMS = (
     "items", "data", "results", "values", "records", "entries", "value", "list", "objects", "resources", "rows",
     "content", "elements", "hits", "edges", "nodes", "members", "result",
 )  # fmt: skip
+# Names that the path of the list outdoes: `threads` of `/threads/search` is meant, not the `members` beside it.
+VAGUE_ITEMS = frozenset({"content", "elements", "hits", "edges", "nodes", "members", "result"})
 PAGES = (
     "page", "pagenumber", "pageno", "pagenum", "pageindex", "currentpage", "pageidx", "pagenr", "paginationpage",
     "currentpagenumber", "pagepage",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urljoin
 
-from executor.model.tool import Tool
 from executor.network.client import Answer
 from executor.sources.pagination.ends import (
     says_more,
@@ -17,8 +16,9 @@ from executor.sources.pagination.ends import (
     stated_total,
 )
 from executor.sources.pagination.link_headers import is_address, is_paging, listed_link, next_link
-from executor.sources.pagination.names import ASIDE, BESIDE, OTHER_CURSORS, plain
-from executor.sources.pagination.repeats import Repeats, are_alike
+from executor.sources.pagination.names import AFTER, ASIDE, BESIDE, OTHER_CURSORS, plain
+from executor.sources.pagination.page_scheme import PageScheme
+from executor.sources.pagination.repeats import Repeats, are_alike, are_in_order
 
 # Parts of an answer, by the way to them.
 NOT_LISTS = ASIDE | BESIDE
@@ -63,18 +63,19 @@ Following = dict[str, Any] | str | None
 class Walk:
     """What is known of a list so far. `complete` is true once the service has said, or shown, that nothing follows."""
 
-    def __init__(self, tool: Tool, size: Any = None) -> None:
-        """`size` is how many items each page was asked to have."""
-        self.paging: dict[str, Any] = tool.binding["all"]
+    def __init__(self, paging: PageScheme, size: Any = None, *, may_follow: bool = False) -> None:
+        """`size` is how many items each page was asked to have; `may_follow`, that an address may be requested."""
+        self.paging = paging
         self.items: list[Any] = []
         self.pages = 0
         self.complete = False
         self.reason = ""
-        self._may_follow = tool.binding["method"] in ("GET", "QUERY") and tool.binding["body"] is None
+        self._may_follow = may_follow
         self._start: int | None = None if self.paging.get("guessed") else self.paging.get("start", 0)
         self._size = size if isinstance(size, int) else 0
         self._step = 0  # of an offset; 0 is as many as came
         self._probe = ""  # what a request is to find out: where pages begin (`start`), what an offset counts (`step`)
+        self.is_trying = False  # whether the service takes the identifier of the last item, which nobody promised
         self._has_links = False
         self._total: int | None = None
         self._has_shrunk = False
@@ -123,7 +124,7 @@ class Walk:
         if self._has_shrunk:
             return self.stop("the list changed while it was read, so items may be missing: call it again")
         if self._total is not None and len(self.items) < self._total:
-            return self.stop(f"the service counts {self._total} items and gave {len(self.items)} of them")
+            return self.stop(f"the service reports {self._total} items but returned {len(self.items)}")
         self.complete = True
         return None
 
@@ -167,14 +168,14 @@ class Walk:
             return self.end()
         argument = self.paging.get("argument")
         ignored = f"; it seems to ignore `{argument}`" if self.pages == 2 and argument and self.is_counted else ""
-        return self.stop(f"the service gave the same items again on page {self.pages}{ignored}, so more may follow")
+        return self.stop(f"the service returned the same items again on page {self.pages}{ignored}, so more may follow")
 
     def _refuse_circle(self, following: Following) -> Following:
         self._sent = next(iter(following.values()), None) if isinstance(following, dict) else following
         if following is not None and not self._repeats_cursor():
             mark = repr(following)
             if mark in self._seen:
-                return self.stop(f"page {self.pages} leads back to a page that was read already, so more may follow")
+                return self.stop(f"page {self.pages} points back to an earlier page, so more may follow")
             self._seen.add(mark)
         return following
 
@@ -235,6 +236,9 @@ class Walk:
             return self.end()
         if self._total is not None and len(self.items) >= self._total:
             return self.end()
+        if more is None and plain(argument) in AFTER and are_in_order(self.items[-len(found) - 1 :]):
+            self.is_trying = True
+            return {argument: self.items[-1]["id"]}
         return self.stop(f"the service does not say whether more follows: to be sure, {ONE_BY_ONE}")
 
     def _after_last(self, found: list[Any], more: bool | None) -> Following:
@@ -243,12 +247,12 @@ class Walk:
             return self.end()
         if more and last is not None:
             return {self.paging["argument"]: last}
-        return self.stop(f"the service does not say where the next page begins: {ONE_BY_ONE}")
+        return self.stop(f"the service does not say where the next page starts: {ONE_BY_ONE}")
 
     def _by_cursor(self, answer: Answer, value: Any, found: list[Any], more: bool | None) -> Following:
         stated = self._stated_next(answer, value)
         if isinstance(stated, dict | list):
-            return self.stop(f"the service says where to go on in a form that can't be followed: {ONE_BY_ONE}")
+            return self.stop(f"the service describes the next page in an unsupported form: {ONE_BY_ONE}")
         name = plain("".join(self.paging.get("from", ())[-1:]))
         is_echo = name in OTHER_CURSORS or bool(self.paging.get("more"))
         if stated is None and found and more is not False and self._counts_instead(value):
@@ -263,9 +267,9 @@ class Walk:
         if stated == self._sent and not self._repeats_cursor():
             if more is False or name in ("nextcursormark", "bookmark", "nextbookmark"):
                 return self.end()
-            return self.stop("the service gave the same cursor again, so nobody knows if more follows")
+            return self.stop("the service returned the same cursor again, so it is unknown whether more follows")
         if self._empty >= EMPTY_PAGES:
-            return self.stop(f"{self._empty} empty pages came one after the other: {ONE_BY_ONE}")
+            return self.stop(f"{self._empty} empty pages came in a row: {ONE_BY_ONE}")
         return self._with_cursor(answer, stated)
 
     def _counts_instead(self, value: Any) -> bool:
@@ -286,7 +290,7 @@ class Walk:
     def _with_cursor(self, answer: Answer, stated: Any) -> Following:
         text = stated if isinstance(stated, str) else ""
         if text.startswith(("http://", "https://")) and not self._may_follow:
-            return self.stop(f"the next page has an address of its own, which takes no body: {ONE_BY_ONE}")
+            return self.stop(f"the next page has its own address, which takes no body: {ONE_BY_ONE}")
         if text.startswith(("http://", "https://")) or (self.paging["by"] == "next" and is_address(text)):
             return urljoin(answer.url, text)
         if self.paging["by"] == "next":
@@ -303,4 +307,6 @@ class Walk:
             stated = listed_link(stated) if self.paging["by"] == "next" else stated
         if isinstance(stated, dict):
             stated = next((stated[name] for name in ("href", "url", "uri") if stated.get(name)), stated)
+        if type(stated) is int and self._total is not None and len(self.items) < self._total:
+            return stated  # items are counted from 0, and that one has not come yet
         return None if stated is None or stated is False or stated in ("", 0, "0", {}) or stated == [] else stated

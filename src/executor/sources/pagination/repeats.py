@@ -44,3 +44,19 @@ def are_alike(first: list[Any], other: list[Any]) -> bool:
     """Whether at least half of what came first is there again."""
     known, again = ({orjson.dumps(one, option=OPTIONS) for one in page} for page in (first, other))
     return bool(other) and len(known & again) * 2 >= len(known)
+
+
+def are_in_order(items: list[Any]) -> bool:
+    """Whether the items have numbers for identifiers that grow: then the list goes on behind the last."""
+    numbers = [number_of(item) for item in items]
+    return bool(numbers) and all(
+        one is not None and (before is None or before < one)
+        for before, one in zip([None, *numbers], numbers, strict=False)
+    )
+
+
+def number_of(item: Any) -> int | None:
+    found = item.get("id") if isinstance(item, dict) else None
+    if isinstance(found, str) and found.isdecimal() and len(found) < 40:
+        return int(found)
+    return found if isinstance(found, int) and not isinstance(found, bool) else None

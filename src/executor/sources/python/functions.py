@@ -16,8 +16,8 @@ from executor.model.source import Loaded
 from executor.model.tool import Schema, Skipped, Tool
 from executor.schemas.digests import with_digests
 from executor.schemas.references import rename_references
-from executor.sources.kind import SourceRequest
 from executor.sources.python.decorator import marks_of
+from executor.sources.source_request import SourceRequest
 from executor.sources.tool_names import identifier
 
 MAX_DESCRIPTION = 4_000
@@ -91,14 +91,14 @@ def arguments_model(name: str, function: Any) -> type[BaseModel]:
     fields: dict[str, Any] = {}
     for parameter in parameters:
         if parameter.kind in VARIADIC or parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
-            raise NotATool(f"its parameter {parameter.name!r} can't be given by name")
+            raise NotATool(f"its parameter {parameter.name!r} can't be passed by name")
         default = ... if parameter.default is inspect.Parameter.empty else parameter.default
         fields[parameter.name] = (hints.get(parameter.name, Any), default)
     try:
         model: type[BaseModel] = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
         model.model_json_schema()
     except (PydanticUserError, NameError, TypeError, ValueError) as error:
-        raise NotATool(f"a parameter has no JSON form: {str(error).splitlines()[0][:200]}") from error
+        raise NotATool(f"a parameter can't be expressed as JSON: {str(error).splitlines()[0][:200]}") from error
     return model
 
 
@@ -107,7 +107,7 @@ def result_adapter(function: Any) -> TypeAdapter[Any]:
         hint = get_type_hints(function, include_extras=True).get("return", Any)
         return TypeAdapter(hint)
     except (PydanticUserError, NameError, TypeError) as error:
-        raise NotATool(f"its result has no JSON form: {str(error).splitlines()[0][:200]}") from error
+        raise NotATool(f"its result can't be expressed as JSON: {str(error).splitlines()[0][:200]}") from error
 
 
 def output_schema(function: Any) -> dict[str, Any] | None:
@@ -115,7 +115,7 @@ def output_schema(function: Any) -> dict[str, Any] | None:
     try:
         return adapter.json_schema(mode="serialization") or None
     except PydanticUserError as error:
-        raise NotATool(f"its result has no JSON form: {str(error).splitlines()[0][:200]}") from error
+        raise NotATool(f"its result can't be expressed as JSON: {str(error).splitlines()[0][:200]}") from error
 
 
 def lift_definitions(schema: Schema, prefix: str, definitions: dict[str, Schema]) -> Schema:

@@ -26,19 +26,20 @@ from executor.model.fairness import CURRENT
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
 from executor.network.slots import QUEUE_SECONDS, THREADS, Slots
-from executor.sources.kind import Probe, SourceRequest, configured_destination
+from executor.sources.kind import Probe, configured_destination
 from executor.sources.lifecycle.consent import check_consent
 from executor.sources.python.credential import GIVEN
 from executor.sources.python.functions import arguments_model, build, namespace_from, result_adapter
 from executor.sources.python.threads import Coroutines, Ended, Late, Running
 from executor.sources.registry import Surroundings
 from executor.sources.results import transport_error
+from executor.sources.source_request import Consent, Previous, SourceRequest
 
 PREFIX = "python:"
 CALL_SECONDS = 60.0
 LOAD_SECONDS = 120.0
 MOST_TEXT = 10_000_000
-LATE = "let it do less at a time"
+LATE = "make it do less per call"
 _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*\Z", re.ASCII)
 
 
@@ -71,24 +72,26 @@ class PythonFunctions:
     async def load(self, request: SourceRequest) -> Loaded:
         check_consent(self, request)
         name = module_name(request.location)
-        running = Running(lambda _: build(request, import_named(name, again=request.again)), lambda: None)
+        running = Running(
+            lambda _: build(request, import_named(name, again=request.previous is not None)), lambda: None
+        )
         try:
             return await running.result(self._load_seconds)
         except Late as error:
             message = f"the module {name} was not imported within {self._load_seconds:g} seconds"
-            raise SourceUnreachable(message, hint="let it do less while it is imported", reason="import") from error
+            raise SourceUnreachable(message, hint="make it do less during import", reason="import") from error
         except Ended as error:
             message = f"the module {name} can't be imported: it raised {error}"
-            raise SourceUnreachable(message, hint="let it define functions and no more", reason="import") from error
+            raise SourceUnreachable(message, hint="make it only define functions", reason="import") from error
 
     def reload_request(self, source: Source) -> SourceRequest:
         return SourceRequest(
             kind=self.name,
-            location=source.config["location"],
+            location=source.known_keys["location"],
             namespace=source.namespace,
             name=source.name,
-            consent=True,
-            again=True,
+            consented=Consent(runs_code=True),
+            previous=Previous(),
         )
 
     def strict_schema(self, tool: Tool) -> Schema:
@@ -126,12 +129,12 @@ class PythonFunctions:
             raise
         except Exception as error:
             raised = str(error) if isinstance(error, Ended) else f"{type(error).__name__}: {error}"[:2_000]
-            raise ToolError("upstream_error", f"{tool.path} raised {raised}", hint="act on its message") from error
+            raise ToolError("upstream_error", f"{tool.path} raised {raised}", hint="see its message") from error
 
     def _answer(self, running: Running[str], source: Source, tool: Tool, arguments: dict[str, Any]) -> str:
         """In a thread of its own, from the import to the text of the result: code of the module runs in all of it."""
-        name = tool.binding["function"]
-        module = import_named(module_name(source.config["location"]), again=False)
+        name = tool.known_keys["function"]
+        module = import_named(module_name(source.known_keys["location"]), again=False)
         function = getattr(module, name, None)
         if function is None:
             raise ToolError("unknown_tool", f"{module.__name__} has no function {name}", hint="refresh the source")
@@ -141,7 +144,7 @@ class PythonFunctions:
         return as_json(tool, function, result)
 
     async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
-        return f"{module_name(source.config['location'])}.{tool.binding['function']}() inside the daemon"
+        return f"{module_name(source.known_keys['location'])}.{tool.known_keys['function']}() inside the daemon"
 
     async def close(self) -> None:
         self._coroutines.close()
@@ -156,7 +159,7 @@ def call_if_open(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) 
 def module_name(location: str) -> str:
     name = location.removeprefix(PREFIX)
     if not _MODULE.match(name):
-        raise DocumentInvalid(f"{name[:100]!r} is no name of a module", hint="write python:package.module")
+        raise DocumentInvalid(f"{name[:100]!r} is not a module name", hint="write python:package.module")
     return name
 
 
@@ -190,10 +193,10 @@ def as_json(tool: Tool, function: Any, result: Any) -> str:
     except Exception as error:
         raise ToolError(
             "unexpected_response",
-            f"{tool.path} returned what has no JSON form: {str(error).splitlines()[0][:200]}",
-            hint="let it return plain data",
+            f"{tool.path} returned a value that can't be expressed as JSON: {str(error).splitlines()[0][:200]}",
+            hint="make it return plain data",
         ) from error
     if len(text) > MOST_TEXT:
         message = f"{tool.path} returned more than {MOST_TEXT:,} characters"
-        raise ToolError("result_too_large", message, hint="ask for less: filter, select fields, or use smaller pages")
+        raise ToolError("result_too_large", message, hint=("request less: filter, select fields, or use smaller pages"))
     return text

@@ -9,10 +9,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.model.actor import Actor
 from executor.model.ids import new_id, now_ms
 from executor.model.policy import Condition, Level, MadeFor, Policy
 from executor.model.source import Source
-from executor.model.tenancy import Actor
 from executor.storage.executions import events
 from executor.storage.executions.events import By
 from executor.storage.rows import dump, load

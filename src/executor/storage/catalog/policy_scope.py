@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.model.execution import PastCall
 from executor.model.tool import Effect
 from executor.storage.executions import execution_search
 from executor.storage.rows import load
@@ -18,21 +18,6 @@ MAX_ARGUMENTS = 1_000_000
 LOOKED_AT = 10_000  # executions, of one answer
 BLOCK = 250
 ALL_ARGUMENTS = 8_000_000  # of one answer: as values they take up to thirty times as much
-
-
-@dataclass(frozen=True, slots=True)
-class PastCall:
-    """`arguments` is None where they are too large to be judged again."""
-
-    execution_id: str
-    seq: int
-    path: str
-    effect: Effect
-    source_id: str
-    actor_id: str
-    arguments: dict[str, object] | None
-    at: int
-    state: str
 
 
 def tool_heads(c: Connection, workspace_id: str, namespace: str = "") -> Iterator[tuple[str, Effect, str]]:

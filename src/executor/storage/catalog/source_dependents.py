@@ -7,11 +7,8 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection as Database
 
-from executor.model.connection import Connection
 from executor.model.policy import Policy
 from executor.model.source import Source
-from executor.storage.catalog import policies
-from executor.storage.credentials import connections
 from executor.storage.scan import Unindexed
 from executor.storage.tables.core import calls, executions, interactions
 
@@ -27,28 +24,6 @@ class Waiting:
     interaction_id: str
     path: str
     since: int
-
-
-@dataclass(frozen=True, slots=True)
-class Dependents:
-    """`calls` are those of the last executions, `last_call` the time of the newest of them."""
-
-    connections: tuple[Connection, ...]
-    policies: tuple[Policy, ...]
-    waiting: tuple[Waiting, ...]
-    calls: int
-    last_call: int | None
-
-
-def of_source(c: Database, source: Source) -> Dependents:
-    count, last = recent(c, source)
-    return Dependents(
-        tuple(connections.of_source(c, source.id)),
-        tuple(one for one in policies.in_force(c, source.workspace_id) if names(one, source)),
-        tuple(waiting(c, source)),
-        count,
-        last,
-    )
 
 
 def names(policy: Policy, source: Source) -> bool:

@@ -3,39 +3,24 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from executor.model.digest import digest_text
 from executor.model.ids import now_ms
-from executor.model.source import Source
+from executor.model.source import Source, SourceDocument
 from executor.storage.tables.core import documents
 
 LEVEL = 3  # a document of 12 MB takes a sixth of a second; more would gain little
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """`size` is that of the text, `packed` the compressed text."""
-
-    media_type: str
-    digest: str
-    size: int
-    packed: bytes
-    read_at: int
-
-    def content(self) -> bytes:
-        return zlib.decompress(self.packed)
-
-
-def compress_document(content: bytes, media_type: str) -> Document:
+def compress_document(content: bytes, media_type: str) -> SourceDocument:
     """Takes its time for a large one: not for the event loop."""
-    return Document(media_type, digest_text(content), len(content), zlib.compress(content, LEVEL), now_ms())
+    return SourceDocument(media_type, digest_text(content), len(content), zlib.compress(content, LEVEL), now_ms())
 
 
-def put(c: Connection, source: Source, document: Document) -> None:
+def put(c: Connection, source: Source, document: SourceDocument) -> None:
     c.execute(
         sa.delete(documents).where(documents.c.source_id == source.id, documents.c.workspace_id == source.workspace_id)
     )
@@ -51,9 +36,9 @@ def put(c: Connection, source: Source, document: Document) -> None:
     c.execute(sa.insert(documents), row)
 
 
-def get(c: Connection, workspace_id: str, source_id: str) -> Document | None:
+def get(c: Connection, workspace_id: str, source_id: str) -> SourceDocument | None:
     mine = (documents.c.source_id == source_id, documents.c.workspace_id == workspace_id)
     row = c.execute(sa.select(documents).where(*mine)).first()
     if row is None:
         return None
-    return Document(row.media_type, row.digest, row.size, row.content, row.read_at)
+    return SourceDocument(row.media_type, row.digest, row.size, row.content, row.read_at)

@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from executor.model.source import OVERLAY, Choice, Source, overlay_of
+from executor.model.known_keys import KnownConfig
+from executor.model.source import HOSTED, OVERLAY, Choice, Source, hosted_as, overlay_of
 from executor.model.tool import Skipped
 from executor.storage.catalog.tools import Differences
 from executor.storage.executions import events
@@ -17,7 +18,6 @@ from executor.storage.rows import dump, load
 from executor.storage.tables.core import sources, workspaces
 
 TOLD = 50
-HOSTED = "hosted"  # an option of a source, which nobody outside can set
 
 
 def insert(c: Connection, source: Source, *, by: By = None) -> None:
@@ -54,11 +54,6 @@ def list_hosted(c: Connection) -> list[Source]:
     """Of all workspaces: those whose service the daemon runs itself."""
     query = sa.select(sources).where(sources.c.config.contains(f'"{HOSTED}":"', autoescape=True))
     return [source for source in map(_source, c.execute(query)) if hosted_as(source)]
-
-
-def hosted_as(source: Source) -> str:
-    """Which of the daemon's own services it is; empty for a source that is somebody else's."""
-    return str((source.config.get("options") or {}).get(HOSTED) or "")
 
 
 def own_paths(c: Connection, workspace_id: str) -> dict[str, str]:
@@ -123,7 +118,7 @@ def titles(c: Connection, workspace_id: str) -> dict[str, tuple[str, str]]:
     return {row.namespace: (row.name, host_of(load(row.config))) for row in rows}
 
 
-def host_of(config: dict[str, Any]) -> str:
+def host_of(config: KnownConfig) -> str:
     for address in (config.get("base_url"), config.get("location")):
         try:
             if host := urlsplit(str(address or "")).hostname:

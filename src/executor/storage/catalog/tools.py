@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.model.known_keys import KnownBinding
 from executor.model.packed import ToolRow
 from executor.model.source import Source
 from executor.model.tool import Effect, Tool
@@ -167,7 +168,7 @@ def digests(c: Connection, source_id: str) -> list[tuple[str, Effect, str]]:
     return [(row.path, row.effect, row.schema_digest) for row in c.execute(query.where(t.source_id == source_id))]
 
 
-def bindings(c: Connection, source_id: str) -> list[tuple[str, Effect, dict[str, Any]]]:
+def bindings(c: Connection, source_id: str) -> list[tuple[str, Effect, KnownBinding]]:
     """Path, effect and binding of everything a source offers."""
     t, v = tools_table.c, tool_versions.c
     query = sa.select(t.path, t.effect, v.binding).join_from(tools_table, tool_versions, _version).join(listings, _seen)

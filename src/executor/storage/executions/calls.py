@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from executor.model.execution import Call
+from executor.model.execution import Call, CallHead
 from executor.model.ids import now_ms
 from executor.storage.prepared_statements import Prepared
 from executor.storage.rows import dump, load
@@ -40,14 +39,6 @@ _answer = Prepared(
         artifact_id=sa.bindparam("new_artifact_id"),
     )
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """A call with the beginning of its arguments and without its result; `size` is how many characters that has."""
-
-    call: Call
-    size: int | None
 
 
 def insert(c: Connection, journalled: Sequence[Call]) -> None:
@@ -97,7 +88,7 @@ def one(c: Connection, workspace_id: str, execution_id: str, seq: int) -> Call |
     return _call(row) if row else None
 
 
-def heads(c: Connection, workspace_id: str, execution_id: str) -> list[Head]:
+def heads(c: Connection, workspace_id: str, execution_id: str) -> list[CallHead]:
     """Every call without what was sent and answered: of that only the beginning and the size are read."""
     columns = [column for column in calls.c if column.name not in ("arguments", "result")]
     begin = sa.func.substr(calls.c.arguments, 1, PREVIEW)
@@ -105,7 +96,7 @@ def heads(c: Connection, workspace_id: str, execution_id: str) -> list[Head]:
     query = sa.select(*columns, begin.label("arguments"), sa.null().label("result"), size.label("size"))
     query = query.outerjoin(artifacts, artifacts.c.id == calls.c.artifact_id)
     mine = (calls.c.execution_id == execution_id, calls.c.workspace_id == workspace_id)
-    return [Head(_call(row), row.size) for row in c.execute(query.where(*mine).order_by(calls.c.seq))]
+    return [CallHead(_call(row), row.size) for row in c.execute(query.where(*mine).order_by(calls.c.seq))]
 
 
 def _values(call: Call) -> dict[str, Any]:

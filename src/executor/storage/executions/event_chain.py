@@ -149,10 +149,10 @@ def verify(c: Connection, workspace_id: str, noted: tuple[int, str] | None = Non
     for row in walk(c, workspace_id):
         before, last, count = seal(before, row), row["id"], count + 1
         if chained and not row["seal"]:
-            return Report(count, kept, last, "an event without a seal stands among sealed ones")
+            return Report(count, kept, last, "an event without a seal is among sealed ones")
         chained = chained or bool(row["seal"])
         if row["seal"] and row["seal"] != before:
-            problem = "it was changed, or events before it were changed, removed, inserted or put in another order"
+            problem = "it was changed, or events before it were changed, removed, inserted or reordered"
             return Report(count, kept, last, problem)
         met = met or (last, before) == noted
     return Report(count, kept, *_end(kept, before, last, noted if not met else None))
@@ -161,12 +161,12 @@ def verify(c: Connection, workspace_id: str, noted: tuple[int, str] | None = Non
 def _end(kept: tuple[int, str] | None, seal: str, last: int, unmet: tuple[int, str] | None) -> tuple[int | None, str]:
     """Whether the last event is the last that was written. An empty log can't speak for itself: a noted head does."""
     if kept is None and last:
-        return None, "the note of the last event is missing"
+        return None, "the record of the last event is missing"
     if kept is not None and kept != (last, seal):
         return last or None, f"events are missing at the end: the last one written was {kept[0]}"
     if unmet is None:
         return None, ""
     if unmet[0] > last:
         missing = "all events are missing" if not last else f"the log ends at event {last}"
-        return unmet[0], f"{missing}, though it reached event {unmet[0]} when its head was noted"
-    return unmet[0], "the log is another one than when its head was noted"
+        return unmet[0], f"{missing}, but it reached event {unmet[0]} when its head was recorded"
+    return unmet[0], "the log is not the one whose head was recorded"

@@ -8,10 +8,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.model.actor import Actor
 from executor.model.event import REVOKING, SUBJECTS, Announcement, Event, Revocation
 from executor.model.execution import Execution
 from executor.model.ids import now_ms
-from executor.model.tenancy import Actor
 from executor.storage import scan
 from executor.storage.executions import event_chain
 from executor.storage.prepared_statements import Prepared

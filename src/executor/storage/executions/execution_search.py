@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from executor.model.execution import Execution, Status
+from executor.model.execution import Execution, ExecutionFilter
 from executor.storage import scan
 from executor.storage.executions.executions import from_row
 from executor.storage.prepared_statements import Prepared
@@ -44,25 +43,8 @@ _next_path = Prepared(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is asked of an execution; what is left empty is not asked about.
-
-    `tool` is the path of a tool it called, or the beginning of one up to a dot: `shop` is anything of that source.
-    """
-
-    actor_id: str = ""
-    statuses: tuple[Status, ...] = ()
-    language: str = ""
-    runtime: str = ""
-    tool: str = ""
-    text: str = ""
-    since: int = 0
-    until: int | None = None
-
-
 def page(
-    c: Connection, workspace_id: str, wanted: Wanted, *, limit: int = 50, before: str | None = None
+    c: Connection, workspace_id: str, wanted: ExecutionFilter, *, limit: int = 50, before: str | None = None
 ) -> Page[Execution]:
     """Without results, and with the beginning of the code alone: a list shows no more."""
     asked = _conditions_of(wanted)
@@ -86,7 +68,7 @@ def call_counts(c: Connection, workspace_id: str, ids: Sequence[str]) -> dict[st
     return {row[0]: row[1] for row in c.execute(query)} if ids else {}
 
 
-def _conditions_of(wanted: Wanted) -> dict[str, list[Condition]]:
+def _conditions_of(wanted: ExecutionFilter) -> dict[str, list[Condition]]:
     """By what it asks about; the time is a range of ids, which every index can bound."""
     asked: dict[str, list[Condition]] = {}
     for name in ("actor_id", "language", "runtime"):
@@ -102,7 +84,7 @@ def _conditions_of(wanted: Wanted) -> dict[str, list[Condition]]:
     return asked
 
 
-def _narrowest(wanted: Wanted) -> str:
+def _narrowest(wanted: ExecutionFilter) -> str:
     """Which of the indexes passes the fewest rows: the first of these that is asked about."""
     if wanted.tool:
         return "tool"
@@ -112,7 +94,7 @@ def _narrowest(wanted: Wanted) -> str:
     return next((name for name, value in named if value), "")
 
 
-def _streams(c: Connection, workspace_id: str, wanted: Wanted, used: str) -> Iterator[Fetch[str]]:
+def _streams(c: Connection, workspace_id: str, wanted: ExecutionFilter, used: str) -> Iterator[Fetch[str]]:
     first = _first_id(wanted.since) if wanted.since else ""
     if used == "tool":
         for path in _paths(c, workspace_id, wanted.tool):
@@ -135,7 +117,7 @@ def _paths(c: Connection, workspace_id: str, tool: str) -> Iterator[str]:
     yield from scan.distinct_values(c, _next_path, workspace_id, f"{tool}.", f"{tool}/")  # "/" follows "."
 
 
-def _runtimes(c: Connection, workspace_id: str, wanted: Wanted) -> Iterator[tuple[str, str]]:
+def _runtimes(c: Connection, workspace_id: str, wanted: ExecutionFilter) -> Iterator[tuple[str, str]]:
     """Of what was run: each runtime with each of its languages, one step in the index from one to the next."""
     last = ("", "")
     while row := _next_runtime(c, {"w": workspace_id, "runtime": last[0], "language": last[1]}).first():

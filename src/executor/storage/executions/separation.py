@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Literal, cast
+from typing import cast
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.model.actor import Separation, SeparationChoice
 from executor.storage.tables.core import accounts, members, organizations, workspaces
 
-Mode = Literal["off", "destructive", "all"]
-Choice = Literal["default", "off", "destructive", "all"]
 
-
-def read_choice(c: Connection, workspace_id: str) -> Choice:
+def read_choice(c: Connection, workspace_id: str) -> SeparationChoice:
     query = sa.select(organizations.c.separation).join(workspaces, workspaces.c.organization_id == organizations.c.id)
     found = c.execute(query.where(workspaces.c.id == workspace_id)).scalar_one()
-    return cast(Choice, found or "default")
+    return cast(SeparationChoice, found or "default")
 
 
-def in_force(c: Connection, workspace_id: str) -> Mode:
+def in_force(c: Connection, workspace_id: str) -> Separation:
     """Unless somebody chose: destructive calls, once there is a second person who could look at them."""
     choice = read_choice(c, workspace_id)
     if choice != "default":
@@ -33,6 +31,6 @@ def in_force(c: Connection, workspace_id: str) -> Mode:
     return "destructive" if len(c.execute(query.limit(2)).all()) > 1 else "off"
 
 
-def choose(c: Connection, organization_id: str, choice: Choice) -> None:
+def choose(c: Connection, organization_id: str, choice: SeparationChoice) -> None:
     value = "" if choice == "default" else choice
     c.execute(sa.update(organizations).where(organizations.c.id == organization_id).values(separation=value))

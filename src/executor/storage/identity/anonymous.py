@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.model.access import AnonymousSession
 from executor.storage.tables.access import anonymous_sessions
 from executor.storage.tables.core import artifacts, calls, events, executions, metadata, organizations, workspaces
 
 ROW = 200  # bytes that a row takes besides its content, about
-
-
-@dataclass(frozen=True, slots=True)
-class AnonymousSession:
-    id: str
-    workspace_id: str
-    actor_id: str
-    client_id: str
-    created_at: int
-    last_seen_at: int
 
 
 def insert(c: Connection, session: AnonymousSession, digest: str) -> None:

@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.model.access import Key, KeyKind
 from executor.storage.rows import dump, load
 from executor.storage.tables.access import api_keys
-
-KeyKind = Literal["personal", "agent", "anonymous"]
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    id: str
-    workspace_id: str
-    actor_id: str
-    kind: KeyKind
-    name: str
-    prefix: str
-    scopes: tuple[str, ...]
-    created_by: str
-    created_at: int
-    expires_at: int | None = None
-    last_used_at: int | None = None
-    revoked_at: int | None = None
-
-    def usable(self, now: int) -> bool:
-        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
 
 def insert(c: Connection, key: Key, digest: str) -> None:

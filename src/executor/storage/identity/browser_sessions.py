@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.model.access import BrowserSession
 from executor.model.ids import new_id
 from executor.storage.tables.access import browser_sessions, sign_in_links
-
-
-@dataclass(frozen=True, slots=True)
-class BrowserSession:
-    id: str
-    workspace_id: str
-    account_id: str
-    agent: str
-    created_at: int
-    expires_at: int
-    last_seen_at: int
 
 
 def open_session(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.model.access import Invitation
+from executor.model.actor import Account, Actor
 from executor.model.ids import new_id, now_ms
-from executor.model.tenancy import Account, Actor
-from executor.storage.identity.invitations import Invitation
 from executor.storage.identity.invitations import listing as listed
 from executor.storage.tables.access import invitations
 from executor.storage.tables.core import accounts, actors, workspaces

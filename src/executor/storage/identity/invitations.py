@@ -2,35 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from executor.model.tenancy import Role
+from executor.model.access import Invitation
 from executor.storage.tables.access import invitations
-
-
-@dataclass(frozen=True, slots=True)
-class Invitation:
-    id: str
-    organization_id: str
-    email: str
-    role: Role
-    created_by: str
-    created_at: int
-    expires_at: int
-    accepted_at: int | None = None
-    accepted_by: str = ""
-    revoked_at: int | None = None
-
-    def status(self, now: int) -> str:
-        if self.accepted_at is not None:
-            return "accepted"
-        if self.revoked_at is not None:
-            return "revoked"
-        return "open" if now < self.expires_at else "expired"
 
 
 def insert(c: Connection, invitation: Invitation, digest: str) -> None:

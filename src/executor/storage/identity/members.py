@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.model.actor import Account, Member
 from executor.model.ids import new_id, now_ms
-from executor.model.tenancy import Account, Role
+from executor.model.permissions import Role
 from executor.storage.tables.core import accounts, actors, members, workspaces
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    account: Account
-    role: Role
-    created_at: int
 
 
 def listing(c: Connection, organization_id: str) -> list[Member]:

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.model.actor import Organization, Place, Workspace
 from executor.model.ids import new_id, now_ms
-from executor.model.tenancy import Organization, Role, Workspace
 from executor.storage.tables.core import accounts, members, organizations, workspaces
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A workspace with what an account is in it."""
-
-    workspace: Workspace
-    organization: Organization
-    role: Role
-    created_at: int
 
 
 def of_account(c: Connection, account_id: str) -> list[Place]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from fastapi import FastAPI
@@ -102,12 +103,15 @@ def create_app(executor: Executor, held: LongWaits) -> FastAPI:
 async def document(request: Request) -> Response:
     """The OpenAPI document of `/v1`."""
     app: FastAPI = request.app
-    return answer(app.openapi())
+    return answer(await asyncio.to_thread(app.openapi))
 
 
 def describe_api(app: FastAPI) -> dict[str, Any]:
     """FastAPI's document plus what it can't know: the bearer tokens that the guard asks for."""
     if app.openapi_schema is None:
+        for route in app.routes:
+            if isinstance(route, EdgeRoute):
+                route.describe_answer()
         app.openapi_schema = FastAPI.openapi(app)
         components = app.openapi_schema.setdefault("components", {})
         components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Iterator
-from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from fastapi._compat import ModelField
 from fastapi.routing import APIRoute
+from fastapi.utils import create_model_field
 from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
 from executor.daemon.wiring.executor import Executor
 from executor.errors import Forbidden, InvalidRequest
-from executor.model.tenancy import Actor, Permission
+from executor.model.actor import Actor
+from executor.model.permissions import Permission
 from executor.policy.visibility import Visibility
+from executor.surfaces.api.json_response import Answer
 from executor.surfaces.http.guard import ACTOR
 from executor.surfaces.http.long_wait import LongWaits
 from executor.surfaces.http.open_requests import declare_needs
@@ -45,7 +47,7 @@ def refuse_unknown(request: Request, known: Iterable[str]) -> None:
 
 def hint(name: str, names: list[str]) -> str:
     if not names:
-        return "leave it out: this address takes none"
+        return "remove it: this route takes no parameters"
     near = get_close_matches(name, names, n=1)
     return f"did you mean `{near[0]}`?" if near else f"it takes {', '.join(f'`{one}`' for one in names)}"
 
@@ -55,11 +57,23 @@ F = TypeVar("F", bound=Callable[..., Any])
 Need = Permission | Literal["credential", "human"]
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
-    executor: Executor
-    actor: Actor
-    held: LongWaits
+class Context(StrictRequest):
+    """The request as a handler gets it, with the library object and who is asking."""
+
+    @property
+    def executor(self) -> Executor:
+        executor: Executor = self.app.state.executor
+        return executor
+
+    @property
+    def held(self) -> LongWaits:
+        held: LongWaits = self.app.state.streams
+        return held
+
+    @property
+    def actor(self) -> Actor:
+        actor: Actor = self.scope[ACTOR]
+        return actor
 
     @property
     def workspace_id(self) -> str:
@@ -73,12 +87,6 @@ async def visibility_for(here: Context) -> Visibility | None:
         if here.actor.may("administer")
         else await here.executor.policies.visibility(here.workspace_id, here.actor.id)
     )
-
-
-def context(request: Request) -> Context:
-    executor: Executor = request.app.state.executor
-    held: LongWaits = request.app.state.streams
-    return Context(executor, request.scope[ACTOR], held)
 
 
 def needs(*any_of: Need) -> Callable[[F], F]:
@@ -103,7 +111,25 @@ def meets(actor: Actor, need: Need) -> bool:
     return actor.is_in_person if need == "human" else actor.may(need)
 
 
+def answered_type(endpoint: Callable[..., Any]) -> Any:
+    """The T of a handler that returns `Answer[T]` or one of several responses; None for a handler without one."""
+    returned = get_type_hints(endpoint).get("return")
+    for one in (returned, *get_args(returned)):
+        if get_origin(one) is Answer:
+            return get_args(one)[0]
+    return None
+
+
 class EdgeRoute(APIRoute):
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        """No response model: nothing is validated, and few ask for the document that needs it."""
+        super().__init__(path, endpoint, **{**options, "response_model": None})
+
+    def describe_answer(self) -> None:
+        if (type_ := answered_type(self.endpoint)) is not None:
+            name = f"Response_{self.unique_id}"
+            self.response_field = create_model_field(name=name, type_=type_, mode="serialization")
+
     @property
     def needs(self) -> tuple[Need, ...] | None:
         """None for a route that is open to anyone."""
@@ -113,7 +139,7 @@ class EdgeRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
         if not hasattr(self.endpoint, "needs"):
-            raise TypeError(f"{self.path} does not say what it needs")
+            raise TypeError(f"{self.path} does not declare its permission")
         any_of = self.needs
         known = frozenset(names_of(self.dependant.query_params))
         # What is not in the document is called by other services, which may add what they like.
@@ -125,7 +151,7 @@ class EdgeRoute(APIRoute):
                 raise refusal(any_of, request.scope[ACTOR])
             if strict:
                 refuse_unknown(request, known)
-            return await handler(StrictRequest(request.scope, request.receive))
+            return await handler(Context(request.scope, request.receive))
 
         return handle
 

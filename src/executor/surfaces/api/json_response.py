@@ -1,22 +1,37 @@
-"""Answers as bytes: orjson writes them, nothing is validated or copied on the way out."""
+"""Answers as bytes: orjson writes them, nothing is validated or copied on the way out.
+
+`Answer[T]` is how a handler says what it answers: mypy checks it, and the OpenAPI document is made from it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import orjson
+from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from executor.surfaces.api.schemas.base import Problem
+T = TypeVar("T")
+
+
+class Problem(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    hint: str
+
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     "default": {"description": "A problem (RFC 9457)", "content": {"application/problem+json": {}}, "model": Problem}
 }
 
 
-class Answer(Response):
+class Answer(Response, Generic[T]):
     """Lets go of its body when it hands it on: a slow reader may take long."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -26,6 +41,6 @@ class Answer(Response):
         await send(message)
 
 
-def answer(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+def answer(value: T, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer[T]:
     body = orjson.dumps(value, default=str)
     return Answer(body, status_code=status, headers=headers, media_type="application/json")

@@ -9,14 +9,12 @@ from html import escape
 from urllib.parse import quote
 
 from fastapi import APIRouter
-from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from executor.connections.oauth.code_flow import Callback
 from executor.connections.oauth.new_connection import Connected
-from executor.daemon.wiring.executor import Executor
 from executor.errors import ExecutorError, NotFound, OAuthFailed
-from executor.surfaces.api.context import EdgeRoute, public
+from executor.surfaces.api.context import Context, EdgeRoute, public
 from executor.surfaces.api.json_response import answer
 from executor.surfaces.api.routes.oauth import set_cookie
 from executor.surfaces.api.session_cookie import client_address
@@ -52,29 +50,27 @@ _PAGE = """<!doctype html>
 
 @router.get("/begin/{ticket}")
 @public
-async def begin(request: Request, ticket: str) -> Response:
+async def begin(here: Context, ticket: str) -> Response:
     """Shown before anything happens: a link that somebody else sent must not log in by itself."""
-    executor: Executor = request.app.state.executor
+    executor = here.executor
     try:
         check_ticket(ticket)
         asked = await executor.logins.look(ticket)
     except OAuthFailed as error:
         return failure_page(error)
     content = (
-        f"<p>{escape(asked.by)} wants to connect <b>{escape(asked.source)}</b> to Executor, and sends you to "
-        f"<b>{escape(asked.page)}</b> to consent. The permission you give there is handed to "
-        f"<b>{escape(asked.token)}</b>. "
-        "Calls are then made in the name of the account you sign in with.</p>"
-        "<p>Go on only if you have started this yourself.</p>"
-        f'<p><a href="/oauth/begin/{ticket}/go">Go on</a></p>'
+        f"<p>{escape(asked.by)} wants to connect <b>{escape(asked.source)}</b> to Executor and sends you to "
+        f"<b>{escape(asked.page)}</b> to give consent. The permission you give there goes to "
+        f"<b>{escape(asked.token)}</b>. Calls then use the account you sign in with.</p><p>Continue only if you "
+        f'started this yourself.</p><p><a href="/oauth/begin/{ticket}/go">Continue</a></p>'
     )
     return page("Connect a source?", content)
 
 
 @router.get("/begin/{ticket}/go")
 @public
-async def go(request: Request, ticket: str) -> Response:
-    executor: Executor = request.app.state.executor
+async def go(here: Context, ticket: str) -> Response:
+    executor = here.executor
     try:
         check_ticket(ticket)
         begun = await executor.logins.code.take_up(ticket)
@@ -87,29 +83,29 @@ async def go(request: Request, ticket: str) -> Response:
 
 @router.get("/callback")
 @public
-async def callback(request: Request) -> Response:
+async def callback(here: Context) -> Response:
     """Where authorization servers send the browser back to. It shows that it worked, or exactly why not."""
-    executor: Executor = request.app.state.executor
+    executor = here.executor
     try:
-        pairs = request.query_params.multi_items()
+        pairs = here.query_params.multi_items()
         query = dict(pairs)
         if len(query) != len(pairs) or any(len(value) > MAX_VALUE for value in query.values()):
-            raise OAuthFailed("this is not the answer of an authorization server", hint="start the login again")
-        header = request.headers.get("cookie", "")
-        done = await executor.logins.finish(Callback(query, lambda name: cookie(header, name), client_address(request)))
+            raise OAuthFailed("this request does not come from an authorization server", hint="start the login again")
+        header = here.headers.get("cookie", "")
+        done = await executor.logins.finish(Callback(query, lambda name: cookie(header, name), client_address(here)))
     except ExecutorError as error:
         return failure_page(error)
-    content = "<p>It is connected, and what waited for it goes on. You can close this page.</p>"
+    content = "<p>The source is connected. Calls that were waiting for it continue. You can close this page.</p>"
     return page("Connected", f'{content}<p><a href="{escape(back(done))}">Back to Executor</a></p>')
 
 
 @router.get("/client.json")
 @public
-async def client(request: Request) -> Response:
+async def client(here: Context) -> Response:
     """The client-id metadata document, where servers can read it."""
-    executor: Executor = request.app.state.executor
+    executor = here.executor
     if not executor.logins.clients.document_url:
-        raise NotFound("there is nothing at this address", hint="it is served when `public_url` begins with https://")
+        raise NotFound("not found", hint=("it is available when `public_url` starts with https://"))
     return answer(executor.logins.clients.document(), headers={"Cache-Control": "public, max-age=3600"})
 
 
@@ -122,7 +118,7 @@ def back(done: Connected) -> str:
 
 def check_ticket(ticket: str) -> None:
     if not _TICKET.match(ticket):
-        raise OAuthFailed("this is not the address of a login", hint="copy the whole link")
+        raise OAuthFailed("this is not a login link", hint="copy the whole link")
 
 
 def failure_page(error: ExecutorError) -> Response:

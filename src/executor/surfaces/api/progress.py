@@ -6,24 +6,18 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
-import orjson
-from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import StreamingResponse
 
 from executor.errors import ExecutorError
-from executor.sources.kind import Progress
+from executor.sources.source_request import Progress
+from executor.surfaces.api.sse import frame
 from executor.surfaces.http import problems
-from executor.surfaces.views import View
 
-Work = Callable[[Progress], Awaitable[View]]
-_under_way: set[asyncio.Future[View]] = set()
-
-
-def wants_progress(request: Request) -> bool:
-    return "text/event-stream" in request.headers.get("accept", "")
+Work = Callable[[Progress], Awaitable[Any]]
+_under_way: set[asyncio.Future[Any]] = set()
 
 
-def with_progress(work: Work) -> Response:
+def with_progress(work: Work) -> StreamingResponse:
     """The work goes on when the reader leaves, as it would without progress."""
     return StreamingResponse(stream_progress(work), media_type="text/event-stream")
 
@@ -44,13 +38,9 @@ async def stream_progress(work: Work) -> AsyncIterator[bytes]:
     yield outcome(task)
 
 
-def outcome(task: asyncio.Future[View]) -> bytes:
+def outcome(task: asyncio.Future[Any]) -> bytes:
     error = task.exception()
     if error is None:
         return frame("done", task.result())
     known = error if isinstance(error, ExecutorError) else problems.opaque(error)
     return frame("problem", known.to_problem())
-
-
-def frame(type: str, data: Any) -> bytes:
-    return b"event: %s\ndata: %s\n\n" % (type.encode(), orjson.dumps(data, default=str))

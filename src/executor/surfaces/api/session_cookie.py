@@ -7,11 +7,12 @@ from starlette.responses import Response
 
 from executor.daemon.wiring.executor import Executor
 from executor.identity import members
+from executor.model.actor import Actor
 from executor.model.ids import now_ms
-from executor.model.tenancy import Actor
-from executor.surfaces.api.json_response import answer
+from executor.surfaces.api.json_response import Answer, answer
 from executor.surfaces.http.guard import SESSION_COOKIE
-from executor.surfaces.views import View, time
+from executor.surfaces.views.base import time
+from executor.surfaces.views.identity import SignedInView
 
 
 def client_address(request: Request) -> str:
@@ -24,9 +25,9 @@ def user_agent(request: Request) -> str:
     return "".join(character if character.isprintable() else "?" for character in text)
 
 
-def signed_in(executor: Executor, actor: Actor, token: str, expires_at: int) -> Response:
+def signed_in(executor: Executor, actor: Actor, token: str, expires_at: int) -> Answer[SignedInView]:
     """HttpOnly and SameSite=Strict: no script reads it, and no other site's page makes a browser send it."""
-    told: View = {
+    view: SignedInView = {
         "actorId": actor.id,
         "accountId": actor.account_id,
         "name": actor.name,
@@ -34,7 +35,7 @@ def signed_in(executor: Executor, actor: Actor, token: str, expires_at: int) -> 
         "workspaceId": actor.workspace_id,
         "expiresAt": time(expires_at),
     }
-    response = answer(told)
+    response = answer(view)
     keep_session(response, executor, token, expires_at)
     return response
 

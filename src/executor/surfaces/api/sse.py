@@ -18,13 +18,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from executor.model.event import ENDINGS, Event
-from executor.storage.executions import events, executions
-from executor.storage.feed import Batch
-from executor.surfaces import views
-from executor.surfaces.api.context import Context, context
-from executor.surfaces.api.json_response import answer
+from executor.execution import history
+from executor.model.event import ENDINGS, Batch
+from executor.surfaces.api.context import Context
+from executor.surfaces.api.json_response import Answer, answer
 from executor.surfaces.http.open_requests import abort, current
+from executor.surfaces.views.events import EventPage, event_view
 
 HEARTBEAT_SECONDS: Final = 15.0
 STALLED_SECONDS: Final = 60.0
@@ -36,15 +35,16 @@ LastEventId = Annotated[int | None, Header(alias="Last-Event-ID", ge=0, le=MOST)
 
 
 async def events_answer(
-    request: Request, execution_id: str | None, *, after: int, limit: int, types: Sequence[str] = ()
-) -> Response:
-    here = context(request)
-    if "text/event-stream" in request.headers.get("accept", ""):
+    here: Context, execution_id: str | None, *, after: int, limit: int, types: Sequence[str] = ()
+) -> Answer[EventPage] | EventStream:
+    if wants_stream(here):
+        if execution_id is not None:
+            await history.find(here.executor.database, here.actor, execution_id)
         return EventStream(here, execution_id, after)
-    found = await here.executor.database.read(
-        lambda c: events.after(c, here.workspace_id, execution_id=execution_id, types=types, after=after, limit=limit)
+    found = await history.read_events(
+        here.executor.database, here.actor, execution_id, types=types, after=after, limit=limit
     )
-    items = [views.event_view(event) for event in found]
+    items = [event_view(event) for event in found]
     return answer({"items": items, "next": found[-1].id if len(found) == limit else None})
 
 
@@ -105,22 +105,22 @@ class EventStream(Response):
 
     async def _has_ended(self) -> bool:
         """A reader that is already past the last event of a finished execution has nothing to wait for."""
-        if self._execution_id is None:
-            return False
-        wanted = self._execution_id
-        found = await self._here.executor.database.read(lambda c: executions.get(c, self._here.workspace_id, wanted))
-        return found is None or found.is_final
+        here, execution_id = self._here, self._execution_id
+        return execution_id is not None and await history.has_ended(here.executor.database, here.actor, execution_id)
 
 
-def _frame(event: Event) -> bytes:
-    data = orjson.dumps(views.event_view(event), default=str)
-    return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.id, event.type.encode(), data)
+def wants_stream(request: Request) -> bool:
+    return "text/event-stream" in request.headers.get("accept", "")
+
+
+def frame(type: str, data: Any) -> bytes:
+    return b"event: %s\ndata: %s\n\n" % (type.encode(), orjson.dumps(data, default=str))
 
 
 def render(batch: Batch) -> bytes:
     """Made once, however many read it."""
     if batch.rendered is None:
-        batch.rendered = b"".join(map(_frame, batch.events))
+        batch.rendered = b"".join(b"id: %d\n" % one.id + frame(one.type, event_view(one)) for one in batch.events)
     return batch.rendered
 
 

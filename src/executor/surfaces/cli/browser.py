@@ -15,19 +15,19 @@ def hand_out(settings: Settings, link: dict[str, Any], *, as_json: bool, may_ope
     if as_json:
         emit_json(link)
         return
-    say("open this within ten minutes; it works once:")
+    say("open this link within ten minutes; it works once:")
     emit(clean(link["url"]))
     if may_open and interactive():
-        open_signed_in(settings, link["url"])
+        open_page(settings, "sign-in.html", link["url"])
 
 
-def open_signed_in(settings: Settings, url: str) -> None:
-    """Through a page that only its owner can read: the arguments of the browser are for everybody to see."""
+def open_page(settings: Settings, name: str, url: str) -> None:
+    """Through a file that only its owner can read: the arguments of the browser are for everybody to see."""
     import webbrowser
 
-    from executor.daemon import data_files
+    from executor.private_files import write_private
 
-    page = settings.state_dir / "sign-in.html"
-    data_files.write_private(page, _PAGE.format(url=escape(url, quote=True)))
+    page = settings.state_dir / name
+    write_private(page, _PAGE.format(url=escape(url, quote=True)))
     if not webbrowser.open(page.as_uri()):
-        say("no browser could be opened here")
+        say("could not open a browser")

@@ -59,7 +59,7 @@ class Client:
             answer = self._connect(seconds).follow("GET", path, headers, None, seconds=seconds)
             if isinstance(answer, Answer):
                 _value(answer)
-                raise WireError("the answer is not a stream")
+                raise WireError("the response is not a stream")
             yield from (line.decode() for line in answer)
         except (OSError, WireError) as error:
             raise self._lost_error(error) from error
@@ -153,7 +153,7 @@ class Client:
         why = "did not answer in time" if isinstance(error, TimeoutError) else f"did not answer: {error}"
         return DaemonUnreachable(
             f"the daemon at {self.running.base_url} {why}",
-            hint=f"`executor status` shows whether it runs; its log is {self.settings.log_file}",
+            hint=f"`executor status` shows whether it is running; its log is {self.settings.log_file}",
         )
 
 
@@ -161,7 +161,7 @@ def workspace_header() -> dict[str, str]:
     """The workspace to act in, when it is not the default one."""
     wanted = os.environ.get("EXECUTOR_WORKSPACE", "").strip()
     if wanted and not (wanted.isascii() and wanted.isprintable()):
-        raise InvalidRequest("EXECUTOR_WORKSPACE is not the id of a workspace", hint="see `executor workspaces list`")
+        raise InvalidRequest("EXECUTOR_WORKSPACE is not a workspace ID", hint="see `executor workspaces list`")
     return {"X-Executor-Workspace": wanted} if wanted else {}
 
 
@@ -225,7 +225,7 @@ def _follow(lines: Iterator[bytes], progress: Callable[[str], None]) -> Any:
         elif name == "data":
             problem = json.loads(value)
             raise Refused(problem, int(problem.get("status") or 500))
-    raise WireError("the answer ended early")
+    raise WireError("the response ended early")
 
 
 def _value(answer: Answer) -> Any:

@@ -16,13 +16,13 @@ UNREACHABLE = 5
 INTERRUPTED = 130
 
 MEANINGS = {
-    COMPLETED: "the execution completed, or the command did what it says",
-    FAILED: "the execution failed or was cancelled, or the command could not do what it says",
+    COMPLETED: "the execution completed, or the command succeeded",
+    FAILED: "the execution failed or was cancelled, or the command failed",
     USAGE: "usage error: an unknown command or option, a missing file, empty code, an unknown language",
-    PAUSED: "the execution is paused and waits for a person to decide",
+    PAUSED: "the execution is paused and needs a decision by a person",
     DENIED: "the execution failed because a call was denied",
     UNREACHABLE: "the daemon is not running, could not be started or does not answer",
-    INTERRUPTED: "interrupted by Ctrl-C; a submitted execution goes on running",
+    INTERRUPTED: "interrupted by Ctrl-C; a submitted execution keeps running",
 }
 _USAGE_CODES = frozenset({"invalid_request", "empty_code", "code_too_large", "unknown_runtime", "usage"})
 

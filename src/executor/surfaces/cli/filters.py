@@ -13,7 +13,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def filter_options(command: Command) -> Command:
     for name, help in (
         ("exclude", "Leave out the tools that match. Repeatable."),
-        ("include", "Only tools that match: tag:issues, path:/repos/**, method:GET or a pattern of names. Repeatable."),
+        ("include", "Only tools that match: tag:issues, path:/repos/**, method:GET or a name pattern. Repeatable."),
     ):
         command = click.option(f"--{name}", multiple=True, metavar="FILTER", help=help)(command)
     return command

@@ -51,7 +51,7 @@ class ExecutionFollower:
             view = self._insist(
                 lambda: self.client.post("/v1/executions", body, seconds=FIRST_WAIT + GRACE, key=key),
                 "the code was submitted",
-                "`executor executions list` shows whether it was started",
+                "`executor executions list` shows whether it started",
             )
         self.interrupted = bool(pressed)
         return self._follow(view)
@@ -97,7 +97,7 @@ class ExecutionFollower:
         return self._insist(
             lambda: self.client.get(path, wait=WAIT, seconds=WAIT + GRACE),
             f"execution {execution_id} was running",
-            f"`executor resume --execution-id {execution_id}` looks again",
+            f"check it with `executor resume --execution-id {execution_id}`",
         )
 
     def _insist(self, ask: Callable[[], Any], meanwhile: str, hint: str) -> dict[str, Any]:
@@ -107,10 +107,10 @@ class ExecutionFollower:
                 view: dict[str, Any] = ask()
                 return view
             except DaemonUnreachable as error:
-                say(f"{clean(error.message)}; connecting again")
+                say(f"{clean(error.message)}; reconnecting")
                 self.client = connect(self.client.settings)
         raise DaemonUnreachable(
-            f"the daemon went away {RECONNECTIONS} times while {meanwhile}",
+            f"the connection to the daemon was lost {RECONNECTIONS} times while {meanwhile}",
             hint=f"its log is {self.client.settings.log_file}; {hint}",
         )
 
@@ -124,9 +124,9 @@ class ExecutionFollower:
 
 def _say_it_goes_on(view: dict[str, Any]) -> None:
     execution_id = clean(view["executionId"])
-    say(f"\ninterrupted; execution {execution_id} goes on running")
+    say(f"\ninterrupted; execution {execution_id} keeps running")
     say(f"to see its outcome:\n  {program()} resume --execution-id {execution_id}")
-    say(f"to end it:\n  {program()} executions cancel {execution_id}")
+    say(f"to cancel it:\n  {program()} executions cancel {execution_id}")
 
 
 def show_diagnostics(view: dict[str, Any]) -> None:

@@ -50,7 +50,7 @@ def condition(text: str) -> dict[str, Any]:
     """A value that is JSON is taken as that, anything else as text: `/n=5` is a number, `/n="5"` is not."""
     found = _WHEN.fullmatch(text.strip())
     if found is None:
-        raise InvalidRequest(f"--when {text!r} is not understood", hint="write e.g. --when '/owner=acme'")
+        raise InvalidRequest(f"--when {text!r} is not valid", hint="for example: --when '/owner=acme'")
     test, value = TESTS[found["sign"]], found["value"].strip()
     if test == "matches":
         return {"path": found["path"], "test": test, "value": value}
@@ -74,7 +74,7 @@ def rule_table(rules: Sequence[dict[str, Any]]) -> str:
 
 def reach(rule: dict[str, Any]) -> str:
     if rule.get("retiredAt"):
-        return "retired: its source is gone"
+        return "retired: its source was removed"
     if excluded := rule.get("excludedNames"):
         return f"{rule.get('matches', '')}, not {', '.join(excluded)}"
     return f"none: {rule['shadowedBy']} comes first" if rule.get("shadowedBy") else str(rule.get("matches", ""))
@@ -84,7 +84,7 @@ def describe_matches(matches: dict[str, Any]) -> str:
     """How many tools there are that a rule is about, and the first of them."""
     count, tools = matches["count"], [clean(path) for path in matches["tools"]]
     if not count:
-        return "it matches no tool that there is now"
+        return "it matches no current tool"
     shown = ", ".join(tools[:5]) + (" …" if count > 5 else "")
     return f"it matches {count} {'tool' if count == 1 else 'tools'}: {shown}"
 

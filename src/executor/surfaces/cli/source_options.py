@@ -72,7 +72,7 @@ def with_options(body: dict[str, Any], options: dict[str, Any]) -> dict[str, Any
 def pair(text: str) -> tuple[str, str]:
     name, equals, value = (part.strip() for part in text.partition("="))
     if not name or not equals:
-        raise InvalidRequest(f"--variable takes NAME=VALUE, not {text!r}", hint="for instance --variable region=eu")
+        raise InvalidRequest(f"--variable takes NAME=VALUE, not {text!r}", hint="for example: --variable region=eu")
     return name, value
 
 
@@ -83,6 +83,6 @@ def remote_refs(origins: Sequence[str]) -> bool | list[str]:
         if not origin.startswith(("http://", "https://")):
             raise InvalidRequest(
                 f"--remote-refs takes an origin, not {origin!r}",
-                hint="for instance https://schemas.example.com, or any",
+                hint="for example: https://schemas.example.com, or any",
             )
     return list(origins)

@@ -21,7 +21,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def range_options(command: Command) -> Command:
     """`--since` and `--until`, as text."""
     until = click.option("--until", metavar="TIME", help="Only entries before this time (same format as --since).")
-    return click.option("--since", metavar="TIME", help=f"Only since then: {WAYS}.")(until(command))
+    return click.option("--since", metavar="TIME", help=f"Only entries since this time: {WAYS}.")(until(command))
 
 
 def milliseconds(option: str, text: str | None) -> int | None:
@@ -32,4 +32,4 @@ def milliseconds(option: str, text: str | None) -> int | None:
     try:
         return max(0, int(datetime.fromisoformat(text).timestamp() * 1000))
     except (ValueError, OverflowError) as error:
-        raise InvalidRequest(f"--{option} {text!r} is no time", hint="write e.g. 2026-11-15 or 12h") from error
+        raise InvalidRequest(f"--{option} {text!r} is not a time", hint="for example: 2026-11-15 or 12h") from error

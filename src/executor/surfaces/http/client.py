@@ -83,7 +83,7 @@ class Connection:
 
     def _whole(self, status: int, received: Mapping[bytes, bytes]) -> Answer:
         if b"transfer-encoding" in received:
-            raise WireError("the answer has no length")
+            raise WireError("the response has no length")
         headers = {name.decode("ascii"): value.decode("latin-1") for name, value in received.items()}
         return Answer(status, self._body(status, received.get(b"content-length")), headers)
 
@@ -104,28 +104,30 @@ class Connection:
                 return
             chunk = self._input.read(length + 2)
             if len(chunk) < length + 2 or not chunk.endswith(b"\r\n"):
-                raise WireError("the answer ended early")
+                raise WireError("the response ended early")
             yield chunk[:-2]
 
     def _head(self) -> tuple[int, dict[bytes, bytes]]:
         status = _STATUS.fullmatch(self._line())
         if status is None:
-            raise WireError("the answer is not HTTP/1.1")
+            raise WireError("the response is not HTTP/1.1")
         headers: dict[bytes, bytes] = {}
         while (line := self._line()) != b"\r\n":
             header = _HEADER.fullmatch(line)
             if header is None or len(headers) == _MOST_HEADERS:
-                raise WireError("the answer has a malformed header")
+                raise WireError("the response has a malformed header")
             name = header[1].lower()
             if name == b"content-length" and name in headers:
-                raise WireError("the answer has two lengths")
+                raise WireError("the response has two lengths")
             headers[name] = header[2]
         return int(status[1]), headers
 
     def _line(self) -> bytes:
         line = self._input.readline(_LONGEST_LINE)
         if not line.endswith(b"\r\n"):
-            raise WireError("the answer ended early" if len(line) < _LONGEST_LINE else "the answer has an endless line")
+            raise WireError(
+                "the response ended early" if len(line) < _LONGEST_LINE else ("the response has an endless line")
+            )
         return line
 
     def _body(self, status: int, declared: bytes | None) -> bytes:
@@ -133,22 +135,22 @@ class Connection:
             return b""
         if declared is None:
             if self.is_open:
-                raise WireError("the answer has no length")
+                raise WireError("the response has no length")
             return self._input.read()
         if not declared.isdigit():
-            raise WireError("the answer has a malformed length")
+            raise WireError("the response has a malformed length")
         body = self._input.read(int(declared))
         if len(body) < int(declared):
-            raise WireError("the answer ended early")
+            raise WireError("the response ended early")
         return body
 
 
 def encode_request(method: str, path: str, headers: Mapping[str, str], body: bytes | None) -> bytes:
     """One request. What could end a line early never gets into it."""
     if not _PATH.fullmatch(path):
-        raise WireError("the address has characters that must be escaped")
+        raise WireError("the address contains characters that must be escaped")
     if not all(_VALUE.fullmatch(value) for value in headers.values()):
-        raise WireError("a header has characters that no header may have")
+        raise WireError("a header contains characters that are not allowed")
     length = {} if body is None and method == "GET" else {"Content-Length": str(len(body or b""))}
     lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in {**headers, **length}.items())]
     return "\r\n".join([*lines, "", ""]).encode("ascii") + (body or b"")

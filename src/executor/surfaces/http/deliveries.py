@@ -78,7 +78,7 @@ class Deliveries:
                 await asyncio.to_thread(_write, file.fileno(), message.pop("body"))
                 await self._deliver(delivery, lambda at: os.pread(file.fileno(), PIECE, at), message, send)
         except OSError as error:
-            logger.error("a large answer can't be kept for a slow reader: %s", error)
+            logger.error("a large response can't be stored for a slow reader: %s", error)
             await abort(scope)
         finally:
             self._spilling.discard(delivery)
@@ -102,7 +102,7 @@ class Deliveries:
             self._spilling.discard(slowest)
             address = (slowest.scope.get("client") or ("",))[0]
             about = {"address": address, "path": slowest.scope["path"], "sent": slowest.sent, "size": slowest.size}
-            logger.warning("dropped a slow reader of a large answer", extra={"about": about})
+            logger.warning("dropped a slow reader of a large response", extra={"about": about})
             await abort(slowest.scope)
 
 

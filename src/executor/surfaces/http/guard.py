@@ -174,7 +174,7 @@ class Guard:
         if named not in allowed:
             raise HostRefused(
                 "the Host header does not name this daemon",
-                hint=f"use http://127.0.0.1:{port}; behind a proxy, let it send that Host",
+                hint=f"use http://127.0.0.1:{port}; a proxy must send that Host",
             )
         return frozenset(f"http://{host}" for host in allowed)
 
@@ -219,7 +219,7 @@ def browser_session(headers: Headers, method: str) -> str:
     session = cookie(headers.get(b"cookie") or "", SESSION_COOKIE)
     writes = method not in ("GET", "HEAD")
     if session and writes and b"authorization" not in headers and headers.get(b"origin") is None:
-        raise OriginRefused("a browser's request must say which page sends it")
+        raise OriginRefused("a request from a browser must say which page sent it")
     return session
 
 
@@ -232,11 +232,11 @@ def cookie(header: str, name: str) -> str:
 def check_origin(headers: Headers, ours: frozenset[str], *, navigable: bool) -> None:
     """A browser names the page that asks. `Sec-Fetch-Site` covers the requests for which it leaves Origin out."""
     if b"origin" in headers and (headers.get(b"origin") or "").lower() not in ours:
-        raise OriginRefused("a web page of another origin may not talk to this daemon")
+        raise OriginRefused("pages of other origins can't use this daemon")
     site = headers.get(b"sec-fetch-site") or "none"
     repeated = b"sec-fetch-site" in headers and headers.get(b"sec-fetch-site") is None
     if not navigable and (repeated or site in ("cross-site", "same-site")):
-        raise OriginRefused("another site may not talk to this daemon through a browser")
+        raise OriginRefused("other sites can't use this daemon through a browser")
 
 
 def check_media_type(headers: Headers, method: str) -> None:
@@ -250,7 +250,7 @@ def check_media_type(headers: Headers, method: str) -> None:
             return
     elif declared.partition(";")[0].strip().lower() == "application/json":
         return
-    raise UnsupportedMediaType("a body must be `application/json`", hint="send `Content-Type: application/json`")
+    raise UnsupportedMediaType("the body must be `application/json`", hint="send `Content-Type: application/json`")
 
 
 def declared_length(scope: Scope) -> int:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from executor.daemon.wiring.executor import Executor
     from executor.execution.outcome import Outcome
     from executor.execution.submissions import Submission, Submitted
-    from executor.model.tenancy import Actor
+    from executor.model.actor import Actor
 
 T = TypeVar("T")
 GLANCE_SECONDS = 1.0
@@ -83,7 +83,7 @@ class LongWaits:
 
 
 def stopping() -> DaemonStopping:
-    hint = "executions go on when it starts again; `executor executions list` shows them"
+    hint = "executions continue when it starts again; `executor executions list` shows them"
     return DaemonStopping("the daemon is stopping", hint=hint)
 
 

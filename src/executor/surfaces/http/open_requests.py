@@ -25,7 +25,7 @@ from executor.surfaces.http import problems
 if TYPE_CHECKING:
     from executor.identity.authentication import Authenticator
     from executor.identity.presented import Shown
-    from executor.model.tenancy import Actor
+    from executor.model.actor import Actor
 
 CONFIRM_SECONDS = 15.0
 LONGEST_TIMER = 86_400.0
@@ -86,14 +86,14 @@ class OpenRequest:
         """Nobody reads the answer any more."""
         if self.refusal is None and self.on_leave is not None:
             self.on_leave()
-        self.end(Busy("the client went away", hint="connect again"))
+        self.end(Busy("the client disconnected", hint="connect again"))
 
     def renew(self, actor: Actor) -> None:
         """The credential is still good. What it may not do any more ends a request that was made because it might."""
         lost = [need for need in self.needs if _may(self.actor, need) and not _may(actor, need)]
         self.actor = actor
         if lost:
-            self.end(Forbidden(f"the permission `{lost[0]}` was taken away", hint="an admin or owner gives roles"))
+            self.end(Forbidden(f"the permission `{lost[0]}` was revoked", hint=("an admin or owner can change roles")))
 
     def is_concerned(self, revocation: Revocation) -> bool:
         ids = (self.actor.credential_id, self.actor.id, self.actor.account_id)
@@ -213,7 +213,7 @@ class OpenRequests:
 def current() -> OpenRequest:
     request = CURRENT.get()
     if request is None:
-        raise RuntimeError("no request is under way here")
+        raise RuntimeError("no request is in progress")
     return request
 
 

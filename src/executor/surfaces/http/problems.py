@@ -50,8 +50,8 @@ def opaque(error: BaseException) -> InternalError:
     incident = secrets.token_hex(8)
     logger.error("unexpected error %s", incident, exc_info=error)
     return InternalError(
-        f"something went wrong here (incident {incident})",
-        hint="the daemon's log has the details under this id",
+        f"internal error (incident {incident})",
+        hint="the daemon's log has details under this ID",
         incident=incident,
     )
 
@@ -87,8 +87,8 @@ async def on_http_exception(request: Request, error: HTTPException) -> Response:
     if isinstance(error.__cause__, ExecutorError):
         return respond(error.__cause__)
     if error.status_code == HTTPStatus.NOT_FOUND:
-        return respond(NotFound("there is nothing at this address", hint="GET /v1/openapi.json lists every route"))
+        return respond(NotFound("not found", hint="GET /v1/openapi.json lists every route"))
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        refused = MethodNotAllowed(f"{request.method} is not possible at this address")
+        refused = MethodNotAllowed(f"{request.method} is not allowed at this address")
         return respond(refused, error.headers)
     return respond(InvalidRequest(str(error.detail)), error.headers)

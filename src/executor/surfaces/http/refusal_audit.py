@@ -15,7 +15,7 @@ from executor.surfaces.http.guard import ACTOR
 
 if TYPE_CHECKING:
     from executor.daemon.wiring.executor import Executor
-    from executor.model.tenancy import Actor
+    from executor.model.actor import Actor
 
 REFUSED = frozenset({401, 403, 421})
 WINDOW_SECONDS = 60.0
@@ -83,10 +83,10 @@ class RefusalAudit:
         return recorded
 
     def _write(self, executor: Executor, data: dict[str, Any], actor: Actor | None) -> None:
-        from executor.storage.executions import events
+        from executor.identity.audit import record_refusal  # late: this stands before the database is open
 
         workspace_id = actor.workspace_id if actor else executor.tenancy.workspace.id
-        writing = executor.database.write(lambda c: events.append(c, workspace_id, "request.refused", data, by=actor))
+        writing = record_refusal(executor.database, workspace_id, data, actor)
         self._writing.add(writing)
         writing.add_done_callback(self._on_written)
 

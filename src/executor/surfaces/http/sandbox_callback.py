@@ -19,7 +19,7 @@ from executor.surfaces.http.long_wait import LongWaits
 
 async def tool_call(held: LongWaits, scope: Scope, receive: Receive, send: Send) -> None:
     if scope["method"] != "POST":
-        raise MethodNotAllowed(f"{scope['method']} is not possible at this address", hint="only POST is")
+        raise MethodNotAllowed(f"{scope['method']} is not allowed at this address", hint="use POST")
     run: LiveRun = scope[RUN]
     message = messages.loads(await Request(scope, receive).body())
     tidings = await held.hold(run.tell(message))

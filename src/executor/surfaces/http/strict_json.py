@@ -30,7 +30,7 @@ def parse(body: bytes) -> Any:
         if body.count(b":") > 1:
             json.loads(body, object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
-        raise InvalidRequest(f"the body is not JSON that can be read: {_reason(error)}", hint=_HINT) from error
+        raise InvalidRequest(f"the body can't be parsed as JSON: {_reason(error)}", hint=_HINT) from error
     return value
 
 

@@ -11,7 +11,7 @@ from executor.errors import TooManyWaits
 from executor.model.fairness import Counts
 
 if TYPE_CHECKING:
-    from executor.model.tenancy import Actor
+    from executor.model.actor import Actor
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,10 @@ class WaitLimits:
         bounds, is_human = self.bounds, actor.is_in_person
         most = bounds.of_stranger if is_stranger else bounds.of_human if is_human else bounds.of_program
         if self._of[actor.id] >= most and actor.via != "operator_token":
-            raise TooManyWaits(
-                f"{most} {bounds.what} of this actor are open already", hint="close some, then try again"
-            )
+            raise TooManyWaits(f"this actor already has {most} open {bounds.what}", hint="close some, then try again")
         if is_stranger and self._strangers >= bounds.strangers:
             raise TooManyWaits(
-                f"{bounds.strangers} {bounds.what} of anonymous agents are open already", hint="try again later"
+                f"anonymous agents already have {bounds.strangers} open {bounds.what}", hint="try again later"
             )
         if self.count >= bounds.all - (0 if is_human else bounds.humans):
-            raise TooManyWaits(f"{self.count} {bounds.what} are open already", hint="try again later")
+            raise TooManyWaits(f"{self.count} {bounds.what} are already open", hint="try again later")

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from executor.surfaces.mcp.handshake import META, MODERN_VERSION
 from executor.surfaces.mcp.session import is_session_with_pages, shows_pages
-from executor.surfaces.views import View
+from executor.surfaces.views.base import View
 
 CREATE: Final = "elicitation/create"
 COMPLETE: Final = "notifications/elicitation/complete"
@@ -54,7 +54,9 @@ class Links:
             del self._shown[next(iter(self._shown))]
         more = f" and {len(fresh) - 1} more" if len(fresh) > 1 else ""
         first = fresh[0]
-        return Link(f"Executor waits for you: {first['kind'].replace('_', ' ')}, {first['tool']}{more}", first["url"])
+        return Link(
+            f"Executor needs your decision: {first['kind'].replace('_', ' ')}, {first['tool']}{more}", first["url"]
+        )
 
     def open(self, actor_id: str) -> tuple[str, asyncio.Future[str]]:
         """The id of a request to this actor's client, and its answer."""

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from executor.errors import Forbidden, InvalidRequest, MethodNotAllowed
-from executor.model.tenancy import Actor
+from executor.model.actor import Actor
 from executor.surfaces.http import problems
 from executor.surfaces.http.guard import ACTOR
 from executor.surfaces.http.long_wait import LongWaits
@@ -60,7 +60,7 @@ class McpEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
-            refused = MethodNotAllowed(f"{scope['method']} is not possible at this address")
+            refused = MethodNotAllowed(f"{scope['method']} is not allowed at this address")
             await problems.respond(refused, {"Allow": "POST"})(scope, receive, send)
             return
         declare_needs(("execute",))
@@ -148,7 +148,7 @@ def refuse_unfit(actor: Actor, path: str) -> None:
     if not actor.may("execute"):
         raise Forbidden("permission denied: `execute` is required", hint="use another key")
     if path == "/mcp/anonymous" and actor.via not in ("anonymous", "api_key", "agent_token"):
-        raise Forbidden("this address is for tokens of agents and for keys", hint="use /mcp")
+        raise Forbidden("this address is only for tokens of agents and for keys", hint="use /mcp")
 
 
 def _load(gateway: EngineGateway) -> StreamableHTTPSessionManager:

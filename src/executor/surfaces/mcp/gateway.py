@@ -7,28 +7,26 @@ from collections.abc import Awaitable
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import orjson
-from sqlalchemy.engine import Connection
 
-from executor.execution.artifacts.storage import MOST_FILES
+from executor.execution import history
+from executor.execution.artifacts.access import read_files
 from executor.execution.submissions import Submission
+from executor.model.actor import Actor
 from executor.model.ids import now_ms
-from executor.model.tenancy import AGENT, OWNER, Actor
-from executor.storage.executions import artifacts, execution_search
-from executor.storage.executions.execution_search import Wanted
+from executor.model.permissions import AGENT, OWNER
 from executor.surfaces.http.long_wait import LongWaits, outcome_of, resume, wait
 from executor.surfaces.mcp.media import ALL_BYTES, BLOCK_BYTES, KeptFile, is_showable
 from executor.surfaces.mcp.open_calls import CURRENT_CALL
 from executor.surfaces.mcp.tool_definitions import MAX_NAMES, instructions
-from executor.surfaces.views import View, execution_summary, execution_view
+from executor.surfaces.views.base import View
+from executor.surfaces.views.executions import execution_summary, execution_view
 
 if TYPE_CHECKING:
     from executor.daemon.wiring.executor import Executor
     from executor.execution.outcome import Outcome
-    from executor.model.artifact import Artifact
-    from executor.model.execution import Execution
 
 # Whom the request under way acts as. The SDK's own tasks start from the request's and inherit it.
 ASKING: ContextVar[Actor] = ContextVar("asking")
@@ -79,15 +77,9 @@ class EngineGateway:
 
     async def latest(self) -> list[View]:
         actor = self._actor
-        unfinished = Wanted(actor_id=actor.id, statuses=("queued", "running", "paused"))
-        recent = Wanted(actor_id=actor.id, since=now_ms() - RECENT_SECONDS * 1000)
-
-        def job(c: Connection) -> list[Execution]:
-            live = execution_search.page(c, actor.workspace_id, unfinished, limit=MOST_LISTED)
-            newest = execution_search.page(c, actor.workspace_id, recent, limit=MOST_LISTED)
-            return [*live, *(one for one in newest if one.is_final)]
-
-        return [execution_summary(one) for one in await self._executor.database.read(job)]
+        since = now_ms() - RECENT_SECONDS * 1000
+        found = await history.list_recent(self._executor.database, actor, since, MOST_LISTED)
+        return [cast("View", execution_summary(one)) for one in found]
 
     def _follow(self, actor: Actor, execution_id: str, patience: float | None) -> None:
         """A wait that is closed leaves an execution as it was before; only its submission began it."""
@@ -106,28 +98,24 @@ class EngineGateway:
         kept = outcome.artifact
         if kept is None or kept.deleted_at is not None:
             return []
-        return await self._executor.database.read(lambda c: read_files(c, kept))
+        found = await read_files(
+            self._executor.database,
+            kept,
+            lambda file: is_showable(file.media_type),
+            most=BLOCK_BYTES,
+            most_of_all=ALL_BYTES,
+        )
+        return [KeptFile(file.id, file.media_type, file.size, data) for file, data in found]
 
     @property
     def _actor(self) -> Actor:
         """The operator's token stands for this installation's own agent here, so that both see the same executions."""
         asking, local = ASKING.get(), self._executor.tenancy
         if asking.via == "operator_token" and asking.workspace_id == local.workspace.id:
-            return replace(local.agent, via=asking.via, address=asking.address, door="mcp")
+            return replace(local.agent, via=asking.via, address=asking.address, surface="mcp")
         held = OWNER if asking.permissions is None else asking.permissions
-        return replace(asking, permissions=AGENT & held, door="mcp")
+        return replace(asking, permissions=AGENT & held, surface="mcp")
 
     def _view(self, outcome: Outcome, files: list[KeptFile]) -> View:
         view = execution_view(outcome, self._executor.settings.address, read=orjson.loads, whole=False)
-        return {**view, "files": files} if files else view
-
-
-def read_files(c: Connection, result: Artifact) -> list[KeptFile]:
-    found, room = [], ALL_BYTES
-    for file in artifacts.files_of_result(c, result, MOST_FILES):
-        if file.deleted_at is None and is_showable(file.media_type):
-            fits = file.size <= min(BLOCK_BYTES, room)
-            room -= file.size if fits else 0
-            data = artifacts.content(c, file) if fits else None
-            found.append(KeptFile(file.id, file.media_type, file.size, data))
-    return found
+        return {**view, "files": files} if files else cast("View", view)

@@ -136,10 +136,10 @@ class Media:
         if not is_showable(kind) or (kind.startswith("audio/") and not self.has_sounds):
             return f"your client can't show {kind}"
         if len(self.blocks) >= MOST_BLOCKS:
-            return f"an answer has at most {MOST_BLOCKS}"
+            return f"a result has at most {MOST_BLOCKS}"
         if data is None or size > BLOCK_BYTES or self._bytes + size > ALL_BYTES:
             return f"{size} bytes are too many"
-        return "" if is_genuine(kind, data) else f"its bytes are no readable {kind}"
+        return "" if is_genuine(kind, data) else f"its bytes are not a readable {kind}"
 
     def _add(self, media_type: str, data: bytes) -> str:
         kind = _SAME.get(media_type, media_type)

@@ -41,7 +41,7 @@ def build_server(gateway: Gateway) -> Server[dict[str, Any]]:
 
     async def on_call_tool(ctx: ServerRequestContext[Any, Any], params: types.CallToolRequestParams) -> Any:
         if params.name not in SCHEMAS:
-            known = "there are execute and resume"
+            known = "the tools are execute and resume"
             raise MCPError(types.INVALID_PARAMS, f"unknown tool {params.name[:100]!r}; {known}")
         return await call(gateway, params.name, params.arguments or {}, params.meta or {}, ctx.protocol_version)
 

@@ -43,7 +43,7 @@ class Refused(ExecutorError):
         super().__init__(message, hint=str(problem.get("hint") or ""))
         self.code = str(problem.get("code") or "internal")  # type: ignore[misc]  # this one's code is not its own
         if self.code == "unauthorized":
-            self.hint = "ask the user to run `executor connect` for this client again: its token is not valid any more"
+            self.hint = "ask the user to run `executor connect` for this client again: its token is no longer valid"
 
 
 class Bridge:
@@ -106,7 +106,7 @@ class Bridge:
             self._refuse(request, error)
         except Exception:  # noqa: BLE001 - the edge: every request is answered, and standard error has the reason
             traceback.print_exc()
-            self._refuse(request, ExecutorError("`executor mcp` failed", hint="its standard error says why"))
+            self._refuse(request, ExecutorError("`executor mcp` failed", hint="see its standard error"))
         finally:
             self._under_way.discard(request)
 
@@ -152,7 +152,7 @@ class Bridge:
             elif answer.status >= 400:
                 raise _refusal_in(answer)
             elif request.expects_answer:
-                raise WireError("the answer is not a message")
+                raise WireError("the response is not a message")
         finally:
             connection.close()
 
@@ -162,7 +162,7 @@ class Bridge:
             return control.ensure(self._settings, _say)
         except ExecutorError as error:
             _say(f"{error.message}; {error.hint}")
-            hint = "tell the user: `executor doctor` says why"
+            hint = "ask the user to run `executor doctor`"
             raise DaemonUnreachable("Executor can't be started on this machine", hint=hint) from error
 
     def _wait_for_end(self, running: Running) -> None:
@@ -214,9 +214,9 @@ def _refusal_in(answer: Answer) -> Refused:
 
 
 def _lost_error(error: Exception) -> DaemonUnreachable:
-    why = "did not answer in time" if isinstance(error, TimeoutError) else "went away"
+    why = "did not answer in time" if isinstance(error, TimeoutError) else "disconnected"
     return DaemonUnreachable(
-        f"the daemon {why}", hint="`executor executions list` shows whether the code was started; it goes on by itself"
+        f"the daemon {why}", hint=("`executor executions list` shows whether the code started; if so, it keeps running")
     )
 
 

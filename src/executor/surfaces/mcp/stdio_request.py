@@ -23,7 +23,7 @@ class Request:
         try:
             self._message = json.loads(line)
         except RecursionError as error:
-            raise ValueError("nested too deep") from error
+            raise ValueError("nested too deeply") from error
         known = self._message if isinstance(self._message, dict) else {}
         self.id = known.get("id")
         self.method = known["method"] if isinstance(known.get("method"), str) else ""
@@ -77,7 +77,7 @@ class Request:
                 yield compact(value)
                 if isinstance(value, dict) and "method" not in value and value.get("id") == self.id:
                     return
-        raise WireError("the answer ended early")
+        raise WireError("the response ended early")
 
     def _named_body(self) -> bytes:
         """A call with a name for it, so that it can be sent again when its answer is lost."""

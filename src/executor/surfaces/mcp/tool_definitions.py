@@ -22,8 +22,8 @@ EXECUTE: Final = """\
 Run TypeScript or Python. `tools.*`, every connected API, is the only way out: no fetch, packages or files.
 1. Find tools, never guess a path. Ask for app + verb + object in the API's words, several at once:
   return await Promise.all(["github list issues", "slack send message"].map(query => tools.discover({query, limit: 3})))
-  {bestPath, items: [{path, signature}]} comes back, with a hint first if nothing fits. \
-tools.discover({namespace: "github"}) looks around, tools.describe.tool({path}) shows every field.
+  This returns {bestPath, items: [{path, signature}]}, with a hint first if nothing matches. \
+tools.discover({namespace: "github"}) browses, tools.describe.tool({path}) shows every field.
 2. Call by path with one object, and return only what you need:
   const made = await tools.github.issues.create({owner: "me", repo: "app", title: "Hi"}); return made.number
   With `all: true`, `path.all` returns every page: {items, complete}.

@@ -16,7 +16,7 @@ from executor.errors import ExecutorError
 from executor.surfaces.escape import error_code, escape, quote_lines, shorten
 from executor.surfaces.mcp.media import MARKS, Media
 from executor.surfaces.mcp.session import SESSION, parses_text
-from executor.surfaces.views import View
+from executor.surfaces.views.base import View
 
 RESULT_CHARACTERS = 50_000
 LOG_CHARACTERS = 8_000
@@ -70,7 +70,7 @@ def result_of_list(summaries: list[View]) -> dict[str, Any]:
     if ended:
         lines += ["Recently ended:", *ended]
     if summaries:
-        lines.append("Call resume with one of these ids for its outcome instead of sending its code again.")
+        lines.append("Call resume with one of these IDs for its outcome instead of sending its code again.")
     about = [{"executionId": one["executionId"], "status": one["status"]} for one in summaries]
     return _result("\n".join(lines), {"executions": about}, is_error=False)
 
@@ -108,19 +108,19 @@ def _completed_text(view: View, media: Media) -> str:
 def _preview(view: View, kept: dict[str, Any]) -> str:
     """What there is of it, what is missing, and how to get at the rest without reading all of it."""
     if kept["deletedAt"]:
-        return f"Completed; its result was kept as {kept['id']} and has been deleted."
+        return f"Completed; its result was stored as {kept['id']} and has been deleted."
     cuts = [
         f"- {escape(one['at']) or 'the result'}: {one['shown']} of {one['total']} {one['what']}" for one in kept["cut"]
     ]
     if kept["uncounted"]:
         cuts.append(f"- and {kept['uncounted']} more places")
     if view.get("files") and not cuts:  # little but files, which have handles of their own
-        return f"{one_line(view['result'])}\nThe whole is kept as artifact {kept['id']}."
-    missing = "\nShown are\n" + "\n".join(cuts) if cuts else ""
+        return f"{one_line(view['result'])}\nThe full result is artifact {kept['id']}."
+    missing = "\nShown:\n" + "\n".join(cuts) if cuts else ""
     read = READ[view.get("language") == "python"].replace("ID", kept["id"])
     return (
-        f"Preview of a result of {kept['size']} bytes:\n{one_line(view['result'])}{missing}\n"
-        f"The whole is kept as artifact {kept['id']}. Work on it in code, and return only what you need:\n{read}"
+        f"Preview of a result of {kept['size']} bytes:\n{one_line(view['result'])}{missing}\nThe full result is "
+        f"artifact {kept['id']}. Work on it in code, and return only what you need:\n{read}"
     )
 
 
@@ -181,10 +181,9 @@ def _diagnostics(found: list[dict[str, Any]]) -> str:
 
 def _paused_text(view: View) -> str:
     return (
-        f"Paused: a human must decide before this goes on.\n{_questions(view['interactions'])}\n"
-        "You can't approve this. Show the user what is asked and the link, "
-        f"then call resume with {_arguments(view)}: it waits. Or end your turn and resume later. "
-        f"Don't send the code again: it would ask again.{_logs(view)}"
+        f"Paused: a human must decide before this continues.\n{_questions(view['interactions'])}\nYou can't "
+        f"approve this. Show the user the request and the link, then call resume with {_arguments(view)}: it "
+        f"waits. Or end your turn and resume later. Don't send the code again: it would ask again.{_logs(view)}"
     )
 
 

@@ -16,7 +16,7 @@ from executor.surfaces.mcp.elicitation import DIALOG, Link, required_input
 from executor.surfaces.mcp.handshake import HANDSHAKE_VERSIONS, IDEMPOTENCY_KEYS
 from executor.surfaces.mcp.tool_definitions import TOOLS
 from executor.surfaces.mcp.tool_results import result_of, result_of_error, result_of_list
-from executor.surfaces.views import View
+from executor.surfaces.views.base import View
 
 logger = logging.getLogger(__name__)
 SCHEMAS: dict[str, dict[str, Any]] = {tool["name"]: tool["inputSchema"] for tool in TOOLS}
@@ -74,8 +74,8 @@ async def call(
     except Exception as error:  # the edge: answered with an opaque id, logged with everything
         incident = secrets.token_hex(8)
         logger.error("unexpected error %s", incident, exc_info=error)
-        hint = "the daemon's log has the details under this id"
-        return result_of_error(ExecutorError(f"something went wrong here (incident {incident})", hint=hint))
+        hint = "the daemon's log has details under this ID"
+        return result_of_error(ExecutorError(f"internal error (incident {incident})", hint=hint))
 
 
 async def _outcome(
@@ -103,7 +103,7 @@ async def _outcome(
 def _key(meta: Mapping[str, Any]) -> str:
     keys = {checked_key(meta[name]) for name in IDEMPOTENCY_KEYS if name in meta}
     if len(keys) > 1:
-        raise InvalidRequest("`_meta` has two idempotency keys", hint=f"send {IDEMPOTENCY_KEYS[0]} alone")
+        raise InvalidRequest("`_meta` has two idempotency keys", hint=f"send only {IDEMPOTENCY_KEYS[0]}")
     return keys.pop() if keys else ""
 
 

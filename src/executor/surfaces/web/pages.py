@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from pathlib import PurePosixPath
+import os
+import stat
+from pathlib import Path, PurePath
 
-from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.responses import FileResponse, Response
+from starlette.staticfiles import NotModifiedResponse, StaticFiles
+from starlette.types import Scope
 
-from executor.surfaces.web.files import INDEX, STATIC, TYPES, Files
-from executor.surfaces.web.gzip import Packing
-
+STATIC = Path(__file__).parent / "static"
+INDEX = "index.html"
 ASSETS = "/assets/"
+TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".ico": "image/x-icon",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".woff2": "font/woff2",
+}
 FOREVER = "public, max-age=31536000, immutable"  # their names change with their content
 ASK_AGAIN = "no-cache"
 _STYLE = (
@@ -66,39 +79,73 @@ PERMISSIONS = ", ".join(
 )
 
 
-class Pages:
-    def __init__(self, files: Files | None = None) -> None:
-        self._files = files or Files(STATIC)
-        self._packing = Packing()
+class Pages(StaticFiles):
+    """Starlette finds the files, none of them outside the folder. The build puts a packed copy (`.gz`) beside the large
+    ones."""
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = dict(scope["headers"])
-        response = self.answer(scope["path"], headers)
-        await self._packing.pack(scope["path"], response, headers.get(b"accept-encoding", b""))
-        if scope["method"] == "HEAD":
-            response.body = b""  # its Content-Length stays that of the page
-        await response(scope, receive, send)
+    def __init__(self, root: Path = STATIC) -> None:
+        super().__init__(directory=root, check_dir=False)
+        self.config_checked = True  # it may be built while the daemon runs
+        self._index = root / INDEX
 
-    def answer(self, path: str, headers: dict[bytes, bytes]) -> Response:
-        if not self._files.is_built:
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        try:
+            index = self._index.read_bytes()
+        except OSError:
             return page(_UNBUILT, UNBUILT_POLICY)
-        content = self._files.read(path)
-        if content is None and path.startswith(ASSETS):
+        if is_servable(path):
+            try:
+                return await super().get_response(path, scope)
+            except (HTTPException, OSError):
+                pass
+        if scope["path"].startswith(ASSETS):
             return Response(b"there is no such file\n", 404, media_type="text/plain")
-        if content is None or path == INDEX:
-            return page(self._files.read(INDEX) or _UNBUILT, POLICY)
-        return asset(path, content, headers.get(b"if-none-match", b""))
+        return page(index, POLICY)
+
+    def file_response(
+        self, full_path: str | os.PathLike[str], stat_result: os.stat_result, scope: Scope, status_code: int = 200
+    ) -> Response:
+        asked = Headers(scope=scope)
+        headers = {"Cache-Control": FOREVER if scope["path"].startswith(ASSETS) else ASK_AGAIN}
+        media_type = TYPES[PurePath(full_path).suffix]
+        packed = f"{os.fspath(full_path)}.gz"
+        if (packed_stat := stat_file(packed)) is not None:
+            headers["Vary"] = "Accept-Encoding"
+            if accepts_gzip(asked.get("accept-encoding", "")):
+                headers["Content-Encoding"] = "gzip"
+                full_path, stat_result = packed, packed_stat
+        response = FileResponse(full_path, status_code, headers, media_type, stat_result=stat_result)
+        return NotModifiedResponse(response.headers) if self.is_not_modified(response.headers, asked) else response
+
+
+def is_built(root: Path = STATIC) -> bool:
+    return (root / INDEX).is_file()
+
+
+def is_servable(path: str) -> bool:
+    """No hidden file, and only the types that a build makes."""
+    parts = PurePath(path).parts
+    return PurePath(path).suffix in TYPES and not any(one.startswith(".") for one in parts)
+
+
+def stat_file(path: str) -> os.stat_result | None:
+    """None if there is no regular file; a link is none."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return found if stat.S_ISREG(found.st_mode) else None
+
+
+def accepts_gzip(accepted: str) -> bool:
+    """Whether `Accept-Encoding` has gzip, and not as `gzip;q=0`."""
+    for one in accepted.lower().split(","):
+        name, _, quality = one.partition(";")
+        if name.strip() == "gzip":
+            return quality.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
+    return False
 
 
 def page(content: bytes, policy: str) -> Response:
     headers = {"Content-Security-Policy": policy, "Permissions-Policy": PERMISSIONS, "Cache-Control": ASK_AGAIN}
     return Response(content, headers=headers, media_type="text/html")
-
-
-def asset(path: str, content: bytes, known: bytes) -> Response:
-    tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-    headers = {"Cache-Control": FOREVER if path.startswith(ASSETS) else ASK_AGAIN, "ETag": tag}
-    if known.removeprefix(b"W/") == tag.encode():  # packed or not, it is the same file
-        return Response(status_code=304, headers=headers)
-    headers["Content-Type"] = TYPES[PurePosixPath(path).suffix]
-    return Response(content, headers=headers)

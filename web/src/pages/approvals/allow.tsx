@@ -40,7 +40,7 @@ export function Allow(props: Props) {
     <>
       <div className="flex flex-wrap items-center gap-2">
         <Button look="danger" disabled={blocked} onClick={() => onPanel("deny")}>
-          {lost ? "Let the code see the error…" : "Deny…"}
+          {lost ? "Return the error to the code…" : "Deny…"}
         </Button>
         <Button
           look="primary"
@@ -62,7 +62,7 @@ export function Allow(props: Props) {
         )}
         {lost && (
           <Button className={rare} disabled={blocked || refused} onClick={() => turn("result")}>
-            It happened: give its result…
+            It took effect: enter its result…
           </Button>
         )}
         {broader && (
@@ -70,7 +70,7 @@ export function Allow(props: Props) {
             className={rare}
             disabled={unseen}
             onClick={() => onAnswer({ act: "approve", scope: "execution" })}
-            title="This tool until the execution ends, as long as it stays what it is"
+            title="This tool until the execution ends, unless the tool changes"
           >
             Allow for this execution
           </Button>
@@ -89,7 +89,7 @@ export function Allow(props: Props) {
           <p className="basis-full text-dim text-xs">Suggestion: {visible(asked.suggestion)}.</p>
         )}
         <p role="status" className={`basis-full text-xs ${armed ? "font-medium text-accent" : "text-dim"}`}>
-          {armed ? "Press y to allow this once, Esc to leave it." : folded ? UNSEEN : <Keys brief={brief} />}
+          {armed ? "Press y to allow this once, Esc to cancel." : folded ? UNSEEN : <Keys brief={brief} />}
         </p>
       </div>
       <Suspense fallback={<Skeleton rows={3} />}>
@@ -104,7 +104,7 @@ export function Allow(props: Props) {
 function Keys({ brief }: { brief: boolean }) {
   return (
     <>
-      {!brief && <span className="hidden md:inline">Keys: a then y allows once, d denies, Esc leaves. </span>}
+      {!brief && <span className="hidden md:inline">Keys: a, then y to allow once; d to deny; Esc to cancel. </span>}
       This can't be undone.
     </>
   );

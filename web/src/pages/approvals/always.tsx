@@ -23,7 +23,7 @@ export function AlwaysRule({ asked, busy, onSave }: Props) {
   const pinned = covers === "tool" ? pins : [];
   const draft = useQuery({
     queryKey: ["interaction", asked.id, "rule", covers, ...pinned],
-    queryFn: ({ signal }) => get<Always>(`/v1/interactions/${asked.id}/rule${query({ covers, pin: pinned })}`, signal),
+    queryFn: ({ signal }) => get(`/v1/interactions/${asked.id}/rule${query({ covers, pin: pinned })}`, signal),
     placeholderData: keepPreviousData,
     retry: false,
   });
@@ -52,11 +52,11 @@ export function AlwaysRule({ asked, busy, onSave }: Props) {
               <Tick
                 checked={meant}
                 onChange={(event) => setMeant(event.target.checked)}
-                label={`I mean all ${always.matches.count} tools, also those that the source adds later`}
+                label={`Yes, all ${always.matches.count} tools, including those that the source adds later`}
               />
             )}
             <Button look="primary" disabled={unsettled} onClick={() => save(always)}>
-              Save the rule and allow
+              Save the policy and allow
             </Button>
           </div>
         )}

@@ -4,7 +4,7 @@ export type Rule = Pick<Policy, "pattern" | "action" | "conditions" | "note"> & 
   actor: string;
   source: string;
   effect: Effect | null;
-  level: string;
+  level: "organization" | "workspace";
 };
 
 export type Answer =
@@ -18,5 +18,5 @@ export type Answer =
 export function ruleOf(policy: Policy): Rule {
   const { pattern, action, conditions, effect, note, level } = policy;
   const names = { actor: policy.actorId ?? "", source: policy.sourceId ?? "" };
-  return { pattern, action, conditions, effect, note, level, ...names };
+  return { pattern, action, conditions, effect, note, level: level === "organization" ? level : "workspace", ...names };
 }

@@ -134,9 +134,7 @@ function More({
   if (count === 0) return null;
   return (
     <p className="mt-3 flex items-center justify-between gap-2 text-dim text-xs">
-      <span>
-        {count < total ? `${count} of ${total.toLocaleString("en")}` : `${total.toLocaleString("en")} in all`}
-      </span>
+      <span>{count < total ? `${count} of ${total.toLocaleString("en")}` : `${total.toLocaleString("en")} total`}</span>
       {found.hasNextPage && (
         <Button size="small" busy={found.isFetchingNextPage} onClick={() => found.fetchNextPage()}>
           Show more
@@ -151,16 +149,16 @@ function Nothing({ wanted }: { wanted: Wanted }) {
     return (
       <Empty title="No requests match this filter">
         <Link to="/approvals" className="text-accent underline">
-          Show everything that is waiting
+          Show everything pending
         </Link>
       </Empty>
     );
   }
   return (
-    <Empty icon={ListChecks} title="Nothing is waiting for you">
-      When an agent makes a call that needs approval, it appears here at once.{" "}
+    <Empty icon={ListChecks} title="No pending approvals">
+      When an agent makes a call that needs approval, it appears here.{" "}
       <Link to="/policies" className="text-accent underline">
-        Rules
+        Policies
       </Link>{" "}
       decide which calls do.
     </Empty>

@@ -3,10 +3,10 @@ import { Link } from "@tanstack/react-router";
 import { write } from "@/api/json";
 import { execution } from "@/api/queries";
 import type { Call, Interaction } from "@/api/types";
+import { type Difference, differences } from "@/text/differences";
 import { visible } from "@/text/visible";
 import { Button } from "@/ui/button";
 import { Tree } from "@/ui/tree";
-import { type Difference, differences } from "./differences";
 import { linesOf, MOST_DRAWN } from "./folding";
 
 type Props = { asked: Interaction; folded: boolean; onUnfold: () => void; compared?: boolean };
@@ -29,7 +29,7 @@ export function Arguments({ asked, folded, onUnfold, compared = false }: Props) 
             search={{ call: String(asked.callSeq) }}
             className="underline"
           >
-            The call has all of them
+            The call contains all of them
           </Link>
         </p>
       )}

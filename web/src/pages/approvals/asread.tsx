@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { get } from "@/api/client";
-import type { Always, Interaction } from "@/api/types";
+import type { Interaction } from "@/api/types";
 import { visible } from "@/text/visible";
 import { Button } from "@/ui/button";
 import { Loaded } from "@/ui/states";
@@ -12,7 +12,7 @@ type Props = { asked: Interaction; busy: boolean; onSave: (answer: Answer) => vo
 export function AsRead({ asked, busy, onSave }: Props) {
   const draft = useQuery({
     queryKey: ["interaction", asked.id, "rule", "read"],
-    queryFn: ({ signal }) => get<Always>(`/v1/interactions/${asked.id}/rule?treatAsRead=true`, signal),
+    queryFn: ({ signal }) => get(`/v1/interactions/${asked.id}/rule?treatAsRead=true`, signal),
     retry: false,
   });
   return (
@@ -21,14 +21,13 @@ export function AsRead({ asked, busy, onSave }: Props) {
         {({ rule }) => (
           <div className="space-y-3 text-sm">
             <p>
-              This tool is then allowed as reads are, for everybody: where no other rule decides, and as long as the
-              tool stays as it is.
+              Allows this tool like a read, for every caller: unless another policy decides, and until the tool changes.
             </p>
             <code className="block break-words rounded-lg bg-ok-soft px-3 py-1.5 font-mono text-ok text-xs [overflow-wrap:anywhere]">
               + {visible(rule.text)}
             </code>
             <Button look="primary" disabled={busy} onClick={() => onSave({ act: "approve", treatAsRead: true })}>
-              Save the rule and allow
+              Save the policy and allow
             </Button>
           </div>
         )}

@@ -1,7 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { Problem, post } from "@/api/client";
-import type { Interaction } from "@/api/types";
 
 /** What became of one request of a batch. */
 export type Decided = { status: string; problem?: string };
@@ -40,7 +39,7 @@ export function useBatch() {
 
 async function decideOne(id: string, { act, ...body }: Act): Promise<Decided> {
   try {
-    const settled = await post<Interaction>(`/v1/interactions/${encodeURIComponent(id)}/${act}`, body);
+    const settled = await post(`/v1/interactions/${encodeURIComponent(id)}/${act}`, body);
     return { status: settled.status };
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);

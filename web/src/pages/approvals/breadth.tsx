@@ -19,7 +19,7 @@ export function Breadths({ asked, chosen, onChoose }: Props) {
   return (
     <fieldset>
       <legend className="mb-1.5 font-medium text-sm">
-        From now on, without asking, for {visible(asked.actor ?? "whoever asks")}:
+        From now on, without approval, for {visible(asked.actor ?? "the requesting actor")}:
       </legend>
       <div className="space-y-1">
         {ways.map(([breadth, text]) => (
@@ -47,7 +47,7 @@ export function Pins({ asked, pins, onTurn }: { asked: Interaction; pins: string
   if (names.length === 0) return null;
   return (
     <fieldset className="mt-2 ml-6">
-      <legend className="mb-1 text-dim text-xs">Only while these arguments stay as they are:</legend>
+      <legend className="mb-1 text-dim text-xs">Only with these argument values:</legend>
       <div className="space-y-1">
         {names.map(([name, value]) => {
           const pin = `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;

@@ -106,17 +106,14 @@ function CodeLine({ asked, run }: { asked: Interaction; run: Execution | undefin
   const found = useQuery({
     queryKey: ["code", executionId],
     queryFn: ({ signal }) =>
-      get<Execution>(
-        `/v1/executions/${encodeURIComponent(executionId)}${query({ include: "code", result: "preview" })}`,
-        signal,
-      ),
+      get(`/v1/executions/${encodeURIComponent(executionId)}${query({ include: "code", result: "preview" })}`, signal),
     initialData: run?.code == null ? undefined : run,
     staleTime: Number.POSITIVE_INFINITY,
   }).data;
   if (!found) return null;
   return (
-    <section aria-label="The code that asks">
-      <h3 className="mb-1.5 font-medium text-sm">The code that asks</h3>
+    <section aria-label="The calling code">
+      <h3 className="mb-1.5 font-medium text-sm">The calling code</h3>
       <Excerpt code={found.code ?? ""} language={found.language} tool={asked.tool} around={1} label="Line of code" />
     </section>
   );

@@ -11,7 +11,7 @@ export function Changed({ asked }: { asked: Interaction }) {
       {rules && rules.length > 0 && (
         <>
           <p>
-            These rules allow calls in <code>{visible(namespace ?? "")}</code>. They will not hold for this source:
+            These policies allow calls in <code>{visible(namespace ?? "")}</code>. They will not apply to this source:
           </p>
           <ul className="list-disc pl-5 font-mono text-xs">
             {rules.map((rule) => (
@@ -28,8 +28,8 @@ function Differences({ changed }: { changed: NonNullable<Interaction["changed"]>
   return (
     <>
       <p>
-        {changed.isNew ? "This tool is new" : "This tool has changed"} since the rule{" "}
-        <code className="break-words font-mono text-xs">{visible(changed.rule)}</code> was made.
+        {changed.isNew ? "This tool is new" : "This tool has changed"} since the policy{" "}
+        <code className="break-words font-mono text-xs">{visible(changed.rule)}</code> was created.
       </p>
       {changed.differences.length > 0 && (
         <ul className="space-y-1 font-mono text-xs">
@@ -41,7 +41,7 @@ function Differences({ changed }: { changed: NonNullable<Interaction["changed"]>
           ))}
         </ul>
       )}
-      {changed.cut && <p className="text-xs">There is more that differs: see the changes of the source.</p>}
+      {changed.cut && <p className="text-xs">There are more differences: see the changes of the source.</p>}
     </>
   );
 }

@@ -12,7 +12,7 @@ import { Ago, useNow } from "@/ui/time";
 /** What no decision can do without. */
 function essentials(asked: Interaction): Fact[] {
   const known = asked.sentWith ?? asked.connection ?? "none";
-  const credential = asked.credential ? "missing: it is asked for first" : known;
+  const credential = asked.credential ? "missing: you will be asked for it first" : known;
   return [
     ["Who asks", <WhoAsks key="who" asked={asked} />],
     ["Sent to", <span key="host">{visible(asked.host || "Executor itself")}</span>],
@@ -23,7 +23,7 @@ function essentials(asked: Interaction): Fact[] {
       "What it does",
       asked.description && <Description key="what" text={asked.description} own={Boolean(asked.describedBy)} />,
     ],
-    ["Why asked", <Why key="why" asked={asked} />],
+    ["Reason", <Why key="why" asked={asked} />],
     ["Expires", asked.status === "pending" ? <Until key="expires" at={asked.expiresAt} /> : ""],
   ];
 }
@@ -76,7 +76,7 @@ function Description({ text, own }: { text: string; own: boolean }) {
   return (
     <>
       <span className="whitespace-pre-line">{visible(text, "\n")}</span>{" "}
-      <span className="text-dim text-xs">({own ? "in words of this workspace" : "in the source's own words"})</span>
+      <span className="text-dim text-xs">({own ? "described by this workspace" : "described by the source"})</span>
     </>
   );
 }
@@ -90,7 +90,7 @@ function Why({ asked }: { asked: Interaction }) {
         search={{ path: asked.tool, rule: asked.policyId ?? undefined }}
         className="whitespace-nowrap text-accent text-xs underline"
       >
-        {asked.policyId ? "See the rule" : "See the rules"}
+        {asked.policyId ? "See the policy" : "See the policies"}
       </Link>
     </>
   );

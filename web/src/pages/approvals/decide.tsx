@@ -33,7 +33,7 @@ const SEPARATED = "separation_of_duties";
 export function Settler({ asked, children }: { asked: Interaction; children: (mayRule: boolean) => ReactNode }) {
   const may = useQuery(whoami).data?.permissions ?? [];
   const expired = useExpired(asked.expiresAt);
-  if (expired) return <p role="status">This request has expired: nobody can decide it any more.</p>;
+  if (expired) return <p role="status">This request has expired.</p>;
   if (!may.includes("decide")) {
     return <p className="text-dim text-sm">You can see this request, but your role can't decide it. Ask a member.</p>;
   }
@@ -121,7 +121,7 @@ function Deciding({ asked, folded, inbox, mayRule }: Props & { mayRule: boolean 
 function useSettling(asked: Interaction, done: (settled: Interaction) => void) {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ({ act, ...body }: Answer) => post<Interaction>(`/v1/interactions/${asked.id}/${act}`, body),
+    mutationFn: ({ act, ...body }: Answer) => post(`/v1/interactions/${asked.id}/${act}`, body),
     onSuccess: (settled) => {
       client.setQueryData(["interaction", asked.id], { ...asked, ...settled });
       client.invalidateQueries({ queryKey: ["interactions"] });
@@ -137,7 +137,7 @@ function Give({ asked, blocked, onDeny }: { asked: Interaction; blocked: boolean
   return (
     <div className="flex flex-wrap gap-2">
       <Link to="/connect/$id" params={{ id: asked.id }} className={looks("primary")}>
-        {asked.kind === "oauth" ? "Sign in at the service" : "Give the credential"}
+        {asked.kind === "oauth" ? "Sign in at the service" : "Enter the credential"}
       </Link>
       <button type="button" className={looks("danger")} disabled={blocked} onClick={onDeny}>
         Deny…

@@ -26,7 +26,7 @@ export function DenyForm({ blocked, onDeny, onLeave }: Props) {
         <TextField
           ref={reason}
           onKeyDown={pressed}
-          label="Reason (the code gets to see it)"
+          label="Reason (shown to the code)"
           maxLength={2000}
           placeholder="optional"
           autoComplete="off"

@@ -2,7 +2,6 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { get } from "@/api/client";
 import { sources } from "@/api/queries";
-import type { Agent } from "@/api/types";
 import { visible } from "@/text/visible";
 import { Choice } from "@/ui/field";
 import type { Wanted } from "./queries";
@@ -24,7 +23,7 @@ export function Filter({ wanted }: { wanted: Wanted }) {
   const known = useQuery(sources).data?.items ?? [];
   const agents = useQuery({
     queryKey: ["agents"],
-    queryFn: ({ signal }) => get<{ items: Agent[] }>("/v1/agents", signal),
+    queryFn: ({ signal }) => get("/v1/agents", signal),
   }).data?.items;
   const set = (change: Wanted) => {
     const search = { ...wanted, ...change };
@@ -50,7 +49,7 @@ export function Filter({ wanted }: { wanted: Wanted }) {
         value={wanted.actor ?? ""}
         onChange={(event) => set({ actor: event.target.value || undefined })}
       >
-        <option value="">Every agent</option>
+        <option value="">All agents</option>
         <Kept value={wanted.actor} known={(agents ?? []).map((one) => one.id)} />
         {agents?.map((one) => (
           <option key={one.id} value={one.id}>
@@ -64,7 +63,7 @@ export function Filter({ wanted }: { wanted: Wanted }) {
         value={wanted.source ?? ""}
         onChange={(event) => set({ source: event.target.value || undefined })}
       >
-        <option value="">Every source</option>
+        <option value="">All sources</option>
         <Kept value={wanted.source} known={known.map((one) => one.namespace)} />
         {known.map((one) => (
           <option key={one.id} value={one.namespace}>

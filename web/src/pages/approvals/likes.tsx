@@ -154,7 +154,8 @@ function Result({ asked }: { asked: Interaction }) {
 type RowProps = { one: Interaction; names: ReadonlySet<string>; request: boolean; folded: boolean };
 
 function Row({ one, names, request, folded }: RowProps) {
-  if (one.argumentsCut) return <span className="min-w-0 flex-1 text-warn">Too long to decide here: open it.</span>;
+  if (one.argumentsCut)
+    return <span className="min-w-0 flex-1 text-warn">Too long to decide here: open the request.</span>;
   const given = fields(one.arguments).filter(([name]) => names.has(name));
   return (
     <span className="min-w-0 flex-1 whitespace-pre-wrap font-mono [overflow-wrap:anywhere]">
@@ -234,7 +235,7 @@ function Progress({
   const parts = [
     [count("approved"), "allowed"],
     [count("denied"), "denied"],
-    [count("skipped"), "skipped (the row says why)"],
+    [count("skipped"), "skipped (see the row)"],
     [count("unreachable"), "not sent: Executor can't be reached"],
   ] as const;
   const said = parts.filter(([many]) => many > 0).map(([many, text]) => `${many} ${text}`);

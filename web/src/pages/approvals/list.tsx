@@ -25,7 +25,7 @@ type Props = { items: Interaction[]; current: string | undefined; wanted: Wanted
 
 export function List({ items, current, wanted }: Props) {
   return (
-    <ul aria-label="Questions" className="card divide-y divide-line overflow-hidden">
+    <ul aria-label="Requests" className="card divide-y divide-line overflow-hidden">
       {grouped(items).map((group) =>
         group.items.length > 1 ? (
           <Alike key={group.key} group={group} current={current} wanted={wanted} />

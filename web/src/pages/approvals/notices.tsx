@@ -8,7 +8,7 @@ export function NoticesSwitch() {
   const [state, setState] = useState<Notices>(noticesState);
   if (state === "missing") return null;
   if (state === "blocked") {
-    return <p className="text-dim text-xs">This browser blocks notifications of this page.</p>;
+    return <p className="text-dim text-xs">This browser blocks notifications from this page.</p>;
   }
   const on = state === "on";
   const Icon = on ? Bell : BellOff;

@@ -1,6 +1,5 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { get, query } from "@/api/client";
-import type { InteractionPage } from "@/api/types";
 
 export type Wanted = { show?: string; actor?: string; source?: string; like?: string };
 
@@ -12,7 +11,7 @@ export const inbox = ({ show, actor, source }: Wanted) => {
   return infiniteQueryOptions({
     queryKey: ["interactions", "list", status ?? "all", actor ?? "", source ?? ""],
     queryFn: ({ pageParam: before, signal }) =>
-      get<InteractionPage>(`/v1/interactions${query({ status, actor, source, before, limit: 100 })}`, signal),
+      get(`/v1/interactions${query({ status, actor, source, before, limit: 100 })}`, signal),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next ?? undefined,
   });
@@ -24,6 +23,5 @@ const MOST = 100;
 export const waitingOf = (executionId: string) =>
   queryOptions({
     queryKey: ["interactions", "of", executionId, "pending"],
-    queryFn: ({ signal }) =>
-      get<InteractionPage>(`/v1/interactions${query({ executionId, status: "pending", limit: MOST })}`, signal),
+    queryFn: ({ signal }) => get(`/v1/interactions${query({ executionId, status: "pending", limit: MOST })}`, signal),
   });

@@ -30,7 +30,7 @@ export function Question({ asked, items, wanted }: Props) {
     heading.current?.focus({ preventScroll: true });
   }, []);
   return (
-    <article aria-label="The question" className="card min-w-0">
+    <article aria-label="The request" className="card min-w-0">
       <header className="border-line border-b px-4 py-4 sm:px-5">
         {pending && <p className="text-dim text-sm">{visible(asked.question ?? "Allow this call?")}</p>}
         <h2 ref={heading} tabIndex={-1} className="mt-1 break-words font-mono font-semibold text-lg outline-none">

@@ -20,8 +20,8 @@ export function GivenResult({ busy, onGive }: { busy: boolean; onGive: (result: 
     <form onSubmit={submit} className="space-y-2">
       <TextArea
         name="result"
-        label="What the call answered, as JSON"
-        hint="Look at the service first. The code goes on with exactly this, and nothing is sent again."
+        label="The actual result of the call, as JSON"
+        hint="Check the service first. The code continues with exactly this result, and nothing is sent again."
         rows={3}
         required
         error={wrong}
@@ -29,7 +29,7 @@ export function GivenResult({ busy, onGive }: { busy: boolean; onGive: (result: 
         className="font-mono"
       />
       <Button type="submit" look="primary" disabled={busy}>
-        Go on with this result
+        Continue with this result
       </Button>
     </form>
   );

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { post } from "@/api/client";
 import { policies } from "@/api/queries";
-import type { Always, Policy, Simulation } from "@/api/types";
+import type { Always, Policy } from "@/api/types";
 import { Changes } from "@/pages/policies/changes";
 import { visible } from "@/text/visible";
 import { ruleOf } from "./answer";
@@ -17,7 +17,7 @@ export function RuleDiff({ always }: { always: Always }) {
     <>
       <Lines rules={level} always={always} />
       <p className="text-dim text-xs">
-        It is about <b>{count.toLocaleString("en")}</b> {count === 1 ? "tool" : "tools"}:{" "}
+        It matches <b>{count.toLocaleString("en")}</b> {count === 1 ? "tool" : "tools"}:{" "}
         {tools
           .slice(0, 5)
           .map((path) => visible(path))
@@ -34,12 +34,12 @@ function Lines({ rules, always }: { rules: Policy[]; always: Always }) {
   const from = Math.max(0, place - AROUND);
   const until = Math.min(rules.length, place + AROUND);
   return (
-    <section aria-label="The rules with the new one" className="rounded-lg border border-line bg-surface">
+    <section aria-label="The policies including the new one" className="rounded-lg border border-line bg-surface">
       <h4 className="border-line border-b px-3 py-1.5 text-dim text-xs">
-        Rules of the {always.rule.level}, in the order in which they are tried
+        Policies of the {always.rule.level}, in order of evaluation
       </h4>
       <ol className="py-1 font-mono text-xs leading-5">
-        {from > 0 && <li className="px-3 text-dim">… {from} above stay first</li>}
+        {from > 0 && <li className="px-3 text-dim">… {from} above come first</li>}
         {rules.slice(from, place).map((one, index) => (
           <Line key={one.id} sign=" " number={from + index + 1} text={one.text} />
         ))}
@@ -48,7 +48,9 @@ function Lines({ rules, always }: { rules: Policy[]; always: Always }) {
           <Line key={one.id} sign=" " number={place + index + 2} text={one.text} />
         ))}
         {until < rules.length && <li className="px-3 text-dim">… {rules.length - until} below</li>}
-        {place === rules.length && <li className="px-3 text-dim">without a rule: reads are allowed, else asked</li>}
+        {place === rules.length && (
+          <li className="px-3 text-dim">no policy: reads are allowed, other calls need approval</li>
+        )}
       </ol>
     </section>
   );
@@ -73,7 +75,7 @@ function Past({ always }: { always: Always }) {
   const place = always.position === null ? {} : { position: always.position };
   const past = useQuery({
     queryKey: ["matches", "past", rule, place],
-    queryFn: () => post<Simulation>("/v1/policies/simulate", { rule, ...place }),
+    queryFn: () => post("/v1/policies/simulate", { rule, ...place }),
     placeholderData: keepPreviousData,
     retry: false,
   });

@@ -9,18 +9,18 @@ import { Ago } from "@/ui/time";
 const AllowedCall = lazy(() => import("../executions/answer"));
 
 const SAID: Record<string, string> = {
-  expired: "Nobody decided in time, so it expired. The code got an error",
+  expired: "No one decided in time, so it expired. The code got an error",
   cancelled: "It was cancelled with its execution",
-  superseded: "It was asked again, because something changed after it was shown",
+  superseded: "A new request replaced it, because something changed after it was shown",
 };
-const SCOPES: Record<string, string> = { execution: " for this execution", always: " always, by a new rule" };
+const SCOPES: Record<string, string> = { execution: " for this execution", always: " always, by a new policy" };
 
 /** How a question ended, and by whom. */
 export function Settlement({ asked }: { asked: Interaction }) {
   const me = useQuery(whoami).data?.actorId;
   const who = asked.settledBy === me ? "you" : visible(asked.settledByName ?? asked.settledBy ?? "somebody");
   const given = asked.kind === "credential" || asked.kind === "oauth";
-  const verb = asked.status === "denied" ? "Denied" : given ? "Given" : "Allowed";
+  const verb = asked.status === "denied" ? "Denied" : given ? "Provided" : "Allowed";
   return (
     <p role="status" className="min-w-0 break-words text-sm">
       {SAID[asked.status] ?? (

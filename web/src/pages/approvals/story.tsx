@@ -17,7 +17,7 @@ const STATES: Record<Call["state"], Tone> = {
 };
 const SHOWN = 6;
 
-/** The code that asks, and what it has done so far. */
+/** The calling code, and what it has done so far. */
 export function Story({ asked }: { asked: Interaction }) {
   const found = useQuery(execution(asked.executionId)).data;
   if (!found) return null;
@@ -25,11 +25,11 @@ export function Story({ asked }: { asked: Interaction }) {
   return (
     <section aria-label="The execution" className="space-y-4">
       <div>
-        <h3 className="mb-1.5 font-medium text-sm">The code that asks</h3>
+        <h3 className="mb-1.5 font-medium text-sm">The calling code</h3>
         <Excerpt code={found.code ?? ""} language={found.language} tool={asked.tool} />
       </div>
       <div>
-        <h3 className="mb-1 font-medium text-sm">What it has called so far</h3>
+        <h3 className="mb-1 font-medium text-sm">Calls so far</h3>
         <ol className="text-sm">
           {calls.length > SHOWN && <li className="text-dim text-xs">{calls.length - SHOWN} earlier ones</li>}
           {calls.slice(-SHOWN).map((one) => (
@@ -55,7 +55,7 @@ function Called({ call, asked }: { call: Call; asked: boolean }) {
       <span className="w-5 text-dim text-xs tabular-nums">{call.seq}</span>
       <code className="min-w-0 break-words font-mono text-xs">{visible(call.path)}</code>
       <EffectBadge effect={call.effect} />
-      {asked ? <Badge tone="accent">← this question</Badge> : <Badge tone={STATES[call.state]}>{call.state}</Badge>}
+      {asked ? <Badge tone="accent">← this request</Badge> : <Badge tone={STATES[call.state]}>{call.state}</Badge>}
     </li>
   );
 }

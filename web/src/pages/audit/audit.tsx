@@ -26,15 +26,15 @@ export function AuditPage() {
     <Page
       title="Audit"
       wide
-      about="Who did what, when and from where. Each entry is sealed to the one before it."
+      about="Who did what, when and from where. Each entry is sealed to the previous one."
       actions={
         <>
           <Button busy={asked.isFetching} onClick={() => asked.refetch()}>
-            Read again
+            Refresh
           </Button>
           {may && (
             <Button aria-expanded={checking} onClick={() => setChecking(!checking)}>
-              Is it whole?
+              Verify the log
             </Button>
           )}
         </>
@@ -45,7 +45,7 @@ export function AuditPage() {
       <Loaded asked={asked} rows={10}>
         {({ items, next }) => (
           <>
-            {items.length ? <Acts items={items} /> : <Empty title="Nothing is like this">Take a filter away.</Empty>}
+            {items.length ? <Acts items={items} /> : <Empty title="No matching events">Remove a filter.</Empty>}
             <nav aria-label="Pages" className="mt-3 flex gap-2">
               {filters.before && (
                 <Link to="/audit" search={{ ...filters, before: undefined }} className={looks("plain", "small")}>

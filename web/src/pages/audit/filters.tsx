@@ -6,7 +6,7 @@ import type { AuditEvent, Filters } from "./queries";
 
 const KINDS: [type: string, title: string][] = [
   ["policy.*", "Policies"],
-  ["interaction.*", "Questions and decisions"],
+  ["interaction.*", "Approvals and decisions"],
   ["source.*", "Sources"],
   ["secret.*", "Secrets"],
   ["connection.*", "Connections"],
@@ -19,7 +19,7 @@ const KINDS: [type: string, title: string][] = [
   ["execution.*", "Executions"],
   ["call.*", "Calls"],
   ["request.refused", "Refused requests"],
-  ["audit.*", "The record itself"],
+  ["audit.*", "The audit log itself"],
   ["daemon.*", "The daemon"],
 ];
 

@@ -15,8 +15,8 @@ export function Verify() {
   const check = useMutation({ mutationFn: () => verify(head.trim()) });
   return (
     <Section
-      title="Is the record whole?"
-      about="Every seal is computed again. A head that you kept elsewhere shows that nothing before it was rewritten."
+      title="Is the audit log intact?"
+      about="Recomputes every seal. A head that you stored elsewhere proves that nothing before it was rewritten."
     >
       <form
         className="flex flex-wrap items-end gap-2"
@@ -27,7 +27,7 @@ export function Verify() {
       >
         <div className="min-w-48 flex-1">
           <TextField
-            label="A head you kept (may be left empty)"
+            label="A head you stored (optional)"
             placeholder="4711:9f2c…"
             autoComplete="off"
             spellCheck={false}
@@ -56,7 +56,7 @@ function Told({ report }: { report: Report }) {
       className={`rounded-xl border px-4 py-3 text-sm ${ok ? "border-ok/40 bg-ok-soft" : "border-bad/40 bg-bad-soft"}`}
     >
       <p className={`font-medium ${ok ? "text-ok" : "text-bad"}`}>
-        <span aria-hidden="true">{ok ? "✓" : "✕"}</span> {ok ? "The record is whole" : "The record is broken"}:{" "}
+        <span aria-hidden="true">{ok ? "✓" : "✕"}</span> {ok ? "The audit log is intact" : "The audit log is broken"}:{" "}
         {events.toLocaleString("en")} events checked
       </p>
       {broken && (
@@ -72,7 +72,7 @@ function Told({ report }: { report: Report }) {
           <CopyButton text={head} label="Copy the head" />
         </p>
       )}
-      {ok && <p className="mt-1">Keep the head somewhere else, and hold the record against it later.</p>}
+      {ok && <p className="mt-1">Store the head elsewhere, and verify the log against it later.</p>}
     </div>
   );
 }

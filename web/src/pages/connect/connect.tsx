@@ -29,7 +29,7 @@ export function ConnectPage() {
 function Asked({ asked }: { asked: Interaction }) {
   const needs = asked.credential as Needs | null | undefined;
   if (asked.status !== "pending") return <Done asked={asked} />;
-  if (!needs) return <Empty title="This question is not about a credential" />;
+  if (!needs) return <Empty title="This request does not ask for a credential" />;
   return (
     <div className="card max-w-2xl">
       <div className="border-line border-b px-5 py-4">
@@ -117,7 +117,7 @@ function Done({ asked }: { asked: Interaction }) {
     ? "Credential saved, but the execution has failed"
     : "Credential saved. The execution is resuming";
   return (
-    <Empty title={given ? outcome : `This question is ${asked.status}`}>
+    <Empty title={given ? outcome : `This request is ${asked.status}`}>
       {failed && run.error && <p className="break-words text-bad">{visible(run.error.message)}</p>}
       <Link to="/executions/$id" params={{ id: asked.executionId }} className={`${looks("plain")} mt-3`}>
         See the execution

@@ -19,7 +19,7 @@ export function CredentialForm({ asked, needs, way }: { asked: Interaction; need
     gcTime: 0,
     mutationFn: (values: Record<string, string>) => {
       const placements = way.name ? [] : way.placements;
-      return post<Interaction>(`/v1/interactions/${asked.id}/credential`, {
+      return post(`/v1/interactions/${asked.id}/credential`, {
         values,
         way: way.name,
         placements,
@@ -55,7 +55,7 @@ export function CredentialForm({ asked, needs, way }: { asked: Interaction; need
       ))}
       {shared && <Owner asked={asked} scope={scope} onChoose={setScope} />}
       <Button type="submit" look="primary" busy={give.isPending}>
-        Save and go on
+        Save and continue
       </Button>
     </form>
   );

@@ -10,7 +10,6 @@ import { TextField, Tick } from "@/ui/field";
 import { Trouble } from "@/ui/states";
 import { Owner, type Scope } from "./owner";
 
-type Begun = { authorizationUrl: string };
 type Props = { asked?: Interaction; needs: Pick<Needs, "source" | "connection">; way: Pick<Way, "scopes"> };
 
 /** Off to the service's own sign-in page; it sends the browser back when consent is given. */
@@ -43,7 +42,7 @@ export function Login({ asked, needs, way }: Props) {
         <Tick
           checked={allowed === server}
           onChange={(event) => setAllowed(event.target.checked ? server : "")}
-          label={`I know ${visible(server)}: it is the right server, on our own network`}
+          label={`I know ${visible(server)}: it is the right server, on our network`}
         />
       )}
       {servers.map(({ origin, says }) => (
@@ -56,18 +55,18 @@ export function Login({ asked, needs, way }: Props) {
               ...(event.target.checked ? [origin] : []),
             ])
           }
-          label={`${visible(says)}: ${visible(origin)}. I know this server: it is the service's own`}
+          label={`${visible(says)}: ${visible(origin)}. I know this server: it belongs to the service`}
         />
       ))}
       {way.scopes.length > 0 && (
         <p className="text-sm">
-          It asks for: <code className="font-mono text-xs">{way.scopes.map((one) => visible(one)).join(", ")}</code>
+          It requests: <code className="font-mono text-xs">{way.scopes.map((one) => visible(one)).join(", ")}</code>
         </p>
       )}
       {shared && asked && <Owner asked={asked} scope={scope} onChoose={setScope} />}
       {own && (
         <div className="grid gap-3 sm:grid-cols-2">
-          <TextField name="clientId" label="Client id" autoComplete="off" required />
+          <TextField name="clientId" label="Client ID" autoComplete="off" required />
           <TextField name="clientSecret" label="Client secret" type="password" autoComplete="new-password" />
         </div>
       )}
@@ -77,7 +76,7 @@ export function Login({ asked, needs, way }: Props) {
         </Button>
         {shared && (
           <Button look="ghost" aria-pressed={own} onClick={() => setOwn(!own)}>
-            With a client of your own
+            Use your own client
           </Button>
         )}
       </div>
@@ -87,10 +86,12 @@ export function Login({ asked, needs, way }: Props) {
 
 type Extra = { clientId?: string; clientSecret?: string; allowServer?: string; confirmServers?: string[] };
 
-function useBeginning(wish: object) {
+type Wish = { source: string; scopes: string[]; name: string; interactionId: string; scope: Scope };
+
+function useBeginning(wish: Wish) {
   return useMutation({
     gcTime: 0,
-    mutationFn: (extra: Extra) => post<Begun>("/v1/connections/oauth/start", { ...wish, ...extra }),
+    mutationFn: (extra: Extra) => post("/v1/connections/oauth/start", { ...wish, ...extra }),
     onSuccess: ({ authorizationUrl }) => goTo(authorizationUrl),
   });
 }
@@ -112,6 +113,6 @@ function severalServers(error: unknown): Named[] {
 /** Only ever to a web page: an address of another scheme would run here. */
 function goTo(address: string): void {
   const target = new URL(address);
-  if (target.protocol !== "https:" && target.protocol !== "http:") throw new Error("the service named no web page");
+  if (target.protocol !== "https:" && target.protocol !== "http:") throw new Error("the service returned no web page");
   window.location.assign(target.href);
 }

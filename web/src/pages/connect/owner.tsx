@@ -10,7 +10,7 @@ export function Owner({ asked, scope, onChoose }: Props) {
   return (
     <Choice label="Who may use it" value={scope} onChange={(event) => onChoose(event.target.value as Scope)}>
       <option value="workspace">Everyone in the workspace, and its agents</option>
-      <option value="actor">Only {visible(asked.actor ?? "whoever asks")}</option>
+      <option value="actor">Only {visible(asked.actor ?? "the requesting actor")}</option>
     </Choice>
   );
 }

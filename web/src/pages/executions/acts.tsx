@@ -19,7 +19,11 @@ export function Acts({ execution, replaying, onReplay }: Props) {
   return (
     <>
       {final ? (
-        <Button busy={replaying} onClick={onReplay} title="Runs it from its journal and compares; nothing is sent">
+        <Button
+          busy={replaying}
+          onClick={onReplay}
+          title="Runs it again from its journal and compares; nothing is sent"
+        >
           Check by replay
         </Button>
       ) : (
@@ -51,7 +55,7 @@ function Cancel({ execution }: { execution: Execution }) {
         Cancel…
       </Button>
       <Dialog open={asking} onClose={() => setAsking(false)} title="Cancel this execution?">
-        <p className="text-sm">It ends at once and can't be continued. What it has asked people is withdrawn.</p>
+        <p className="text-sm">It ends immediately and can't be continued. Its pending approvals are withdrawn.</p>
         {sent > 0 && (
           <p className="mt-2 rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn">
             {sent === 1 ? "One write was" : `${sent} writes were`} sent and not answered yet. It may still take effect.
@@ -76,10 +80,10 @@ function Rerun({ execution }: { execution: Execution }) {
   const writes = heads.filter((one) => one.kind === "tool" && one.effect !== "read").length;
   const { code, language, runtime } = execution;
   const run = useMutation({
-    mutationFn: () => post<Execution>("/v1/executions", { code, language, runtime, wait: 0 }),
+    mutationFn: () => post("/v1/executions", { code: code ?? "", language, runtime, wait: 0 }),
     onSuccess: (made) => {
       setAsking(false);
-      tell("A new execution has begun");
+      tell("A new execution has started");
       void navigate({ to: "/executions/$id", params: { id: made.executionId } });
     },
     onError: tellProblem,
@@ -96,7 +100,7 @@ function Rerun({ execution }: { execution: Execution }) {
       <Dialog open={asking} onClose={() => setAsking(false)} title="Run it again?">
         <p className="text-sm">
           It made {writes === 1 ? "one call that writes" : `${writes} calls that write`}. A new execution may make{" "}
-          {writes === 1 ? "it" : "them"} again, as your rules allow.
+          {writes === 1 ? "it" : "them"} again, as your policies allow.
         </p>
         <Foot>
           <Button onClick={() => setAsking(false)}>Don't</Button>

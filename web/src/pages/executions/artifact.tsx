@@ -18,7 +18,7 @@ const LARGEST_VALUE = 20_000_000;
 export function Preview({ kept }: { kept: Artifact }) {
   if (isPicture(kept)) return <Picture kept={kept} />;
   if (kept.mediaType !== "application/json" && kept.mediaType !== "text/plain")
-    return <p className="text-dim text-sm">A file of this type is not shown here. Download it to look at it.</p>;
+    return <p className="text-dim text-sm">Files of this type can't be shown here. Download it to view it.</p>;
   return <Value kept={kept} />;
 }
 
@@ -63,7 +63,7 @@ function Value({ kept }: { kept: Artifact }) {
 
 function Rest({ kept, onLoad }: { kept: Artifact; onLoad: () => void }) {
   const most = kept.mediaType === "text/plain" ? LARGEST_TEXT : LARGEST_VALUE;
-  if (kept.size > most) return <p className="text-dim text-xs">The whole is too large for this page: download it.</p>;
+  if (kept.size > most) return <p className="text-dim text-xs">It is too large for this page: download it.</p>;
   return (
     <Button size="small" onClick={onLoad}>
       Show all {size(kept.size)}
@@ -87,7 +87,7 @@ function Shown({ value }: { value: unknown }) {
 function Cuts({ kept }: { kept: Artifact }) {
   if (kept.cut.length === 0) return null;
   return (
-    <ul aria-label="What the preview leaves out" className="text-dim text-xs">
+    <ul aria-label="Not in the preview" className="text-dim text-xs">
       {kept.cut.map((one) => (
         <li key={one.at} className="break-words">
           <code className="font-mono">{one.at ? visible(one.at) : "the whole"}</code>: {one.shown} of{" "}

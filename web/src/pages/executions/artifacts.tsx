@@ -38,9 +38,9 @@ function Artifacts({ execution }: { execution: Execution }) {
 
 function Nothing() {
   return (
-    <Empty title="Nothing large was kept">
-      A result that is too large for an agent's context is kept here whole, and so are images and other files. The agent
-      gets a preview and the handle.
+    <Empty title="No artifacts">
+      Results that are too large for an agent's context are stored here in full, and so are images and other files. The
+      agent gets a preview and a handle.
     </Empty>
   );
 }
@@ -130,7 +130,7 @@ function Delete({ kept }: { kept: Artifact }) {
 /** Beside a result that is only a preview: how large the whole is, and where. */
 export function Kept({ kept }: { kept: Artifact | null | undefined }) {
   if (!kept) return null;
-  if (kept.deletedAt) return <p className="mb-1.5 text-dim text-sm">The result was kept, and has been deleted.</p>;
+  if (kept.deletedAt) return <p className="mb-1.5 text-dim text-sm">The result was stored and has been deleted.</p>;
   const first = kept.cut[0];
   return (
     <p className="mb-1.5 flex flex-wrap items-center gap-x-2 text-sm">

@@ -86,7 +86,7 @@ function facts(execution: Execution, head: CallHead, decided: Decided[]): Fact[]
           : "at once",
     ],
     ["Answered", ended === undefined || sent === undefined ? "" : `after ${duration(ended - sent)}`],
-    ["In the code", named.length ? `its tool is named in line ${named.join(", ")}` : ""],
+    ["In the code", named.length ? `line ${named.join(", ")}` : ""],
     ...decided.map((one): Fact => ["Decision", <Settled key={one.id} question={one} />]),
   ];
 }

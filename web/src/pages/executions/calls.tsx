@@ -30,7 +30,7 @@ export function Calls({ execution }: { execution: Execution }) {
     j: () => open(heads[Math.min(heads.length - 1, index + 1)]?.seq),
     k: () => open(heads[Math.max(0, index - 1)]?.seq),
   });
-  if (heads.length === 0) return <p className="py-3 text-dim text-sm">It called nothing.</p>;
+  if (heads.length === 0) return <p className="py-3 text-dim text-sm">No calls.</p>;
   const opened = heads[index];
   return (
     <>

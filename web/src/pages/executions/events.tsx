@@ -10,11 +10,10 @@ import { Loaded } from "@/ui/states";
 import { Tree } from "@/ui/tree";
 import { eventsAddress } from "./queries";
 
-type Page = { items: LiveEvent[]; next: number | null };
 const KINDS: Record<string, { title: string; types: string[] }> = {
   all: { title: "Everything", types: [] },
   calls: { title: "Calls", types: ["call.*"] },
-  questions: { title: "Questions", types: ["interaction.*"] },
+  questions: { title: "Approvals", types: ["interaction.*"] },
   log: { title: "Log lines", types: ["execution.log"] },
 };
 
@@ -24,7 +23,7 @@ export function Events({ execution }: { execution: Execution }) {
   const [kind, setKind] = useState("all");
   const asked = useInfiniteQuery({
     queryKey: ["execution", id, "events", kind],
-    queryFn: ({ pageParam, signal }) => get<Page>(eventsAddress(id, KINDS[kind]?.types ?? [], pageParam), signal),
+    queryFn: ({ pageParam, signal }) => get(eventsAddress(id, KINDS[kind]?.types ?? [], pageParam), signal),
     initialPageParam: 0,
     getNextPageParam: (last) => last.next ?? undefined,
   });
@@ -52,7 +51,7 @@ export function Events({ execution }: { execution: Execution }) {
 }
 
 function List({ items, begin }: { items: LiveEvent[]; begin: number }) {
-  if (items.length === 0) return <p className="py-3 text-dim text-sm">There are none.</p>;
+  if (items.length === 0) return <p className="py-3 text-dim text-sm">No events.</p>;
   return (
     <ol aria-label="Events" className="divide-y divide-line">
       {items.map((event) => (

@@ -17,7 +17,7 @@ import { Announced, Head, toolCalls } from "./head";
 import { Listing } from "./listing";
 import { Log } from "./log";
 import { Result } from "./outcome";
-import { type CallHead, type Replay, shown } from "./queries";
+import { type CallHead, shown } from "./queries";
 import { ReplayOutcome } from "./replay";
 import { Timeline } from "./timeline/timeline";
 
@@ -31,7 +31,7 @@ function One({ id }: { id: string }) {
   // Both at once: a card that came later would push the rest of the page down.
   const waiting = useQuery(waitingOf(id)).isPending && Boolean(found.data?.interactions.length);
   const asked = waiting ? { ...found, data: undefined } : found;
-  const replay = useMutation({ mutationFn: () => post<Replay>(`/v1/executions/${encodeURIComponent(id)}/replay`) });
+  const replay = useMutation({ mutationFn: () => post(`/v1/executions/${encodeURIComponent(id)}/replay`) });
   const acts = asked.data && (
     <Acts execution={asked.data} replaying={replay.isPending} onReplay={() => replay.mutate()} />
   );

@@ -27,11 +27,7 @@ export function ExecutionsPage() {
     void navigate({ search: (now) => ({ ...now, before: undefined, ...made }), replace: true });
   };
   return (
-    <Page
-      title="Executions"
-      wide
-      about="Every run of code, newest first. It is journalled, so a paused one may wait for days."
-    >
+    <Page title="Executions" wide about="Every execution, newest first. Paused executions can wait for days.">
       <Toolbar filters={filters} onChange={change} seen={asked.data?.items ?? []} />
       <Loaded asked={asked} rows={8}>
         {(page) => (
@@ -74,7 +70,7 @@ function Listed({ items, filters, further }: ListedProps) {
         )}
         {!more && further !== null && (
           <Link to="/executions" search={{ ...filters, before: further }} className={looks("plain", "small")}>
-            {items.length ? "Search older ones" : "None so far: search older ones"}
+            {items.length ? "Search older ones" : "No match yet: search older ones"}
           </Link>
         )}
         {more && (
@@ -101,11 +97,11 @@ function step(list: HTMLElement | null, by: number): void {
 }
 
 function None({ filters }: { filters: Filters }) {
-  if (filters.before) return <Empty title="There are no older ones" />;
-  if (count(filters) > 0) return <Empty title="None is like this">Take a filter away to see more.</Empty>;
+  if (filters.before) return <Empty title="No older executions" />;
+  if (count(filters) > 0) return <Empty title="No matching executions">Remove a filter to see more.</Empty>;
   return (
     <Empty icon={Activity} title="Nothing has run yet">
-      <p className="mb-3">Let your agent do something, write code in the playground, or:</p>
+      <p className="mb-3">Give your agent a task, write code in the playground, or run:</p>
       <Command text="executor call 'return [1, 2, 3].map((n) => n * 2)'" />
     </Empty>
   );

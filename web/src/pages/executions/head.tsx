@@ -39,8 +39,8 @@ export function Head({ execution }: { execution: Execution }) {
 
 const SAID: Record<Status, string> = {
   queued: "The execution is queued",
-  running: "The execution runs",
-  paused: "The execution waits for a decision",
+  running: "The execution is running",
+  paused: "The execution needs a decision",
   completed: "The execution has completed",
   failed: "The execution has failed",
   cancelled: "The execution was cancelled",

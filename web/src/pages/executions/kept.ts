@@ -1,21 +1,21 @@
 // Artifacts as the pages read them.
 import { queryOptions } from "@tanstack/react-query";
 import { get, headers, Problem, query, readProblem } from "@/api/client";
-import type { Artifact, ArtifactPage } from "@/api/types";
+import type { Artifact } from "@/api/types";
 
-const path = (id: string) => `/v1/artifacts/${encodeURIComponent(id)}`;
+const path = (id: string) => `/v1/artifacts/${encodeURIComponent(id)}` as const;
 
 /** Under the execution's key, so that whatever happens to it renews them too. */
 export const artifactsOf = (execution: string) =>
   queryOptions({
     queryKey: ["execution", execution, "artifacts"],
-    queryFn: ({ signal }) => get<ArtifactPage>(`/v1/artifacts${query({ execution, limit: 200 })}`, signal),
+    queryFn: ({ signal }) => get(`/v1/artifacts${query({ execution, limit: 200 })}`, signal),
   });
 
 export const artifact = (execution: string, id: string) =>
   queryOptions({
     queryKey: ["execution", execution, "artifacts", id],
-    queryFn: ({ signal }) => get<Artifact>(path(id), signal),
+    queryFn: ({ signal }) => get(path(id), signal),
     staleTime: Number.POSITIVE_INFINITY,
   });
 

@@ -21,7 +21,7 @@ export function Log({ lines }: { lines: LogLine[] }) {
     const { scrollHeight = 0, scrollTop = 0, clientHeight = 0 } = box.current ?? {};
     setFollowing(scrollHeight - scrollTop - clientHeight < 24);
   };
-  if (lines.length === 0) return <p className="py-3 text-dim text-sm">It logged nothing.</p>;
+  if (lines.length === 0) return <p className="py-3 text-dim text-sm">No log lines.</p>;
   return (
     <div className="relative">
       {shown.length < lines.length && (

@@ -37,7 +37,7 @@ export function Result({ execution }: { execution: Execution }) {
 function Doubts({ execution }: { execution: Execution }) {
   if (!execution.diagnostics?.length || execution.error) return null;
   return (
-    <ul aria-label="Doubts" className="space-y-1 rounded-xl bg-warn-soft px-4 py-3 text-sm text-warn">
+    <ul aria-label="Type warnings" className="space-y-1 rounded-xl bg-warn-soft px-4 py-3 text-sm text-warn">
       {execution.diagnostics.map((one) => (
         <li key={`${one.line} ${one.column} ${one.message}`} className="break-words">
           Line {one.line}: {visible(one.message)}

@@ -1,11 +1,11 @@
 import { X } from "lucide-react";
 import { command } from "@/text/code";
+import { differences } from "@/text/differences";
 import { visible } from "@/text/visible";
 import { IconButton } from "@/ui/button";
 import { Command } from "@/ui/copy";
 import { Trouble } from "@/ui/states";
 import { Tree } from "@/ui/tree";
-import { differences } from "./differences";
 import type { Replay } from "./queries";
 
 type Props = { id: string; report: Replay | undefined; error: unknown; onClose: () => void };
@@ -38,7 +38,9 @@ export function ReplayOutcome({ id, report, error, onClose }: Props) {
 
 function Difference({ difference }: { difference: NonNullable<Replay["difference"]> }) {
   const { call, recorded, replayed } = difference;
-  const places = differences(recorded, replayed);
+  const places = differences(recorded, replayed).found.map(({ pointer }) =>
+    pointer === "/" ? "the whole value" : pointer,
+  );
   const what = call === null ? "the outcome" : `call ${call}`;
   return (
     <div className="mt-3 space-y-3">
@@ -56,8 +58,8 @@ function Difference({ difference }: { difference: NonNullable<Replay["difference
           <Tree value={recorded ?? null} label="recorded value" />
         </div>
         <div className="min-w-0">
-          <h3 className="mb-1 text-xs">This time</h3>
-          <Tree value={replayed ?? null} label="value of this time" />
+          <h3 className="mb-1 text-xs">Replay</h3>
+          <Tree value={replayed ?? null} label="replayed value" />
         </div>
       </div>
     </div>

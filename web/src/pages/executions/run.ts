@@ -20,7 +20,7 @@ export function useRun(id: string | undefined, show: (id: string | undefined) =>
   const client = useQueryClient();
   const connection = useConnection();
   const begin = useMutation({
-    mutationFn: (body: Submitted) => post<Execution>("/v1/executions", { ...body, wait: SOON, result: "preview" }),
+    mutationFn: (body: Submitted) => post("/v1/executions", { ...body, wait: SOON, result: "preview" }),
     onSuccess: async (made, { code }) => {
       const { queryKey } = execution(made.executionId);
       client.setQueryData(queryKey, { ...made, code });
@@ -34,7 +34,7 @@ export function useRun(id: string | undefined, show: (id: string | undefined) =>
     refetchInterval: ({ state }) => (isFinal(state.data) || connection === "live" ? false : LOOK_AGAIN),
   });
   const cancel = useMutation({
-    mutationFn: (one: string) => post<Execution>(`/v1/executions/${encodeURIComponent(one)}/cancel`),
+    mutationFn: (one: string) => post(`/v1/executions/${encodeURIComponent(one)}/cancel`),
     onSuccess: (_, one) => client.invalidateQueries({ queryKey: execution(one).queryKey }),
     onError: tellProblem,
   });

@@ -6,12 +6,12 @@ import type { Decided } from "./queries";
 const SCOPES: Record<string, string> = {
   once: "once",
   execution: "for this execution",
-  always: "always, by a rule",
+  always: "always, by a policy",
 };
 const ENDED: Record<string, string> = {
-  expired: "Nobody decided in time",
-  cancelled: "Withdrawn, since the execution ended",
-  superseded: "Something changed, so it was asked again",
+  expired: "No one decided in time",
+  cancelled: "Withdrawn, because the execution ended",
+  superseded: "Something changed, so a new request replaced it",
 };
 
 export const needsCredential = (one: Decided) => one.kind === "credential" || one.kind === "oauth";
@@ -26,7 +26,7 @@ export function Settled({ question }: { question: Decided }) {
         <strong className="font-medium text-warn">Waiting for a decision</strong>
       ) : status === "approved" ? (
         <>
-          {needsCredential(question) ? "Credential given" : "Allowed"} by {who}
+          {needsCredential(question) ? "Credential provided" : "Allowed"} by {who}
           {scope && !needsCredential(question) && ` ${SCOPES[scope] ?? scope}`}
         </>
       ) : status === "denied" ? (

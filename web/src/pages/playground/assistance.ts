@@ -2,7 +2,7 @@
 import type { CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 import type { Diagnostic } from "@codemirror/lint";
 import type { EditorView } from "@codemirror/view";
-import { call } from "@/api/client";
+import { post } from "@/api/client";
 import type { components } from "@/api/schema";
 import { visible } from "@/text/visible";
 import type { Language } from "./language";
@@ -20,7 +20,7 @@ export function complete(language: Language) {
     context.addEventListener("abort", () => ending.abort());
     try {
       const asked = { language, code: context.state.doc.toString(), offset: context.pos };
-      const { items } = await call<Schemas["Completions"]>("POST", "/v1/catalog/complete", asked, ending.signal);
+      const { items } = await post("/v1/catalog/complete", asked, ending.signal);
       if (context.aborted || items.length === 0) return null;
       return { from: start(context, items[0]), options: items.map(option), validFor: /^[\w$]*$/ };
     } catch {
@@ -54,7 +54,7 @@ export function diagnose(language: Language, onVerdict: (verdict: Verdict | null
     onVerdict(null);
     try {
       const verdict = code.trim()
-        ? await call<Verdict>("POST", "/v1/catalog/check", { language, code })
+        ? await post("/v1/catalog/check", { language, code })
         : { ok: true, diagnostics: [], unavailable: null };
       onVerdict(verdict);
       return verdict.diagnostics.map((one) => marked(view, one));

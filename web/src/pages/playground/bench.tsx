@@ -45,8 +45,8 @@ export function Bench({ draft, first, language, origin }: Props) {
   };
   const goTo = (line: number, column: number) => handle.current?.goTo(line, column);
   return (
-    <Page title="Playground" about="Code as an agent would send it: same sandbox, same rules." wide>
-      {!may && <Reserved who="a member">You may look at runs here, but not start one.</Reserved>}
+    <Page title="Playground" about="Run code like an agent: same sandbox, same policies." wide>
+      {!may && <Reserved who="a member">You can view executions here, but not start one.</Reserved>}
       <Split
         label="Width of the editor"
         name="playground"

@@ -1,18 +1,19 @@
 // Code to begin with. What it calls is what is connected, so that it runs as it stands.
+
 import { useQuery } from "@tanstack/react-query";
-import { get, query } from "@/api/client";
+import { describeTool, searchTools } from "@/api/queries";
+import type { Tool } from "@/api/types";
 import type { Language } from "./language";
 
 export type Example = { title: string; about: string; code: string };
-type Described = { path: string; example?: string };
-type Matches = { items: { path: string }[] };
+type Described = Pick<Tool, "path" | "example">;
 
 export const FIRST: Record<Language, string> = {
-  typescript: `// Every call passes your rules. Ctrl+Enter runs it.
+  typescript: `// Your policies apply to every call. Ctrl+Enter runs it.
 const found = await tools.discover({ query: "list", limit: 5 });
 return found.items;
 `,
-  python: `# Every call passes your rules. Ctrl+Enter runs it.
+  python: `# Your policies apply to every call. Ctrl+Enter runs it.
 found = await tools.discover(query="list", limit=5)
 found
 `,
@@ -55,16 +56,20 @@ function caught(call: string, language: Language): string {
 export function made(language: Language, reads: Described[], write: Described | undefined): Example[] {
   const calls = reads.flatMap((one) => one.example ?? []);
   const [first] = calls;
-  const found: Example[] = [{ title: "Look for tools", about: "by what you want to do", code: FIRST[language] }];
+  const found: Example[] = [{ title: "Search for tools", about: "by what you want to do", code: FIRST[language] }];
   if (first && reads[0]) found.push({ title: "Read", about: reads[0].path, code: result(first, language) });
   if (calls.length > 1) {
     found.push({ title: "Several at once", about: "sent together, awaited together", code: together(calls, language) });
   }
   if (write?.example) {
-    found.push({ title: "Write, after asking", about: write.path, code: result(write.example, language) });
-    found.push({ title: "Go on after a no", about: "a denial is an error", code: caught(write.example, language) });
+    found.push({ title: "Write, after approval", about: write.path, code: result(write.example, language) });
+    found.push({
+      title: "Continue after a denial",
+      about: "a denial is an error",
+      code: caught(write.example, language),
+    });
   }
-  found.push({ title: "Take a while", about: "the log comes while it runs", code: SLOW[language] });
+  found.push({ title: "Run for a while", about: "the log appears while it runs", code: SLOW[language] });
   return found;
 }
 
@@ -73,8 +78,7 @@ export function useExamples(language: Language): Example[] {
     queryKey: ["tools", "examples", language],
     queryFn: async ({ signal }) => {
       const look = async (text: string, effect: string, limit: number) => {
-        const address = `/v1/tools/search${query({ query: text, effect, limit, depth: 0 })}`;
-        const { items } = await get<Matches>(address, signal);
+        const { items } = await searchTools({ query: text, effect, limit }, signal);
         return Promise.all(items.map(({ path }) => describe(path, language, signal)));
       };
       const [reads, writes] = await Promise.all([look("list", "read", 5), look("create", "write", 1)]);
@@ -88,5 +92,5 @@ export function useExamples(language: Language): Example[] {
 }
 
 export function describe(path: string, language: Language, signal?: AbortSignal): Promise<Described> {
-  return get<Described>(`/v1/tools/${encodeURIComponent(path)}${query({ language, budget: 900 })}`, signal);
+  return describeTool(path, { language, budget: 900 }, signal);
 }

@@ -1,6 +1,7 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { type KeyboardEvent, useId, useState } from "react";
-import { get, query } from "@/api/client";
+import { searchTools } from "@/api/queries";
+import type { Match } from "@/api/types";
 import { visible } from "@/text/visible";
 import { EffectBadge } from "@/ui/badge";
 import { Dialog } from "@/ui/dialog";
@@ -9,7 +10,6 @@ import { tellProblem } from "@/ui/toast";
 import { describe } from "./examples";
 import type { Language } from "./language";
 
-type Match = { path: string; description: string; effect?: string; signature?: string };
 type Props = { open: boolean; language: Language; onClose: () => void; onPick: (call: string) => void };
 
 /** Say what it should do; what is chosen is put into the code with the arguments it must have. */
@@ -91,8 +91,7 @@ function Search({ language, onPick }: { language: Language; onPick: (call: strin
 function useMatches(text: string): Match[] {
   const asked = useQuery({
     queryKey: ["tools", "search", "finder", text],
-    queryFn: ({ signal }) =>
-      get<{ items: Match[] }>(`/v1/tools/search${query({ query: text, limit: 20, depth: 0 })}`, signal),
+    queryFn: ({ signal }) => searchTools({ query: text, limit: 20 }, signal),
     enabled: text.length > 1,
     placeholderData: (before) => before,
   });

@@ -26,7 +26,7 @@ export function Findings({ verdict, onOpen }: { verdict: Verdict | null; onOpen:
 }
 
 function said(verdict: Verdict | null): string {
-  if (!verdict) return "Checking against what is connected…";
+  if (!verdict) return "Checking against the connected tools…";
   return verdict.unavailable ? `Not checked: ${visible(verdict.unavailable)}` : "No problems found";
 }
 

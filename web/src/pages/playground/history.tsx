@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useDeferredValue, useState } from "react";
 import { get, query } from "@/api/client";
 import { whoami } from "@/api/queries";
-import type { ExecutionPage, ExecutionSummary } from "@/api/types";
+import type { ExecutionSummary } from "@/api/types";
 import { visible } from "@/text/visible";
 import { Badge, StatusBadge } from "@/ui/badge";
 import { SearchField } from "@/ui/field";
@@ -21,15 +21,14 @@ export function History() {
   const wanted = useDeferredValue(text.trim());
   const asked = useQuery({
     queryKey: ["executions", "mine", me, wanted],
-    queryFn: ({ signal }) =>
-      get<ExecutionPage>(`/v1/executions${query({ actor: me, text: wanted, limit: SHOWN })}`, signal),
+    queryFn: ({ signal }) => get(`/v1/executions${query({ actor: me, text: wanted, limit: SHOWN })}`, signal),
     enabled: Boolean(me),
     placeholderData: keepPreviousData,
   });
-  const search = <SearchField label="Search your runs" value={text} onChange={setText} />;
+  const search = <SearchField label="Search your executions" value={text} onChange={setText} />;
   return (
     <div className="mt-4">
-      <Section title="Your runs" actions={search}>
+      <Section title="Your executions" actions={search}>
         <Loaded asked={asked} rows={4}>
           {({ items }) => <Rows items={items} text={wanted} />}
         </Loaded>
@@ -41,11 +40,13 @@ export function History() {
 function Rows({ items, text }: { items: ExecutionSummary[]; text: string }) {
   if (items.length === 0) {
     return (
-      <p className="text-dim text-sm">{text ? "None of your runs has that in it." : "What you run is kept here."}</p>
+      <p className="text-dim text-sm">
+        {text ? "None of your executions contains that." : "Your executions appear here."}
+      </p>
     );
   }
   return (
-    <ul aria-label="Your runs" className="-mx-2 -my-2 divide-y divide-line">
+    <ul aria-label="Your executions" className="-mx-2 -my-2 divide-y divide-line">
       {items.map((one) => (
         <li key={one.executionId}>
           <Link

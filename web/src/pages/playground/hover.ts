@@ -1,6 +1,7 @@
 // The signature of the tool under the pointer.
+
 import { type EditorView, hoverTooltip, type Tooltip } from "@codemirror/view";
-import { get, query } from "@/api/client";
+import { describeTool } from "@/api/queries";
 import type { Tool } from "@/api/types";
 import { visible } from "@/text/visible";
 import type { Language } from "./language";
@@ -28,8 +29,7 @@ export function pathAt(line: string, column: number): Named | null {
 export function signatures(language: Language) {
   const known = new Map<string, Promise<Tool | null>>();
   const describe = (path: string) => {
-    const address = `/v1/tools/${encodeURIComponent(path)}${query({ language, budget: 600 })}`;
-    const asked = known.get(path) ?? get<Tool>(address).catch(() => null);
+    const asked = known.get(path) ?? describeTool(path, { language, budget: 600 }).catch(() => null);
     known.set(path, asked);
     return asked;
   };

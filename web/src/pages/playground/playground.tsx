@@ -49,7 +49,7 @@ function FromTool({ path, actor, language }: { path: string; actor: string; lang
 
 function Waiting({ asked }: { asked?: { data: unknown; error: unknown; refetch: () => unknown } }) {
   return (
-    <Page title="Playground" about="Code as an agent would send it." wide>
+    <Page title="Playground" about="Run code like an agent." wide>
       {asked?.error ? <Loaded asked={{ ...asked, data: undefined }}>{() => null}</Loaded> : <Skeleton rows={8} />}
     </Page>
   );

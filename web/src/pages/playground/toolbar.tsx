@@ -40,7 +40,7 @@ export function Toolbar(props: Props) {
         <Search size={13} aria-hidden="true" /> Find a tool
       </Button>
       {changed && (
-        <IconButton label="Put it back as it was" onClick={props.onReset}>
+        <IconButton label="Reset" onClick={props.onReset}>
           <Undo2 size={14} aria-hidden="true" />
         </IconButton>
       )}
@@ -105,7 +105,7 @@ function Share({ run, code, origin }: Props) {
   };
   return (
     <IconButton
-      label={id ? "Copy a link to this code" : "A link to share comes with a result"}
+      label={id ? "Copy a link to this code" : "Run the code first to get a link"}
       disabled={!id}
       onClick={() => void copy()}
     >

@@ -13,7 +13,7 @@ const FEW = 5;
 export function Changes({ asked }: { asked: { data: Simulation | undefined; error: unknown } }) {
   const [all, setAll] = useState(false);
   if (asked.error) return <Trouble error={asked.error} />;
-  if (!asked.data) return <p className="h-5 text-dim text-xs">Looking at past calls…</p>;
+  if (!asked.data) return <p className="h-5 text-dim text-xs">Checking past calls…</p>;
   const { changed, judged } = asked.data;
   const shown = all ? changed : changed.slice(0, FEW);
   return (
@@ -52,7 +52,7 @@ export function Changes({ asked }: { asked: { data: Simulation | undefined; erro
 }
 
 function summary(changed: number, judged: number): string {
-  if (judged === 0) return "No calls were made yet to try it on.";
-  if (changed === 0) return `Of the last ${judged} calls it would have changed none.`;
-  return `Of the last ${judged} calls ${changed} would have been decided otherwise:`;
+  if (judged === 0) return "There are no past calls to check.";
+  if (changed === 0) return `It would not have changed any of the last ${judged} calls.`;
+  return `${changed} of the last ${judged} calls would have been decided differently:`;
 }

@@ -13,7 +13,7 @@ export function Then({ draft, onSet }: Props) {
     <div className="grid gap-3 sm:grid-cols-2">
       <Choice label="Then" value={draft.action} onChange={(event) => onSet({ action: event.target.value as Action })}>
         <option value="allow">Allow</option>
-        <option value="require_approval">Ask a human</option>
+        <option value="require_approval">Require approval</option>
         <option value="deny">Deny</option>
       </Choice>
       <Choice
@@ -21,7 +21,7 @@ export function Then({ draft, onSet }: Props) {
         value={draft.effect ?? ""}
         onChange={(event) => onSet({ effect: (event.target.value || null) as Effect | null })}
       >
-        <option value="">Every effect</option>
+        <option value="">All effects</option>
         <option value="read">Reads</option>
         <option value="write">Writes</option>
         <option value="destructive">Destructive calls</option>
@@ -42,7 +42,7 @@ export function About({ draft, onSet }: Props) {
         value={draft.actor}
         onChange={(event) => onSet({ actor: event.target.value })}
         placeholder="anybody"
-        hint="An agent or a person, by name or id"
+        hint="An agent or a person, by name or ID"
         list="actors"
         autoComplete="off"
         spellCheck={false}
@@ -53,7 +53,7 @@ export function About({ draft, onSet }: Props) {
         ))}
       </datalist>
       <Choice label="Only tools of" value={draft.source} onChange={(event) => onSet({ source: event.target.value })}>
-        <option value="">Every source</option>
+        <option value="">All sources</option>
         {gone && <option value={draft.source}>{visible(draft.source)}</option>}
         {known.map((one) => (
           <option key={one.id} value={one.namespace}>
@@ -72,20 +72,20 @@ type PlaceProps = Props & {
   onPlace: (position: number | undefined) => void;
 };
 
-/** Whose rule it is, and where among the others it stands. */
+/** Level it is, and where among the others it stands. */
 export function Place({ draft, onSet, level, position, mayManage, onPlace }: PlaceProps) {
   return (
     <div className="grid gap-3 sm:grid-cols-2">
       <Choice
-        label="Whose rule"
+        label="Level"
         value={draft.level}
         onChange={(event) => onSet({ level: event.target.value as Draft["level"] })}
       >
-        <option value="workspace">This workspace's</option>
-        {mayManage && <option value="organization">The organization's: holds in all its workspaces</option>}
+        <option value="workspace">Workspace</option>
+        {mayManage && <option value="organization">Organization: applies in all its workspaces</option>}
       </Choice>
       <Choice
-        label="Its place"
+        label="Position"
         value={position ?? ""}
         onChange={(event) => onPlace(event.target.value === "" ? undefined : Number(event.target.value))}
       >

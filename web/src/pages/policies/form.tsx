@@ -1,7 +1,7 @@
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useDeferredValue, useState } from "react";
 import { patch, post } from "@/api/client";
-import type { Matches, Policy } from "@/api/types";
+import type { Policy } from "@/api/types";
 import { visible } from "@/text/visible";
 import { Button } from "@/ui/button";
 import { Command } from "@/ui/copy";
@@ -45,7 +45,7 @@ export function RuleForm({ rule, items, mayManage, onDone }: Props) {
         value={draft.pattern}
         onChange={(event) => set({ pattern: event.target.value })}
         placeholder="github.issues.*"
-        hint="A path. * stands for one part; at the end, for everything below"
+        hint="A path. * matches one part; at the end, everything below"
         required
         spellCheck={false}
         autoComplete="off"
@@ -64,7 +64,7 @@ export function RuleForm({ rule, items, mayManage, onDone }: Props) {
       <Reach draft={draft} rule={rule} position={position} />
       {save.error ? <Trouble error={save.error} /> : null}
       <Button type="submit" look="primary" busy={save.isPending}>
-        {rule ? "Save" : "Add the rule"}
+        {rule ? "Save" : "Add the policy"}
       </Button>
       {draft.pattern && <Command text={rule?.id ? changeCommand(rule.id, draft) : addCommand(draft, position)} />}
     </form>
@@ -94,7 +94,7 @@ function Reach({ draft, rule, position }: ReachProps) {
   const enabled = asked.pattern.length > 0;
   const matches = useQuery({
     queryKey: ["matches", asked],
-    queryFn: () => post<Matches>("/v1/policies/matches", asked),
+    queryFn: () => post("/v1/policies/matches", asked),
     enabled,
     placeholderData: keepPreviousData,
     retry: false,

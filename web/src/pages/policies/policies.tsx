@@ -17,7 +17,7 @@ import { WhatIf } from "./whatif";
 export type Act = "change" | "remove" | "what if";
 type Opened = { act: "add" } | { act: Act; rule: Policy } | null;
 
-const TITLES = { add: "A new rule", change: "Change the rule", remove: "Remove the rule?", "what if": "What if…" };
+const TITLES = { add: "New policy", change: "Edit the policy", remove: "Remove the policy?", "what if": "What if…" };
 
 export function PoliciesPage() {
   const asked = useQuery(rules);
@@ -25,7 +25,7 @@ export function PoliciesPage() {
   const [opened, setOpened] = useState<Opened>(null);
   const add = may.includes("administer") && (
     <Button look="primary" onClick={() => setOpened({ act: "add" })}>
-      Add a rule
+      Add a policy
     </Button>
   );
   const close = () => setOpened(null);
@@ -34,7 +34,7 @@ export function PoliciesPage() {
     <Page
       title="Policies"
       wide
-      about="At each level the first rule that holds decides a call. Without one, reads are allowed and all else is asked."
+      about="At each level, the first policy that applies decides a call. Without one, reads are allowed and everything else needs approval."
       actions={add}
     >
       <Loaded asked={asked} rows={4}>
@@ -60,9 +60,9 @@ function Content({ opened, items, mayManage, onDone }: ContentProps) {
 }
 
 const LEVELS = {
-  organization: ["Rules of the organization", "They hold in all its workspaces, which can only tighten them."],
-  workspace: ["Rules of the workspace", ""],
-  toolkit: ["Rules of toolkits", ""],
+  organization: ["Organization policies", "They apply in all its workspaces, which can only make them stricter."],
+  workspace: ["Workspace policies", ""],
+  toolkit: ["Toolkit policies", ""],
 } as const;
 
 type LevelsProps = { items: Policy[]; may: string[]; onAct: (act: Act, rule: Policy) => void };
@@ -71,8 +71,9 @@ function Levels({ items, may, onAct }: LevelsProps) {
   if (items.length === 0) {
     return (
       <div className="mb-4">
-        <Empty icon={ScrollText} title="There are no rules yet">
-          Reads are allowed, everything else is asked. “Always allow” on a question makes the narrowest rule for it.
+        <Empty icon={ScrollText} title="No policies yet">
+          Reads are allowed, everything else needs approval. “Always allow” on a request creates the narrowest policy
+          for it.
         </Empty>
       </div>
     );

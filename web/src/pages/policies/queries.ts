@@ -1,17 +1,16 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { get, post } from "@/api/client";
-import type { Agent, PolicyPage, Simulation } from "@/api/types";
 import type { Draft } from "./command";
 
 /** With what each rule is about. Under the same key as the plain list, so that both are renewed together. */
 export const rules = queryOptions({
   queryKey: ["policies", "reach"],
-  queryFn: ({ signal }) => get<PolicyPage>("/v1/policies?reach=true", signal),
+  queryFn: ({ signal }) => get("/v1/policies?reach=true", signal),
 });
 
 export const agents = queryOptions({
   queryKey: ["agents"],
-  queryFn: ({ signal }) => get<{ items: Agent[] }>("/v1/agents", signal),
+  queryFn: ({ signal }) => get("/v1/agents", signal),
 });
 
 type Tried = { rule?: Draft; position?: number; order?: string[]; without?: string[] };
@@ -20,7 +19,7 @@ type Tried = { rule?: Draft; position?: number; order?: string[]; without?: stri
 export const simulation = (tried: Tried, enabled = true) =>
   queryOptions({
     queryKey: ["matches", "past", tried],
-    queryFn: () => post<Simulation>("/v1/policies/simulate", tried),
+    queryFn: () => post("/v1/policies/simulate", tried),
     placeholderData: keepPreviousData,
     retry: false,
     enabled,

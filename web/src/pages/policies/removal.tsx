@@ -21,7 +21,7 @@ export function Removal({ rule, onDone }: Props) {
     mutationFn: () => remove(`/v1/policies/${encodeURIComponent(rule.id ?? "")}`),
     onSuccess: () => {
       client.invalidateQueries({ queryKey: ["policies"] });
-      tell("The rule is gone");
+      tell("Policy removed");
       onDone();
     },
   });
@@ -39,8 +39,8 @@ export function Removal({ rule, onDone }: Props) {
         <Button onClick={onDone}>Keep it</Button>
       </div>
       <Command text={command("policies", "remove", rule.id ?? "")} />
-      <p className="text-dim text-xs">To have it back later:</p>
-      <Command text={addCommand(draftOf(rule), rule.position)} label="Copy the command that brings it back" />
+      <p className="text-dim text-xs">To restore it later:</p>
+      <Command text={addCommand(draftOf(rule), rule.position)} label="Copy the command that restores it" />
     </div>
   );
 }

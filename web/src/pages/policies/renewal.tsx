@@ -10,10 +10,10 @@ import { tell } from "@/ui/toast";
 export function Restraint({ rule, may }: { rule: Policy; may: boolean }) {
   const client = useQueryClient();
   const renew = useMutation({
-    mutationFn: () => post<Policy>(`/v1/policies/${encodeURIComponent(rule.id ?? "")}/renew`, {}),
+    mutationFn: () => post(`/v1/policies/${encodeURIComponent(rule.id ?? "")}/renew`, {}),
     onSuccess: () => {
       client.invalidateQueries({ queryKey: ["policies"] });
-      tell("The rule holds again");
+      tell("The policy applies again");
     },
   });
   const names = rule.excludedNames.map((name) => visible(name)).join(", ");
@@ -21,11 +21,11 @@ export function Restraint({ rule, may }: { rule: Policy; may: boolean }) {
   return (
     <span className="mt-0.5 block text-warn text-xs">
       {rule.retiredAt
-        ? "Retired: the source that it was made for is gone, so it holds for nothing. "
-        : `It does not hold for ${names}, added after it. `}
+        ? "Retired: its source was removed, so it no longer applies. "
+        : `It does not apply to ${names}, added later. `}
       {may && (
         <Button size="small" look="ghost" busy={renew.isPending} onClick={() => renew.mutate()}>
-          Let it hold
+          Apply it
         </Button>
       )}
       {renew.error ? <Trouble error={renew.error} /> : null}

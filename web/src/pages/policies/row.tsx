@@ -40,7 +40,7 @@ export function RuleRow({ rule, may, number, above, named, over, onMove, onDrag,
     <li
       ref={row}
       tabIndex={0}
-      aria-label={`Rule ${number}: ${visible(rule.text)}`}
+      aria-label={`Policy ${number}: ${visible(rule.text)}`}
       aria-keyshortcuts={may ? "Alt+ArrowUp Alt+ArrowDown" : undefined}
       draggable={may}
       onKeyDown={pressed}
@@ -64,7 +64,7 @@ export function RuleRow({ rule, may, number, above, named, over, onMove, onDrag,
         {rule.note && <span className="block text-dim text-xs">{visible(rule.note)}</span>}
         {above && (
           <span className="mt-0.5 block text-warn text-xs">
-            <span aria-hidden="true">⚠ </span>It can never decide: <code>{visible(above.text)}</code> above takes all of
+            <span aria-hidden="true">⚠ </span>It never decides: <code>{visible(above.text)}</code> above matches all of
             its calls.
           </span>
         )}
@@ -101,10 +101,10 @@ function Acts({ rule, may, number, count, onMove, onAct }: ActsProps) {
           <IconButton label={`Move ${name} down`} disabled={number === count} onClick={() => onMove(1)}>
             <ArrowDown size={14} aria-hidden="true" />
           </IconButton>
-          <IconButton label={`What if ${name} were elsewhere`} onClick={() => onAct("what if")}>
+          <IconButton label={`Simulate moving ${name}`} onClick={() => onAct("what if")}>
             <FlaskConical size={14} aria-hidden="true" />
           </IconButton>
-          <IconButton label={`Change ${name}`} onClick={() => onAct("change")}>
+          <IconButton label={`Edit ${name}`} onClick={() => onAct("change")}>
             <Pencil size={14} aria-hidden="true" />
           </IconButton>
           <IconButton label={`Remove ${name}`} onClick={() => onAct("remove")}>

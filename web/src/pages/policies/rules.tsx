@@ -77,7 +77,7 @@ function Said({ moved, count, onUndo }: { moved: Moved | null; count: number; on
       </p>
       {moved && (
         <Button size="small" className="mt-3" onClick={() => onUndo(moved)}>
-          Move it back
+          Undo
         </Button>
       )}
     </div>

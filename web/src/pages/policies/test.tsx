@@ -3,7 +3,6 @@ import { useSearch } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { post } from "@/api/client";
 import { parse, write } from "@/api/json";
-import type { Decision } from "@/api/types";
 import { command } from "@/text/code";
 import { Button } from "@/ui/button";
 import { Command } from "@/ui/copy";
@@ -12,20 +11,20 @@ import { Section } from "@/ui/page";
 import { Trouble } from "@/ui/states";
 import { Verdict } from "./verdict";
 
-type Asked = { path: string; actor?: string; arguments?: object };
+type Asked = { path: string; actor?: string; arguments?: Record<string, unknown> };
 
 /** What would happen to a call, without making it. */
 export function TestBox() {
   const { path } = useSearch({ from: "/shell/policies" });
   const [wrong, setWrong] = useState("");
-  const test = useMutation({ mutationFn: (body: Asked) => post<Decision>("/v1/policies/test", body) });
+  const test = useMutation({ mutationFn: (body: Asked) => post("/v1/policies/test", body) });
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const entered = new FormData(event.currentTarget);
     const given = (name: string) => String(entered.get(name) ?? "").trim();
     const asked: Asked = { path: given("path"), ...(given("actor") ? { actor: given("actor") } : {}) };
     try {
-      if (given("arguments")) asked.arguments = parse(given("arguments")) as object;
+      if (given("arguments")) asked.arguments = parse(given("arguments")) as Asked["arguments"];
       setWrong("");
       test.mutate(asked);
     } catch {
@@ -33,7 +32,7 @@ export function TestBox() {
     }
   };
   return (
-    <Section title="Test" about="Which rule would decide? Nothing is called.">
+    <Section title="Test" about="See which policy would decide. No call is made.">
       <form key={path} onSubmit={submit} className="grid items-start gap-3 sm:grid-cols-2">
         <TextField
           name="path"
@@ -44,7 +43,7 @@ export function TestBox() {
           spellCheck={false}
           className="font-mono"
         />
-        <TextField name="actor" label="Whose call (you unless given)" placeholder="agent" autoComplete="off" />
+        <TextField name="actor" label="Calling actor (default: you)" placeholder="agent" autoComplete="off" />
         <div className="sm:col-span-2">
           <TextArea
             name="arguments"

@@ -13,7 +13,7 @@ export function Verdict({ decision }: { decision: Decision }) {
         <ActionBadge action={decision.action} /> <EffectBadge effect={decision.effect} /> {visible(decision.reason)}
       </p>
       {decision.rules.length > 0 && (
-        <ol aria-label="What became of each rule" className="mt-2 divide-y divide-line">
+        <ol aria-label="How each policy was evaluated" className="mt-2 divide-y divide-line">
           {decision.rules.map((one) => (
             <li
               key={one.policy.id}
@@ -24,7 +24,7 @@ export function Verdict({ decision }: { decision: Decision }) {
               </span>
               <span className="min-w-0">
                 <code className="break-words font-mono [overflow-wrap:anywhere]">{visible(one.policy.text)}</code>
-                <span className="block">{one.verdict === "decides" ? "This rule decides." : capital(one.why)}</span>
+                <span className="block">{one.verdict === "decides" ? "This policy decides." : capital(one.why)}</span>
               </span>
             </li>
           ))}

@@ -31,11 +31,11 @@ export function WhatIf({ rule, level, onDone }: Props) {
   return (
     <div className="space-y-4 text-sm">
       <code className="block break-words font-mono text-xs">{visible(rule.text)}</code>
-      <Choice label="It were number" value={place} onChange={(event) => setPlace(Number(event.target.value))}>
+      <Choice label="Position" value={place} onChange={(event) => setPlace(Number(event.target.value))}>
         {level.map((one, index) => (
           <option key={one.id} value={index}>
             {index + 1}
-            {index === now ? " (as it is)" : ""}
+            {index === now ? " (current)" : ""}
           </option>
         ))}
       </Choice>

@@ -13,15 +13,15 @@ type Provider = Secret["provider"];
 
 const PROVIDERS: [Provider, string][] = [
   ["store", "Executor's encrypted store"],
-  ["keyring", "The keyring of the system"],
-  ["environment", "A variable of the daemon's environment"],
+  ["keyring", "The system keyring"],
+  ["environment", "An environment variable of the daemon"],
   ["vault", "HashiCorp Vault or OpenBao"],
   ["onepassword", "1Password"],
 ];
 const REFERENCES: Partial<Record<Provider, [string, string]>> = {
-  environment: ["EXECUTOR_SECRET_MAIL", "Only variables that begin with EXECUTOR_SECRET_, or that the settings name"],
+  environment: ["EXECUTOR_SECRET_MAIL", "Only variables that start with EXECUTOR_SECRET_, or that the settings list"],
   vault: ["secret/apps/db#password", "MOUNT/PATH#FIELD"],
-  onepassword: ["op://vault/item/field", "As 1Password writes it"],
+  onepassword: ["op://vault/item/field", "As shown in 1Password"],
 };
 
 /** A value goes out once, in the body of one request: nothing here keeps it, and no answer has it. */
@@ -54,7 +54,7 @@ export function SecretForm({ secret, onDone }: { secret?: Secret; onDone: () => 
             hint="Letters, digits, dots, dashes and underscores"
             className="font-mono"
           />
-          <Choice label="Kept in" value={provider} onChange={(event) => setProvider(event.target.value as Provider)}>
+          <Choice label="Stored in" value={provider} onChange={(event) => setProvider(event.target.value as Provider)}>
             {PROVIDERS.map(([id, title]) => (
               <option key={id} value={id}>
                 {title}
@@ -66,7 +66,7 @@ export function SecretForm({ secret, onDone }: { secret?: Secret; onDone: () => 
       {elsewhere ? <Where hint={elsewhere} now={secret?.reference ?? ""} /> : <Value />}
       {save.error ? <Trouble error={save.error} /> : null}
       <Button type="submit" look="primary" busy={save.isPending}>
-        {secret ? "Rotate" : "Keep it"}
+        {secret ? "Rotate" : "Save"}
       </Button>
       <Command
         text={command(...words, ...place, ...(provider === "keyring" && !secret ? ["--provider", provider] : []))}
@@ -85,7 +85,7 @@ function useSaving(secret: Secret | undefined, name: string, provider: Provider,
         : post("/v1/secrets", { ...body, name, provider }),
     onSuccess: () => {
       client.invalidateQueries({ queryKey: ["secrets"] });
-      tell(secret ? "The secret has a new value" : "The secret is kept");
+      tell(secret ? "Secret rotated" : "Secret saved");
       onDone();
     },
   });
@@ -102,7 +102,7 @@ function Value() {
       data-lpignore="true"
       spellCheck={false}
       required
-      hint="It can't be looked at again"
+      hint="It can't be shown again"
     />
   );
 }
@@ -111,7 +111,7 @@ function Where({ hint, now }: { hint: [string, string]; now: string }) {
   return (
     <TextField
       name="reference"
-      label="Where it is"
+      label="Reference"
       defaultValue={now}
       placeholder={hint[0]}
       hint={hint[1]}

@@ -18,7 +18,7 @@ export function Removal({ secret, onDone }: { secret: Secret; onDone: () => void
     onSuccess: () => {
       client.invalidateQueries({ queryKey: ["secrets"] });
       client.invalidateQueries({ queryKey: ["connections"] });
-      tell("The secret is gone");
+      tell("Secret removed");
       onDone();
     },
   });
@@ -27,11 +27,11 @@ export function Removal({ secret, onDone }: { secret: Secret; onDone: () => void
   return (
     <div className="space-y-4 text-sm">
       <p>
-        <code className="font-mono">{visible(secret.name)}</code> can't be brought back.
+        <code className="font-mono">{visible(secret.name)}</code> can't be restored.
       </p>
       {known && (
         <div role="alert" className="rounded-lg bg-warn-soft px-3 py-2">
-          <p className="font-medium text-warn">These use it, and their calls will ask for a credential again:</p>
+          <p className="font-medium text-warn">These connections use it. Their calls will need a new credential:</p>
           <Users secret={secret} />
         </div>
       )}
@@ -39,7 +39,7 @@ export function Removal({ secret, onDone }: { secret: Secret; onDone: () => void
       <div className="flex flex-wrap gap-2">
         <Button onClick={onDone}>Keep it</Button>
         <Button look="danger" busy={gone.isPending} onClick={() => gone.mutate(used)}>
-          {used ? "Remove it all the same" : "Remove"}
+          {used ? "Remove anyway" : "Remove"}
         </Button>
       </div>
       <Command text={command("secrets", "remove", secret.name, ...(used ? ["--force"] : []))} />

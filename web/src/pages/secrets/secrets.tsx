@@ -28,12 +28,7 @@ export function SecretsPage() {
     </Button>
   );
   return (
-    <Page
-      title="Secrets"
-      wide
-      about="Written once, never shown again. Agents and their code never see a value, only that there is one."
-      actions={add}
-    >
+    <Page title="Secrets" wide about="Write-only. Agents and their code never see the values." actions={add}>
       <Loaded asked={asked}>
         {({ items }) => (items.length ? <Kept items={items} may={may} onAsk={setAsking} /> : <Nothing />)}
       </Loaded>
@@ -47,15 +42,15 @@ export function SecretsPage() {
 }
 
 function title(asking: NonNullable<Asking>): string {
-  if (asking.act === "add") return "A new secret";
+  if (asking.act === "add") return "New secret";
   return asking.act === "remove" ? "Remove the secret?" : `Rotate ${visible(asking.secret.name)}`;
 }
 
 function Nothing() {
   return (
-    <Empty icon={KeyRound} title="There are no secrets yet">
-      Most credentials come by themselves: give a source its own, and the value is kept with it. A secret here has a
-      name, so that several connections can use it, or one that is kept elsewhere.
+    <Empty icon={KeyRound} title="No secrets yet">
+      You rarely need to add one: the credential of a source is stored with its connection. Add a secret to share it
+      between connections, or to use a value from an external provider.
     </Empty>
   );
 }
@@ -65,8 +60,8 @@ function Kept({ items, may, onAsk }: { items: Secret[]; may: boolean; onAsk: (as
     <div className="card px-4 py-2">
       <Table
         label="Secrets"
-        head={["Name", "Kept in", "Sent to", "Used by", "Rotated", "Last used", ""]}
-        rare={["Kept in", "Sent to", "Rotated", "Last used"]}
+        head={["Name", "Stored in", "Sent to", "Used by", "Rotated", "Last used", ""]}
+        rare={["Stored in", "Sent to", "Rotated", "Last used"]}
       >
         {items.map((secret) => (
           <tr key={secret.id}>

@@ -22,13 +22,13 @@ export function About() {
           <Section title="This daemon">
             <Daemon status={status} />
           </Section>
-          <Section title="Sandbox" about="What keeps code that runs here from everything but the tools it was given.">
+          <Section title="Sandbox" about="Isolates code from everything except its tools.">
             <Sealing sandbox={status.sandbox} />
           </Section>
           <Section title="Licence and manual">
             <p className="text-dim text-sm">
               Executor is free software under the MIT licence. The manual is in the folder <code>docs</code> of its
-              source; `executor --help` tells every command, and /v1/openapi.json describes the API of this very daemon.
+              source; `executor --help` lists the commands, and /v1/openapi.json describes the API.
             </p>
           </Section>
           <DoctorSection />
@@ -74,19 +74,15 @@ const WORST: Check["status"][] = ["failure", "warning", "ok"];
 
 function DoctorSection() {
   const may = useQuery(whoami).data?.permissions.includes("administer") ?? false;
-  const asked = useQuery({ queryKey: ["doctor"], queryFn: () => get<{ checks: Check[] }>("/v1/doctor"), enabled: may });
-  if (!may) return <Reserved who="an admin">The checks of this installation tell about the machine.</Reserved>;
+  const asked = useQuery({ queryKey: ["doctor"], queryFn: () => get("/v1/doctor"), enabled: may });
+  if (!may) return <Reserved who="an admin">You can't see the checks of this installation.</Reserved>;
   const again = (
     <Button size="small" busy={asked.isFetching} onClick={() => void asked.refetch()}>
       Check again
     </Button>
   );
   return (
-    <Section
-      title="Checks"
-      about="The data directory, the database, the sandbox: what holds, and what to do."
-      actions={again}
-    >
+    <Section title="Checks" about="Data directory, database, sandbox: their state, and what to fix." actions={again}>
       <Loaded asked={asked} rows={12}>
         {({ checks }) => (
           <ul aria-label="Checks" className="-my-1.5 divide-y divide-line text-sm">
@@ -106,7 +102,7 @@ function DoctorSection() {
                   <span className="col-start-2 min-w-0 break-words text-dim sm:col-start-3">
                     {visible(check.message)}
                     {check.hint && check.status !== "ok" && (
-                      <span className="block text-ink">To do: {visible(check.hint)}</span>
+                      <span className="block text-ink">Fix: {visible(check.hint)}</span>
                     )}
                   </span>
                 </li>

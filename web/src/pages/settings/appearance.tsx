@@ -6,7 +6,7 @@ import { Section } from "@/ui/page";
 import { Segments } from "@/ui/segments";
 
 const THEMES: { id: Theme; title: string }[] = [
-  { id: "system", title: "As the system" },
+  { id: "system", title: "System" },
   { id: "light", title: "Light" },
   { id: "dark", title: "Dark" },
 ];
@@ -20,7 +20,7 @@ export function Appearance() {
   const [density, setDensity] = useState<Density>(chosenDensity);
   return (
     <>
-      <Section title="Appearance" about="Kept in this browser only.">
+      <Section title="Appearance" about="Saved in this browser only.">
         <dl className="grid max-w-lg grid-cols-[7rem_auto] items-center gap-y-4 text-sm">
           <dt>Colours</dt>
           <dd>
@@ -67,10 +67,10 @@ function Notices() {
       />
       <p className="mt-2 text-dim text-xs">
         {blocked
-          ? "This browser refuses notifications of this site: allow them in its settings."
+          ? "This browser blocks notifications from this site: allow them in its settings."
           : able
-            ? "It says that something waits, never what."
-            : "This browser has no notifications here: they need https, or this very machine."}
+            ? "Notifications say that a decision is needed, never which."
+            : "Notifications are not available: they need https or localhost."}
       </p>
     </Section>
   );

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import type { Address } from "@/api/client";
 import { clients, whoami } from "@/api/queries";
 import type { Agent, ClientPage, Key } from "@/api/types";
 import { visible } from "@/text/visible";
@@ -16,14 +17,14 @@ import { Row } from "./rows";
 
 const SCOPES: [string, string][] = [
   ["discover", "find and describe tools"],
-  ["execute", "run code, through your rules"],
-  ["read", "look at everything of the workspace"],
+  ["execute", "run code, under your policies"],
+  ["read", "read everything in the workspace"],
 ];
 const LIVES: [string, string][] = [
   ["30", "30 days"],
   ["90", "90 days"],
   ["365", "a year"],
-  ["", "until it is revoked"],
+  ["", "never expires"],
 ];
 
 /** Both at once: what comes below would move if one of them came later. */
@@ -48,7 +49,7 @@ function PersonalKeys() {
   return (
     <Section
       title="API keys"
-      about="They act for you, with no more than their scopes. None can approve, change rules or read secrets."
+      about="Keys act for you, limited to their scopes. They can't approve, change policies or read secrets."
     >
       <Loaded asked={asked}>
         {({ items }) => (
@@ -68,7 +69,7 @@ function PersonalKeys() {
       </Loaded>
       <Maker what="key" path="/v1/keys" extra={{ scopes, expiresInDays: days ? Number(days) : null }} renew="keys">
         <fieldset className="space-y-1.5">
-          <legend className="mb-1 font-medium text-sm">It may</legend>
+          <legend className="mb-1 font-medium text-sm">Scopes</legend>
           {SCOPES.map(([scope, about]) => (
             <Tick
               key={scope}
@@ -79,7 +80,7 @@ function PersonalKeys() {
           ))}
         </fieldset>
         <div className="w-52">
-          <Choice label="It lasts" value={days} onChange={(event) => setDays(event.target.value)}>
+          <Choice label="Expires" value={days} onChange={(event) => setDays(event.target.value)}>
             {LIVES.map(([value, text]) => (
               <option key={value} value={value}>
                 {text}
@@ -99,9 +100,9 @@ function Agents() {
   return (
     <Section
       title="Agents"
-      about="Each with a token of its own, so that rules and the record can tell them apart. They find tools and run code, never more."
+      about="Each agent has its own token, so policies and the audit log can distinguish them. Agents can find tools and run code, nothing else."
     >
-      {!may && <Reserved who="an admin">You may not make or revoke agents.</Reserved>}
+      {!may && <Reserved who="an admin">You can't create or revoke agents.</Reserved>}
       <Loaded asked={asked}>
         {({ items }) => (
           <ul aria-label="Agents" className="mb-4 divide-y divide-line">
@@ -138,7 +139,7 @@ function overHttp(page: ClientPage, token: string) {
     .map((client) => ({ ...client, stdio: null }));
 }
 
-type EntryProps = { one: Key | Agent; path?: string; renew: string; children: React.ReactNode };
+type EntryProps = { one: Key | Agent; path?: Address<"delete">; renew: string; children: React.ReactNode };
 
 function Entry({ one, path, renew, children }: EntryProps) {
   const over = one.expiresAt !== null && Date.parse(one.expiresAt) < Date.now();

@@ -7,10 +7,9 @@ import { TextField } from "@/ui/field";
 import { Trouble } from "@/ui/states";
 import { Once } from "./once";
 
-type Made = { name: string; token: string };
 type Props = {
   what: string;
-  path: string;
+  path: "/v1/keys" | "/v1/agents";
   extra: object;
   renew: string;
   children?: ReactNode;
@@ -21,7 +20,7 @@ type Props = {
 export function Maker({ what, path, extra, renew, children, use }: Props) {
   const client = useQueryClient();
   const make = useMutation({
-    mutationFn: (name: string) => post<Made>(path, { name, ...extra }),
+    mutationFn: (name: string) => post(path, { name, ...extra }),
     onSuccess: () => client.invalidateQueries({ queryKey: [renew] }),
   });
   const submit = (event: FormEvent<HTMLFormElement>) => {
@@ -41,7 +40,7 @@ export function Maker({ what, path, extra, renew, children, use }: Props) {
         <TextField name="name" label={`Name of the new ${what}`} required maxLength={100} autoComplete="off" />
         {children}
         <Button type="submit" busy={make.isPending}>
-          Make the {what}
+          Create the {what}
         </Button>
       </form>
     </div>

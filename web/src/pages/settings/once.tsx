@@ -10,11 +10,11 @@ export function Once({ title, text, onDone, children }: Props) {
   useUnsaved(true);
   return (
     <div role="status" className="space-y-2 rounded-xl border border-warn/40 bg-warn-soft p-3">
-      <p className="font-medium text-sm text-warn">{title}: copy it now, it is shown only this once.</p>
-      <Command text={text} label="Copy it" />
+      <p className="font-medium text-sm text-warn">{title}: copy it now, it is shown only once.</p>
+      <Command text={text} label="Copy" />
       {children}
       <Button size="small" onClick={onDone}>
-        I have it
+        Done
       </Button>
     </div>
   );

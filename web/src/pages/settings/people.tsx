@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { FormEvent } from "react";
 import { patch, post } from "@/api/client";
 import { whoami } from "@/api/queries";
+import type { Member } from "@/api/types";
 import { visible } from "@/text/visible";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
@@ -28,7 +29,7 @@ export function People() {
     <>
       <Members may={may} />
       <Separation may={may} />
-      {may ? <Invitations /> : <Reserved who="an admin">You may not invite others or change roles.</Reserved>}
+      {may ? <Invitations /> : <Reserved who="an admin">You can't invite people or change roles.</Reserved>}
     </>
   );
 }
@@ -38,7 +39,7 @@ function Members({ may }: { may: boolean }) {
   const me = useQuery(whoami).data?.accountId;
   const client = useQueryClient();
   const change = useMutation({
-    mutationFn: ({ id, role }: { id: string; role: string }) =>
+    mutationFn: ({ id, role }: { id: string; role: Member["role"] }) =>
       patch(`/v1/members/${encodeURIComponent(id)}`, { role }),
     onSettled: () => client.invalidateQueries({ queryKey: ["members"] }),
     onError: tellProblem,
@@ -46,7 +47,7 @@ function Members({ may }: { may: boolean }) {
   return (
     <Section
       title="Members"
-      about="Viewers look; members run and decide; admins connect and make rules; owners manage the organization."
+      about="Viewers can read; members can run code and decide; admins can connect sources and create policies; owners manage the organization."
     >
       <Loaded asked={asked}>
         {({ items }) => (
@@ -58,7 +59,7 @@ function Members({ may }: { may: boolean }) {
                   may && member.accountId !== me ? `/v1/members/${encodeURIComponent(member.accountId)}` : undefined
                 }
                 word="Remove"
-                sure="Really remove them?"
+                sure="Confirm removal"
                 renew="members"
               >
                 <span className="flex min-w-0 max-w-full flex-wrap items-center gap-x-2.5 sm:w-80">
@@ -72,7 +73,9 @@ function Members({ may }: { may: boolean }) {
                       hideLabel
                       label={`Role of ${visible(member.name)}`}
                       value={member.role}
-                      onChange={(event) => change.mutate({ id: member.accountId, role: event.target.value })}
+                      onChange={(event) =>
+                        change.mutate({ id: member.accountId, role: event.target.value as Member["role"] })
+                      }
                     >
                       {ROLES.map((role) => (
                         <option key={role}>{role}</option>
@@ -93,21 +96,23 @@ function Members({ may }: { may: boolean }) {
 
 const SEPARATIONS = {
   default: "Default: destructive calls, once there is a second person",
-  off: "Off: people approve what they ask for",
+  off: "Off: people can approve their own requests",
   destructive: "Destructive calls",
-  all: "Every call that is asked about",
+  all: "All calls that need approval",
 } as const;
+
+type Duties = "default" | "off" | "destructive" | "all";
 
 function Separation({ may }: { may: boolean }) {
   const asked = useQuery(separation);
   const client = useQueryClient();
   const change = useMutation({
-    mutationFn: (choice: string) => patch("/v1/separation", { separation: choice }),
+    mutationFn: (choice: Duties) => patch("/v1/separation", { separation: choice }),
     onSettled: () => client.invalidateQueries({ queryKey: ["separation"] }),
     onError: tellProblem,
   });
   return (
-    <Section title="Separation of duties" about="Which calls need the approval of somebody who did not ask for them.">
+    <Section title="Separation of duties" about="Which calls must be approved by someone other than the requester.">
       <Loaded asked={asked} rows={1}>
         {({ separation: chosen }) => (
           <Choice
@@ -115,7 +120,7 @@ function Separation({ may }: { may: boolean }) {
             label="Separation of duties"
             value={chosen}
             disabled={!may}
-            onChange={(event) => change.mutate(event.target.value)}
+            onChange={(event) => change.mutate(event.target.value as Duties)}
           >
             {Object.entries(SEPARATIONS).map(([value, text]) => (
               <option key={value} value={value}>
@@ -133,16 +138,16 @@ function Invitations() {
   const asked = useQuery(invitations);
   const client = useQueryClient();
   const invite = useMutation({
-    mutationFn: (body: object) => post<{ url: string }>("/v1/invitations", body),
+    mutationFn: (body: { role: Member["role"]; email: string }) => post("/v1/invitations", body),
     onSuccess: () => client.invalidateQueries({ queryKey: ["invitations"] }),
   });
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const entered = new FormData(event.currentTarget);
-    invite.mutate({ role: String(entered.get("role")), email: String(entered.get("email") ?? "") });
+    invite.mutate({ role: String(entered.get("role")) as Member["role"], email: String(entered.get("email") ?? "") });
   };
   return (
-    <Section title="Invitations" about="A link that makes one person a member. Nothing is sent: hand it over yourself.">
+    <Section title="Invitations" about="A link that adds one person. Executor does not send it: share it yourself.">
       <Loaded asked={asked} rows={1}>
         {({ items }) => (
           <ul aria-label="Invitations" className="mb-4 divide-y divide-line">
@@ -152,7 +157,7 @@ function Invitations() {
                 <Row
                   key={one.id}
                   path={`/v1/invitations/${encodeURIComponent(one.id)}`}
-                  word="Take back"
+                  word="Revoke"
                   renew="invitations"
                 >
                   <span>{visible(one.email) || "anyone with the link"}</span>
@@ -168,14 +173,14 @@ function Invitations() {
       {invite.data && <Once title="The link" text={invite.data.url} onDone={() => invite.reset()} />}
       {invite.error ? <Trouble error={invite.error} /> : null}
       <form onSubmit={submit} className="mt-3 grid max-w-lg items-end gap-3 sm:grid-cols-[minmax(0,1fr)_8rem_auto]">
-        <TextField name="email" type="email" label="E-mail (whom it is for)" autoComplete="off" />
+        <TextField name="email" type="email" label="E-mail (for your reference)" autoComplete="off" />
         <Choice name="role" label="Role" defaultValue="member">
           {ROLES.map((role) => (
             <option key={role}>{role}</option>
           ))}
         </Choice>
         <Button type="submit" busy={invite.isPending}>
-          Make a link
+          Create a link
         </Button>
       </form>
     </Section>

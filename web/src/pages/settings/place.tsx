@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { patch, post } from "@/api/client";
+import { type Address, patch, post } from "@/api/client";
 import { whoami } from "@/api/queries";
 import type { Who } from "@/api/types";
 import { useEnter, useWorkspaces, type Workspace } from "@/shell/entering";
@@ -23,7 +23,7 @@ export function Place() {
         <>
           <Section
             title="Organization"
-            about="Its rules hold in every workspace."
+            about="Its policies apply in every workspace."
             actions={<Identifier id={who.organization.id} />}
           >
             <Name
@@ -36,7 +36,7 @@ export function Place() {
           </Section>
           <Section
             title="This workspace"
-            about="Sources, secrets, rules and executions belong to one."
+            about="Sources, secrets, policies and executions belong to a workspace."
             actions={<Identifier id={who.workspace.id} />}
           >
             <Name
@@ -54,7 +54,13 @@ export function Place() {
   );
 }
 
-type NameProps = { label: string; value: string; may: boolean; who: string; path: string };
+type NameProps = {
+  label: string;
+  value: string;
+  may: boolean;
+  who: string;
+  path: Extract<Address<"patch">, `/v1/organizations/${string}` | `/v1/workspaces/${string}`>;
+};
 
 function Name({ label, value, may, who, path }: NameProps) {
   const client = useQueryClient();
@@ -75,7 +81,7 @@ function Name({ label, value, may, who, path }: NameProps) {
   };
   return (
     <>
-      {!may && <Reserved who={who}>You may not rename it.</Reserved>}
+      {!may && <Reserved who={who}>You can't rename it.</Reserved>}
       <form onSubmit={submit} className="flex max-w-lg items-end gap-2">
         <div className="min-w-0 flex-1">
           <TextField
@@ -101,7 +107,7 @@ function Name({ label, value, may, who, path }: NameProps) {
 function Workspaces({ who }: { who: Who }) {
   const places = useWorkspaces();
   return (
-    <Section title="Workspaces" about="Those that you may act in. A tab stays in the one it is in.">
+    <Section title="Workspaces" about="Workspaces you can use. Each tab stays in its workspace.">
       <ul aria-label="Workspaces" className="divide-y divide-line">
         {places.map((place) => (
           <Entry key={place.id} place={place} />
@@ -111,7 +117,7 @@ function Workspaces({ who }: { who: Who }) {
         <NewWorkspace />
       ) : (
         <div className="mt-3">
-          <Reserved who="an admin">You may not make another one.</Reserved>
+          <Reserved who="an admin">You can't create workspaces.</Reserved>
         </div>
       )}
     </Section>
@@ -127,10 +133,10 @@ function Entry({ place }: { place: Workspace }) {
       {place.role && <Badge>{place.role}</Badge>}
       <span className="ml-auto">
         {place.current ? (
-          <Badge tone="ok">✓ you are here</Badge>
+          <Badge tone="ok">✓ current</Badge>
         ) : (
           <Button size="small" onClick={() => void enter(place.id)}>
-            Switch to it
+            Switch
           </Button>
         )}
       </span>
@@ -153,17 +159,10 @@ function NewWorkspace() {
   return (
     <form onSubmit={submit} className="mt-3 flex max-w-lg items-end gap-2 border-line border-t pt-4">
       <div className="min-w-0 flex-1">
-        <TextField
-          name="name"
-          label="Another workspace"
-          placeholder="Its name"
-          required
-          maxLength={100}
-          autoComplete="off"
-        />
+        <TextField name="name" label="New workspace" placeholder="Name" required maxLength={100} autoComplete="off" />
       </div>
       <Button type="submit" busy={make.isPending}>
-        Make it
+        Create
       </Button>
     </form>
   );

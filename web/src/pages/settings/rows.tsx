@@ -1,16 +1,16 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { remove } from "@/api/client";
+import { type Address, remove } from "@/api/client";
 import { ConfirmButton } from "@/ui/confirm";
 import { tellProblem } from "@/ui/toast";
 
-type Props = { children: ReactNode; path?: string; word: string; sure?: string; renew: string };
+type Props = { children: ReactNode; path?: Address<"delete">; word: string; sure?: string; renew: string };
 
 /** One thing that is there, and the way to end it; without a `path` there is none. */
 export function Row({ children, path, word, sure, renew }: Props) {
   const client = useQueryClient();
   const end = useMutation({
-    mutationFn: () => remove(path ?? ""),
+    mutationFn: async () => path && remove(path),
     onSuccess: () => client.invalidateQueries({ queryKey: [renew] }),
     onError: tellProblem,
   });

@@ -4,11 +4,11 @@ import { Badge } from "@/ui/badge";
 
 // The layers of `executor doctor`, and what each is good for.
 const LAYERS: Record<string, string> = {
-  rlimits: "It can't fill the memory of this machine or write large files.",
-  "network namespace": "It has no network at all: only the tools it is given reach anything.",
-  "no new privileges": "Can't gain privileges, whatever it runs.",
-  landlock: "It can't open any file.",
-  seccomp: "The kernel refuses everything it has no use for, new processes included.",
+  rlimits: "Can't exhaust memory or write large files.",
+  "network namespace": "Has no network access: it can only reach its tools.",
+  "no new privileges": "Can't gain privileges (no_new_privs).",
+  landlock: "Can't open files.",
+  seccomp: "The kernel blocks all system calls it doesn't need, including new processes.",
 };
 
 /** In plain words, the missing ones too: a layer that does not hold is what one wants to know. */
@@ -18,7 +18,7 @@ export function Sealing({ sandbox }: { sandbox: SystemStatus["sandbox"] }) {
   return (
     <>
       <p className="mb-3 text-sm">
-        Code runs as WebAssembly, apart from all other code, in {sandbox.workers}{" "}
+        Code runs as WebAssembly, isolated from other code, in {sandbox.workers}{" "}
         {sandbox.workers === 1 ? "process" : "processes"} with an empty environment.
       </p>
       <ul aria-label="Layers" className="-my-1.5 divide-y divide-line text-sm">
@@ -29,7 +29,7 @@ export function Sealing({ sandbox }: { sandbox: SystemStatus["sandbox"] }) {
               key={name}
               className="grid grid-cols-[5.5rem_minmax(0,1fr)] gap-x-3 py-1.5 sm:grid-cols-[5.5rem_11rem_minmax(0,1fr)]"
             >
-              <span>{holds ? <Badge tone="ok">✓ holds</Badge> : <Badge tone="warn">! missing</Badge>}</span>
+              <span>{holds ? <Badge tone="ok">✓ active</Badge> : <Badge tone="warn">! missing</Badge>}</span>
               <span className="font-medium">{visible(name)}</span>
               <span className="col-start-2 text-dim sm:col-start-3">{about}</span>
             </li>

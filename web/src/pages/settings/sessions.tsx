@@ -15,7 +15,7 @@ import { browserName } from "./browsers";
 import { sessions } from "./queries";
 import { Row } from "./rows";
 
-const path = (one: Session) => `/v1/auth/sessions/${encodeURIComponent(one.id)}`;
+const path = (one: Session) => `/v1/auth/sessions/${encodeURIComponent(one.id)}` as const;
 
 export function Sessions() {
   const asked = useQuery(sessions);
@@ -25,7 +25,7 @@ export function Sessions() {
       <Ways />
       <Section
         title="Where you are signed in"
-        about="End what you don't recognise."
+        about="End sessions you don't recognise."
         actions={others.length > 0 && <EndOthers others={others} />}
       >
         <Loaded asked={asked}>
@@ -36,13 +36,13 @@ export function Sessions() {
                   key={one.id}
                   path={one.current ? undefined : path(one)}
                   word="Sign out"
-                  sure="Really sign it out?"
+                  sure="Confirm sign-out"
                   renew="sessions"
                 >
                   <span className="min-w-0 basis-52 break-words" title={visible(one.agent)}>
                     {browserName(one.agent)}
                   </span>
-                  {one.current && <Badge tone="ok">✓ this one</Badge>}
+                  {one.current && <Badge tone="ok">✓ this browser</Badge>}
                   <span className="text-dim text-xs">
                     seen <Ago at={one.lastSeenAt} />, since <Ago at={one.createdAt} />, until <Ago at={one.expiresAt} />
                   </span>
@@ -82,17 +82,17 @@ function EndOthers({ others }: { others: Session[] }) {
 function Ways() {
   const provider = useQuery(offered).data;
   return (
-    <Section title="Ways to sign in">
+    <Section title="Sign-in methods">
       <Facts
         facts={[
           [
             "Login link",
             <div key="link" className="space-y-2">
-              <p>Works once, for ten minutes. Made in a terminal on the machine where Executor runs:</p>
+              <p>Works once, for ten minutes. Create it in a terminal on the machine where Executor runs:</p>
               <Command text="executor web" />
             </div>,
           ],
-          ["Invitation", "A link for somebody new; admins make them under Members."],
+          ["Invitation", "A link for a new person; admins create it under Members."],
           [
             "Identity provider",
             provider?.offered ? (
@@ -101,7 +101,7 @@ function Ways() {
               </code>
             ) : (
               <span key="none" className="text-dim">
-                None. Whoever runs the daemon sets <code className="font-mono text-xs">oidc_issuer</code> and{" "}
+                None. The operator can set <code className="font-mono text-xs">oidc_issuer</code> and{" "}
                 <code className="font-mono text-xs">oidc_client_id</code>.
               </span>
             ),

@@ -16,7 +16,7 @@ export function SettingsPage() {
     { id: "people", title: "Members", content: <People /> },
     { id: "keys", title: "Keys and agents", content: <Keys /> },
     { id: "sessions", title: "Sign-in", content: <Sessions /> },
-    { id: "appearance", title: "Appearance and notices", content: <Appearance /> },
+    { id: "appearance", title: "Appearance and notifications", content: <Appearance /> },
     { id: "about", title: "About", content: <About /> },
   ];
   return (

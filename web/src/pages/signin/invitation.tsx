@@ -36,12 +36,12 @@ export function InvitationPage() {
       <form onSubmit={accept} className="space-y-4">
         {error ? <Trouble error={error} /> : null}
         <p className="text-dim text-sm">
-          Accept, and this browser is signed in. Whoever is signed in already joins with that account.
+          Accepting signs this browser in. If you are already signed in, you join with that account.
         </p>
         <TextField
           name="name"
           label="Your name"
-          hint="Others see it beside what you do and decide."
+          hint="Shown to others next to your actions and decisions."
           autoComplete="name"
           maxLength={100}
         />

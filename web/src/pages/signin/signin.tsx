@@ -65,7 +65,7 @@ function Asking({ onToken, error }: { onToken: (token: string) => void; error: u
         <p className="mb-2 text-sm">In a terminal on the machine where Executor runs:</p>
         <Command text="executor web" />
         <p className="mt-2 text-dim text-xs">
-          It opens a link that signs this browser in. The link works once, for ten minutes.
+          This opens a link that signs this browser in. The link works once, for ten minutes.
         </p>
       </div>
       <form onSubmit={submit} className="space-y-3 border-line border-t pt-4">

@@ -20,7 +20,7 @@ export type Wish = {
   command?: string[];
   consent?: boolean;
   kind?: string;
-  options?: object;
+  options?: Record<string, unknown>;
 };
 
 export function AddSourcePage() {
@@ -28,7 +28,7 @@ export function AddSourcePage() {
   return (
     <Page
       title="Add a source"
-      about="Paste an address. What is there is found out and shown; nothing is connected before you say so."
+      about="Paste an address. Executor detects what it is and shows it to you before it connects anything."
     >
       {connected ? <Connected id={connected} /> : <Find />}
     </Page>
@@ -41,7 +41,7 @@ function Find() {
   const [wish, setWish] = useState<Wish | null>(null);
   const probe = useMutation({
     mutationFn: async (wanted: Wish) =>
-      wanted.command ? ofCommand(wanted.command) : await post<Probe>("/v1/sources/probe", wanted),
+      wanted.command ? ofCommand(wanted.command) : await post("/v1/sources/probe", wanted),
   });
   const look = (wanted: Wish) => {
     setWish(wanted);

@@ -52,7 +52,7 @@ function Offer({ client, may, busy, error, onMake }: OfferProps) {
   if (!may)
     return (
       <p className="text-dim text-xs">
-        Put a key of yours where the token belongs:{" "}
+        Replace the token with one of your keys:{" "}
         <Link to="/settings" search={{ tab: "keys" }} className="text-accent underline">
           Create a key
         </Link>
@@ -66,8 +66,8 @@ function Offer({ client, may, busy, error, onMake }: OfferProps) {
         Create an agent for {client.name}
       </Button>
       <p className="text-dim text-xs">
-        It gets a name and a token of its own, so you see what it did and can write rules for it. Its token can't
-        approve anything.
+        It gets its own name and token, so you can see what it did and write policies for it. Its token can't approve
+        anything.
       </p>
     </div>
   );
@@ -86,7 +86,7 @@ function Identity({ made }: { made: Made }) {
 async function makeAgent(client: string, keepToken: boolean, number = 1): Promise<Made> {
   const name = number > 1 ? `${client}-${number}` : client;
   try {
-    return { ...(await post<Made>("/v1/agents", { name, keepToken })), client };
+    return { ...(await post("/v1/agents", { name, keepToken })), client };
   } catch (error) {
     if (error instanceof Problem && error.code === "conflict" && number < 50)
       return makeAgent(client, keepToken, number + 1);

@@ -43,7 +43,7 @@ function Shown({ source, pages }: { source: Source; pages: Changes[] }) {
   if (!first?.revision)
     return (
       <Empty title="Nothing has changed since it was connected">
-        It was last read <Ago at={source.refreshedAt} />. When a reading adds, removes or changes tools, it is told
+        Last refreshed <Ago at={source.refreshedAt} />. When a refresh adds, removes or changes tools, it is listed
         here.
       </Empty>
     );
@@ -54,11 +54,12 @@ function Shown({ source, pages }: { source: Source; pages: Changes[] }) {
     <>
       <div className="flex flex-wrap items-end justify-between gap-3">
         <p className="text-sm">
-          {isLast ? "The last reading" : "A reading"} <Ago at={revision.at} />: {counted(revision)}.
+          {isLast ? "The last refresh" : "A refresh"} <Ago at={revision.at} />: {counted(revision)}.
           {!isLast && newest && (
             <span className="text-dim">
               {" "}
-              It was read again <Ago at={first.refreshedAt} />, and nothing was new.
+              It was refreshed <Ago at={first.refreshedAt} />
+              without changes.
             </span>
           )}
         </p>
@@ -87,7 +88,7 @@ function Chosen({ at, known }: { at: string; known: Changes["revisions"] }) {
   const navigate = useNavigate({ from: "/sources/$id" });
   return (
     <Choice
-      label="Reading"
+      label="Refresh"
       value={at}
       onChange={(event) => void navigate({ search: (before) => ({ ...before, at: event.target.value }) })}
     >

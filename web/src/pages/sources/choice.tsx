@@ -20,7 +20,7 @@ export function ToolChoice({ source }: { source: Source }) {
   const [typed, setTyped] = useState<Typed>(typedOf(source.choice));
   const choose = useMutation({
     mutationFn: (act: Act) =>
-      put<Refreshed>(path(source.id, "/choice"), {
+      put(path(source.id, "/choice"), {
         ...filtersOf(typed),
         preview: act === "try",
         drop: act === "drop",
@@ -29,13 +29,13 @@ export function ToolChoice({ source }: { source: Source }) {
       if (act === "try") return;
       client.invalidateQueries({ queryKey: ["sources"] });
       client.invalidateQueries({ queryKey: ["tools"] });
-      tell(`${done.added.length} tools came, ${done.removed.length} went`);
+      tell(`${done.added.length} tools added, ${done.removed.length} removed`);
     },
   });
   const lost = lostBy(choose.error);
   const about = source.choice
     ? `${source.toolCount.toLocaleString("en")} of ${source.choice.offered.toLocaleString("en")} tools are chosen`
-    : "All of its tools are there. Tools that are left out can't be found or called";
+    : "All tools are included. Excluded tools can't be found or called";
   return (
     <Section title="Choose tools" about={about}>
       <div className="max-w-2xl space-y-3">
@@ -49,7 +49,7 @@ export function ToolChoice({ source }: { source: Source }) {
             busy={choose.isPending && choose.variables !== "try"}
             onClick={() => choose.mutate("save")}
           >
-            Save the choice
+            Save the selection
           </Button>
         </div>
         {lost && <Lost lost={lost} busy={choose.isPending} onDrop={() => choose.mutate("drop")} />}
@@ -76,7 +76,7 @@ function lostBy(error: unknown): string[] | null {
 function Lost({ lost, busy, onDrop }: { lost: string[]; busy: boolean; onDrop: () => void }) {
   return (
     <div role="alert" className="space-y-2 rounded-lg bg-warn-soft p-3 text-sm">
-      <p>These depend on tools that would go:</p>
+      <p>These depend on tools that would be removed:</p>
       <ul className="list-disc space-y-1 pl-5 text-xs">
         {lost.map((one) => (
           <li key={one} className="[overflow-wrap:anywhere]">
@@ -85,7 +85,7 @@ function Lost({ lost, busy, onDrop }: { lost: string[]; busy: boolean; onDrop: (
         ))}
       </ul>
       <Button look="danger" busy={busy} onClick={onDrop}>
-        Let these tools go
+        Remove these tools
       </Button>
     </div>
   );
@@ -104,7 +104,7 @@ function Differences({ told }: { told: Refreshed }) {
           {of} tools
         </b>
         <span className="text-dim">
-          : {told.added.length} would come, {told.removed.length} would go
+          : {told.added.length} would be added, {told.removed.length} would be removed
         </span>
       </p>
       {rows.length > 0 && (

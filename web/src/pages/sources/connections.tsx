@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { get, post, remove } from "@/api/client";
-import { connections } from "@/api/queries";
+import { post, remove } from "@/api/client";
+import { connections, readWays } from "@/api/queries";
 import type { Connection, Source, Way } from "@/api/types";
 import { visible } from "@/text/visible";
 import { Badge } from "@/ui/badge";
@@ -14,21 +14,19 @@ import { Ago } from "@/ui/time";
 import { tell, tellProblem } from "@/ui/toast";
 import { Login } from "../connect/login";
 
-type Ways = { items: Way[]; sentTo: string };
-
 /** The credentials of a source, by name. Values are entered once and never shown again. */
 export function Connections({ source }: { source: Source }) {
   const known = (useQuery(connections).data?.items ?? []).filter((one) => one.source === source.namespace);
   const ways = useQuery({
     queryKey: ["connections", "ways", source.id],
-    queryFn: () => get<Ways>(`/v1/connections/ways/${encodeURIComponent(source.namespace)}`),
+    queryFn: () => readWays(source.namespace),
     retry: false,
   }).data;
   return (
     <Section title="Credentials" about={ways?.sentTo ? `Sent to ${visible(ways.sentTo)} and nowhere else` : undefined}>
       {known.length === 0 && (
         <p className="mb-3 text-dim text-sm">
-          {source.auth.length ? "It asks for a credential, and has none yet." : "It asks for none."}
+          {source.auth.length ? "It requires a credential, and has none yet." : "It requires no credential."}
         </p>
       )}
       <ul className="mb-4 divide-y divide-line">
@@ -44,9 +42,9 @@ export function Connections({ source }: { source: Source }) {
 function Known({ connection }: { connection: Connection }) {
   const client = useQueryClient();
   const renew = () => client.invalidateQueries({ queryKey: ["connections"] });
-  const path = `/v1/connections/${encodeURIComponent(connection.id)}`;
+  const path = `/v1/connections/${encodeURIComponent(connection.id)}` as const;
   const test = useMutation({
-    mutationFn: () => post<{ outcome: string; checked: string; error?: string | null }>(`${path}/test`),
+    mutationFn: () => post(`${path}/test`),
     onSuccess: (done) => {
       tell(`${capital(done.outcome)}: ${visible(done.error ?? done.checked)}`, done.outcome !== "ok");
       renew();
@@ -66,7 +64,7 @@ function Known({ connection }: { connection: Connection }) {
         <Button size="small" busy={test.isPending} onClick={() => test.mutate()}>
           Test
         </Button>
-        <ConfirmButton size="small" sure="Remove it for good" busy={gone.isPending} onConfirm={() => gone.mutate()}>
+        <ConfirmButton size="small" sure="Remove permanently" busy={gone.isPending} onConfirm={() => gone.mutate()}>
           Remove
         </ConfirmButton>
       </span>
@@ -84,12 +82,12 @@ function Give({ source, ways }: { source: Source; ways: Way[] }) {
   const client = useQueryClient();
   const way = ways[at] ?? ways[0];
   const add = useMutation({
-    mutationFn: (body: object) =>
-      post<Connection>("/v1/connections", { source: source.namespace, replace: true, ...body }),
+    mutationFn: (body: { values: Record<string, string>; way: string; name: string }) =>
+      post("/v1/connections", { source: source.namespace, replace: true, ...body }),
     onSuccess: () => {
       client.invalidateQueries({ queryKey: ["connections"] });
       client.invalidateQueries({ queryKey: ["sources"] });
-      tell("The credential is saved");
+      tell("Credential saved");
     },
   });
   if (!way) return null;

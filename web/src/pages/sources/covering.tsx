@@ -13,7 +13,7 @@ export function Covering({ namespace, inherit, onInherit }: Props) {
   return (
     <div className="space-y-2 rounded-lg bg-warn-soft p-3 text-sm">
       <p>
-        These rules allow calls in <code>{visible(namespace)}</code>. They don't hold for a source that is added now:
+        These policies allow calls in <code>{visible(namespace)}</code>. They don't apply to a new source:
       </p>
       <ul className="space-y-1">
         {found.map((rule) => (
@@ -22,7 +22,7 @@ export function Covering({ namespace, inherit, onInherit }: Props) {
           </li>
         ))}
       </ul>
-      <Tick checked={inherit} onChange={() => onInherit(!inherit)} label="Let these rules hold for this source" />
+      <Tick checked={inherit} onChange={() => onInherit(!inherit)} label="Apply these policies to this source" />
     </div>
   );
 }

@@ -16,7 +16,7 @@ export function Description({ text }: { text: string }) {
       ))}
       {text.length > LONG && (
         <button type="button" className="text-accent text-xs underline" onClick={() => setWhole(!whole)}>
-          {cut ? "Show all of it" : "Show less"}
+          {cut ? "Show more" : "Show less"}
         </button>
       )}
     </div>

@@ -100,8 +100,8 @@ function Lines({ pages, more }: { pages: Part[]; more: (() => unknown) | undefin
         </div>
       </section>
       <p role="status" className="mt-1.5 text-dim text-xs">
-        {formatted ? "Laid out for reading; the download is as it came." : ""}
-        {read < whole ? `${size(read)} of ${size(whole)} are here; more comes as you scroll.` : ""}
+        {formatted ? "Formatted for reading; the download is the original." : ""}
+        {read < whole ? `${size(read)} of ${size(whole)} loaded; scroll for more.` : ""}
       </p>
     </>
   );

@@ -58,8 +58,8 @@ function Failing({ source }: { source: Source }) {
     <div role="alert" className="mb-4 rounded-xl border border-bad/40 bg-bad-soft px-4 py-3 text-sm">
       <p className="break-words font-medium text-bad">{visible(source.error ?? "")}</p>
       <p className="mt-1">
-        Its tools stay as they were when it was last read. Refresh it when the cause is gone; a missing credential can
-        be given below.
+        Its tools are those of the last refresh. Refresh it when the problem is fixed; you can add a missing credential
+        below.
       </p>
     </div>
   );
@@ -68,10 +68,10 @@ function Failing({ source }: { source: Source }) {
 function Naming({ source }: { source: Source }) {
   const client = useQueryClient();
   const save = useMutation({
-    mutationFn: (name: string) => patch<Source>(path(source.id), { name }),
+    mutationFn: (name: string) => patch(path(source.id), { name }),
     onSuccess: (renamed) => {
       client.invalidateQueries({ queryKey: ["sources"] });
-      tell(`It is called ${renamed.name} now`);
+      tell(`Renamed to ${renamed.name}`);
     },
   });
   const submit = (event: FormEvent<HTMLFormElement>) => {
@@ -80,7 +80,7 @@ function Naming({ source }: { source: Source }) {
     if (name && name !== source.name) save.mutate(name);
   };
   return (
-    <Section title="Name" about="For people. The namespace stays: it is part of every path">
+    <Section title="Name" about="Display name. The namespace does not change: it is part of every path">
       <form key={source.name} onSubmit={submit} className="flex max-w-md items-end gap-2">
         <div className="min-w-0 flex-1">
           <TextField name="name" label="Name" hideLabel defaultValue={source.name} maxLength={200} required />
@@ -106,8 +106,8 @@ function About({ source }: { source: Source }) {
           ["Address", code(source.location ?? source.command?.join(" ") ?? "")],
           ["Calls go to", visible(source.baseUrl ?? "")],
           ["Transport", visible(source.transport ?? "")],
-          ["Run by", source.hosted ? "the daemon itself: it ends with the source" : null],
-          ["Asks for", source.auth.map((one) => `${visible(one.name)} (${visible(one.type)})`).join(", ")],
+          ["Run by", source.hosted ? "the daemon, until you disconnect it" : null],
+          ["Requires", source.auth.map((one) => `${visible(one.name)} (${visible(one.type)})`).join(", ")],
           ["Headers", source.headers.map((name) => visible(name)).join(", ")],
           [
             "Tools",
@@ -115,15 +115,15 @@ function About({ source }: { source: Source }) {
               ? `${source.toolCount.toLocaleString("en")} of ${source.choice.offered.toLocaleString("en")}`
               : source.toolCount.toLocaleString("en"),
           ],
-          ["Left out", source.skipped.length ? `${source.skipped.length} parts` : null],
+          ["Skipped", source.skipped.length ? `${source.skipped.length} parts` : null],
           ["Read", <Ago key="read" at={source.refreshedAt} />],
           ["Added", <Ago key="added" at={source.createdAt} />],
-          ["Id", <Identifier key="id" id={source.id} />],
+          ["ID", <Identifier key="id" id={source.id} />],
         ]}
       />
       <p className="mt-4 mb-2 text-dim text-sm">
-        Where it is and where calls go can't be changed: every approval and credential is bound to it. Disconnect it and
-        add it anew.
+        You can't change its address or where calls go: every approval and credential is bound to them. Disconnect the
+        source and add it again.
       </p>
       <Command text={command("sources", "show", source.namespace)} />
     </Section>

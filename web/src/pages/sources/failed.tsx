@@ -6,10 +6,10 @@ import type { Wish } from "./add";
 type Request = { method?: string; url?: string; status?: number };
 
 const TRY: Record<string, string> = {
-  dns: "The name is unknown here. Check its spelling, or your network.",
-  connect: "Nothing listens there. Is the service running, and the port right?",
-  tls: "Its certificate is not trusted by this machine. Install its authority, or use another address.",
-  timeout: "It did not answer in time. Try again when it is less busy.",
+  dns: "The host name was not found. Check its spelling, or your network.",
+  connect: "Connection refused. Is the service running, and is the port right?",
+  tls: "This machine does not trust its certificate. Install its certificate authority, or use another address.",
+  timeout: "It did not answer in time. Try again later.",
   status: "It answered, but not with a document. Is this the address of the document itself?",
 };
 
@@ -33,7 +33,7 @@ export function Failed({ error, wish, onRetry }: { error: unknown; wish: Wish | 
           </p>
         )}
         {tried.length > 0 && (
-          <ul aria-label="What was tried" className="mt-2 space-y-0.5 text-xs">
+          <ul aria-label="Attempts" className="mt-2 space-y-0.5 text-xs">
             {tried.map(([kind, said]) => (
               <li key={kind} className="break-words">
                 <b className="font-medium">{visible(kind)}</b>: {visible(String(said))}

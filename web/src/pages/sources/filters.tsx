@@ -48,8 +48,8 @@ export function FilterFields({ kind, typed, onType, groups = [] }: Props) {
   return (
     <div className="space-y-3">
       <div className="grid gap-3 sm:grid-cols-2">
-        <TextArea label="Include" {...field("include")} hint="One filter a line. Empty means all tools." />
-        <TextArea label="Exclude" {...field("exclude")} hint="Leaves out what it matches." />
+        <TextArea label="Include" {...field("include")} hint="One filter per line. Empty means all tools." />
+        <TextArea label="Exclude" {...field("exclude")} hint="Excludes matching tools." />
       </div>
       {groups.length > 0 && <Groups groups={groups} taken={lines(typed.include)} onAdd={add} />}
     </div>

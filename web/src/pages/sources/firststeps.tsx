@@ -33,20 +33,20 @@ export function FirstSteps({ source }: { source: Source }) {
           title="Make a first call"
           act={link("invoices.listInvoices", "List the invoices", !ran)}
         >
-          A read: it is allowed, so it answers at once.
+          A read: it is allowed and runs immediately.
         </Step>
         <Step
           done={asked}
           number={2}
-          title="Make one that asks"
+          title="Make a call that needs approval"
           act={link("refunds.createRefund", "Refund an invoice", ran && !asked, REFUND)}
         >
-          A write: it waits until you have seen exactly what it would do.
+          A write: it waits until you have reviewed it.
         </Step>
         <Step
           done={false}
           number={3}
-          title="Write code, as an agent would"
+          title="Write code, like an agent"
           act={
             <Link
               to="/playground"

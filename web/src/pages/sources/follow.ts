@@ -23,9 +23,9 @@ export async function follow<T>(path: string, body: unknown, progress: (text: st
     const { done, value } = await reader.read();
     if (done)
       throw new Problem(0, {
-        detail: "the answer ended early",
+        detail: "the response ended early",
         code: "unreachable",
-        hint: "look at the source's status",
+        hint: "check the status of the source",
       });
     const parts = (rest + value).split("\n\n");
     rest = parts.pop() ?? "";

@@ -20,19 +20,19 @@ type Hints = components["schemas"]["HintsView"];
 export function ServerHints({ source }: { source: Source }) {
   const asked = useQuery({
     queryKey: ["sources", source.id, "hints", source.refreshedAt],
-    queryFn: ({ signal }) => get<Hints>(path(source.id, "/hints"), signal),
+    queryFn: ({ signal }) => get(path(source.id, "/hints"), signal),
   });
   return (
     <Section
-      title="Tools that it says only read"
-      about="It is the server's word. Trust makes a rule for these tools as they are now; what changes later is asked about again"
+      title="Tools marked as read-only"
+      about="The server says so. If you trust it, Executor creates a policy for these tools in their current form; tools that change need approval again"
     >
       <Loaded asked={asked} rows={2}>
         {(hints) =>
           hints.claimed.length > 0 ? (
             <Chosen key={hints.trusted.join()} source={source} hints={hints} />
           ) : (
-            <p className="text-dim text-sm">It says so of none of its tools.</p>
+            <p className="text-dim text-sm">The server marks none of its tools as read-only.</p>
           )
         }
       </Loaded>
@@ -45,12 +45,12 @@ function Chosen({ source, hints }: { source: Source; hints: Hints }) {
   const [wanted, setWanted] = useState(hints.trusted);
   const save = useMutation({
     mutationFn: (tools: string[]) =>
-      put<Hints>(path(source.id, "/hints"), tools.length ? { decision: "trust", tools } : { decision: "ask" }),
+      put(path(source.id, "/hints"), tools.length ? { decision: "trust", tools } : { decision: "ask" }),
     onSuccess: (told) => {
       client.invalidateQueries({ queryKey: ["sources", source.id, "hints"] });
       client.invalidateQueries({ queryKey: ["policies"] });
       client.invalidateQueries({ queryKey: ["decision"] });
-      tell(told.trusted.length ? `${told.trusted.length} tools are trusted to read` : "Each call is asked about");
+      tell(told.trusted.length ? `${told.trusted.length} tools are trusted as reads` : "Each call needs approval");
     },
   });
   const turn = (one: string) =>
@@ -70,14 +70,14 @@ function Chosen({ source, hints }: { source: Source; hints: Hints }) {
       </ul>
       <div className="flex flex-wrap items-center gap-2">
         <Button look="primary" busy={save.isPending} onClick={() => save.mutate(wanted)}>
-          {wanted.length ? `Trust ${wanted.length} of ${hints.claimed.length}` : "Ask about each call"}
+          {wanted.length ? `Trust ${wanted.length} of ${hints.claimed.length}` : "Require approval for each call"}
         </Button>
         <Button onClick={() => setWanted(wanted.length === hints.claimed.length ? [] : hints.claimed)}>
           {wanted.length === hints.claimed.length ? "Choose none" : "Choose all"}
         </Button>
         {hints.policyId && (
           <Link to="/policies" search={{ rule: hints.policyId }} className="text-sm underline">
-            The rule
+            The policy
           </Link>
         )}
       </div>

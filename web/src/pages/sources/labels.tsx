@@ -2,17 +2,14 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { patch, post } from "@/api/client";
-import type { components } from "@/api/schema";
-import type { Policy, Tool } from "@/api/types";
+import type { Tool } from "@/api/types";
 import { visible } from "@/text/visible";
 import { Button } from "@/ui/button";
 import { TextArea, TextField, Tick } from "@/ui/field";
 import { Trouble } from "@/ui/states";
 import { tell } from "@/ui/toast";
 
-type Labelled = components["schemas"]["LabelledView"];
-
-const at = (path: string) => `/v1/tools/${encodeURIComponent(path)}`;
+const at = (path: string) => `/v1/tools/${encodeURIComponent(path)}` as const;
 
 /** What people make of a tool: another path, a description of their own, that it only reads. */
 export function Labels({ tool }: { tool: Tool }) {
@@ -21,14 +18,14 @@ export function Labels({ tool }: { tool: Tool }) {
   const [inherit, setInherit] = useState(false);
   const save = useMutation({
     mutationFn: (change: { path?: string; description?: string }) =>
-      patch<Labelled>(at(tool.path), { ...change, inheritRules: inherit }),
+      patch(at(tool.path), { ...change, inheritRules: inherit }),
     onSuccess: (told) => {
       const now = told.renamed.find((one) => one.was === tool.path)?.path;
       if (now) void navigate({ search: (before) => ({ ...before, tool: now }), replace: true });
       client.invalidateQueries({ queryKey: ["tools"] });
       client.invalidateQueries({ queryKey: ["sources"] });
-      const ended = told.rules.length ? ` ${told.rules.length} rules no longer allow it` : "";
-      tell(now ? `It is ${now} now.${ended}` : "Saved");
+      const ended = told.rules.length ? ` ${told.rules.length} policies no longer allow it` : "";
+      tell(now ? `Renamed to ${now}.${ended}` : "Saved");
     },
   });
   const submit = (event: FormEvent<HTMLFormElement>) => {
@@ -41,8 +38,8 @@ export function Labels({ tool }: { tool: Tool }) {
       ...(description !== tool.description.trim() ? { description } : {}),
     });
   };
-  const own = tool.ownPath ? <>The source calls it {visible(tool.ownPath)}. Empty gives that back.</> : undefined;
-  const said = tool.describedBy ? "Your own. Empty gives the source's back." : "The source's own words";
+  const own = tool.ownPath ? <>The source calls it {visible(tool.ownPath)}. Leave empty to restore it.</> : undefined;
+  const said = tool.describedBy ? "Your description. Leave empty to restore the source's." : "From the source";
   return (
     <form key={tool.path + tool.description} onSubmit={submit} className="max-w-2xl space-y-3">
       <TextField label="Path" name="path" defaultValue={tool.path} className="font-mono text-xs" hint={own} />
@@ -50,7 +47,7 @@ export function Labels({ tool }: { tool: Tool }) {
       <Tick
         checked={inherit}
         onChange={() => setInherit(!inherit)}
-        label="Let rules hold that allow calls under the new path"
+        label="Apply policies that allow calls under the new path"
       />
       {save.error ? <Trouble error={save.error} /> : null}
       <Button type="submit" look="primary" busy={save.isPending}>
@@ -64,18 +61,18 @@ export function Labels({ tool }: { tool: Tool }) {
 export function TreatAsRead({ tool }: { tool: Tool }) {
   const client = useQueryClient();
   const make = useMutation({
-    mutationFn: () => post<Policy>(`${at(tool.path)}/treat-as-read`),
+    mutationFn: () => post(`${at(tool.path)}/treat-as-read`),
     onSuccess: () => {
       client.invalidateQueries({ queryKey: ["decision"] });
       client.invalidateQueries({ queryKey: ["policies"] });
-      tell("It is allowed as reads are");
+      tell("Now allowed like a read");
     },
   });
   return (
     <div className="mb-4 space-y-2">
       <p className="text-dim text-sm">
-        If you know that this tool only reads, it can be allowed as reads are: by a rule for the tool as it is now,
-        which any other rule comes before.
+        If you are sure that this tool only reads, you can allow it like a read. This creates a policy for the tool in
+        its current form; all other policies come first.
       </p>
       <Button busy={make.isPending} onClick={() => make.mutate()}>
         Treat as read

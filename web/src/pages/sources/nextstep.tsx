@@ -13,11 +13,11 @@ export function NextStep({ source }: { source: Source }) {
   const ready = known.some((one) => one.source === source.namespace && one.status === "ready");
   return (
     <>
-      <Section title={ready ? "✓ Connected, with a credential" : "3. Connected. Its calls need a credential"}>
+      <Section title={ready ? "✓ Connected, with a credential" : "3. Connected. Calls need a credential"}>
         <p className="mb-3 text-dim text-sm">
           {ready
-            ? "Calls are made with it from now on."
-            : "Give it now, or later: a call that lacks it waits until you do. No agent and no code ever sees it."}
+            ? "Calls use it from now on."
+            : "Enter it now or later: calls wait until you do. Agents and code never see it."}
         </p>
         <div className="flex flex-wrap gap-2">
           <Link

@@ -69,7 +69,7 @@ function AfterConsent({ body, agreed, onRead }: { body: object; agreed: boolean;
 function Unknown({ error }: { error: unknown }) {
   return (
     <div className="space-y-1">
-      <p className="text-dim text-sm">Its tools could not be read yet:</p>
+      <p className="text-dim text-sm">The tools could not be read yet:</p>
       <Trouble error={error} />
     </div>
   );
@@ -78,7 +78,7 @@ function Unknown({ error }: { error: unknown }) {
 function Shown({ preview }: { preview: Preview }) {
   const more = preview.toolCount - preview.tools.length;
   return (
-    <section aria-label="Tools it would offer" className="min-w-0">
+    <section aria-label="Available tools" className="min-w-0">
       <p className="mb-1.5 text-sm">
         <b className="font-medium">
           {preview.toolCount.toLocaleString("en")}

@@ -10,19 +10,19 @@ export type ToolChange = Schemas["ToolChange"];
 export type Dependents = Schemas["DependentsView"];
 export type Preview = Schemas["PreviewView"];
 
-export const path = (id: string, part = "") => `/v1/sources/${encodeURIComponent(id)}${part}`;
+export const path = <Part extends string = "">(id: string, part: Part = "" as Part) =>
+  `/v1/sources/${encodeURIComponent(id)}${part}` as const;
 
 export const dependents = (id: string) =>
   queryOptions({
     queryKey: ["sources", id, "dependents"],
-    queryFn: ({ signal }) => get<Dependents>(path(id, "/dependents"), signal),
+    queryFn: ({ signal }) => get(path(id, "/dependents"), signal),
   });
 
 export const changes = (id: string, at: string | undefined) =>
   infiniteQueryOptions({
     queryKey: ["sources", id, "changes", at ?? ""],
-    queryFn: ({ pageParam, signal }) =>
-      get<Changes>(path(id, `/changes${query({ at, after: pageParam, limit: 50 })}`), signal),
+    queryFn: ({ pageParam, signal }) => get(path(id, `/changes${query({ at, after: pageParam, limit: 50 })}`), signal),
     initialPageParam: "",
     getNextPageParam: (last) => last.next ?? undefined,
   });

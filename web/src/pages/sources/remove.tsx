@@ -20,8 +20,8 @@ export function Remove({ source }: { source: Source }) {
   return (
     <Section title="Disconnect">
       <p className="mb-3 text-dim text-sm">
-        Its {source.toolCount.toLocaleString("en")} tools can't be called any more, and its credentials go with it. What
-        was done stays in the record.
+        Its {source.toolCount.toLocaleString("en")} tools can no longer be called, and its credentials are removed. The
+        audit log keeps its history.
       </p>
       <Button look="danger" onClick={() => setAsking(true)}>
         Disconnect…
@@ -49,8 +49,8 @@ function Asked({ source, onKeep }: { source: Source; onKeep: () => void }) {
   return (
     <>
       <p className="mb-3 text-sm">
-        Executions that call <code className="font-mono">{visible(source.namespace)}.*</code> from now on fail with
-        “unknown tool”.
+        Executions that call <code className="font-mono">{visible(source.namespace)}.*</code> will fail with “unknown
+        tool”.
       </p>
       <Loaded asked={asked} rows={3}>
         {(found) => <Felt found={found} />}
@@ -72,7 +72,7 @@ function Asked({ source, onKeep }: { source: Source; onKeep: () => void }) {
 function Felt({ found }: { found: Dependents }) {
   return (
     <dl aria-label="What depends on it" className="space-y-2.5 rounded-lg border border-line p-3 text-sm">
-      <Part title="Waiting for somebody" none="No execution waits on it.">
+      <Part title="Pending approvals" none="None.">
         {found.waiting.map((one) => (
           <Link
             key={one.interactionId}
@@ -84,14 +84,14 @@ function Felt({ found }: { found: Dependents }) {
           </Link>
         ))}
       </Part>
-      <Part title="Credentials" none="It has none.">
+      <Part title="Credentials" none="None.">
         {found.connections.map((one) => (
           <span key={one.id} className="mr-2 inline-flex items-center gap-1">
             {visible(one.name)} <Badge>{one.scheme.replace("_", " ")}</Badge>
           </span>
         ))}
       </Part>
-      <Part title="Rules that name it" none="No rule names it.">
+      <Part title="Policies for it" none="None.">
         {found.policies.map((one) => (
           <span key={one.id} className="flex flex-wrap items-center gap-1.5">
             <code className="break-all font-mono text-xs">{visible(one.pattern)}</code>

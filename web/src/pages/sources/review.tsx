@@ -48,14 +48,14 @@ export function Review({ probe, wish }: { probe: Probe; wish: Wish }) {
     onChange: (event: { target: { value: string } }) => setChosen({ ...chosen, [name]: event.target.value }),
   });
   const asked = requestOf(wish, probe);
-  const own = { placeholder: runs ? "As the server calls itself" : undefined };
+  const own = { placeholder: runs ? "From the server" : undefined };
   return (
     <Section title="2. Is this it?">
       <form onSubmit={submit} className="space-y-4">
         <Found probe={probe} />
         <div className="grid gap-3 sm:grid-cols-2">
           <TextField label="Namespace" {...field("namespace")} hint="The first part of every tool's path" {...own} />
-          <TextField label="Name" {...field("name")} hint="For people" {...own} />
+          <TextField label="Name" {...field("name")} hint="Display name" {...own} />
           {probe.kind !== "mcp" && probe.kind !== "python" && (
             <TextField label="Where calls are sent" {...field("baseUrl")} />
           )}
@@ -67,7 +67,7 @@ export function Review({ probe, wish }: { probe: Probe; wish: Wish }) {
           <div className="mt-2 space-y-3">
             <FilterFields kind={probe.kind} typed={typed} onType={setTyped} groups={groups} />
             <Button size="small" onClick={() => setTried(typed)}>
-              Show what is chosen
+              Show the selection
             </Button>
           </div>
         </details>
@@ -75,7 +75,7 @@ export function Review({ probe, wish }: { probe: Probe; wish: Wish }) {
           <Tick
             checked={trust}
             onChange={() => setTrust(!trust)}
-            label="Trust the server where it says that a tool only reads. Without this, calls of such tools ask; you can decide later for each of them."
+            label="Trust the server's read-only hints. Otherwise such tools need approval; you can decide later for each of them."
           />
         )}
         <Covering namespace={chosen.namespace.trim()} inherit={inherit} onInherit={setInherit} />
@@ -85,7 +85,7 @@ export function Review({ probe, wish }: { probe: Probe; wish: Wish }) {
             {connect.isPending ? "Connecting…" : "Connect"}
           </Button>
           <Link to="/" className={looks("ghost")}>
-            Leave it
+            Cancel
           </Link>
           {connect.isPending && <Working text={progress.text || "connecting"} />}
         </div>
@@ -171,7 +171,7 @@ function Found({ probe }: { probe: Probe }) {
         [
           "Credential",
           probe.auth.map((one) => `${visible(one.name)} (${visible(one.type)})`).join(", ") ||
-            (probe.transport === "stdio" ? "" : "none is asked for"),
+            (probe.transport === "stdio" ? "" : "none required"),
         ],
         ["Note", visible(probe.note ?? "")],
       ]}

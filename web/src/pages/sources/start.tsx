@@ -3,7 +3,6 @@ import { Link } from "@tanstack/react-router";
 import { Play } from "lucide-react";
 import { post } from "@/api/client";
 import { whoami } from "@/api/queries";
-import type { Source } from "@/api/types";
 import { Button, looks } from "@/ui/button";
 import { Command } from "@/ui/copy";
 import { Trouble } from "@/ui/states";
@@ -13,22 +12,21 @@ export function Start() {
     <section aria-label="Get started" className="card mb-5 px-6 py-8">
       <h2 className="font-semibold text-lg">Nothing is connected yet</h2>
       <p className="mt-1 max-w-xl text-dim">
-        Connect an OpenAPI document, a GraphQL endpoint or an MCP server. Its operations become tools, each with its
-        types, and every call passes your rules.
+        Connect an OpenAPI document, a GraphQL endpoint or an MCP server. Its operations become typed tools, and your
+        policies apply to every call.
       </p>
       <ol className="mt-5 grid gap-4 sm:grid-cols-2">
         <li className="flex flex-col rounded-xl border border-line p-4">
           <p className="font-medium">See it work in a minute</p>
           <p className="mt-1 mb-3 text-dim text-sm sm:min-h-10">
-            A sample API with a few invoices, run by the daemon on this machine: it reads at once, and asks before it
-            writes.
+            A sample API with a few invoices on this machine: reads run immediately, writes need your approval.
           </p>
           <Demo />
         </li>
         <li className="flex flex-col rounded-xl border border-line p-4">
-          <p className="font-medium">Connect something of yours</p>
+          <p className="font-medium">Connect your own</p>
           <p className="mt-1 mb-3 text-dim text-sm sm:min-h-10">
-            Paste an address: what is there is found out, and shown before it is connected.
+            Paste an address: Executor detects what it is and shows it before connecting.
           </p>
           <Link to="/sources/add" className={`${looks("plain")} self-start`}>
             Add a source
@@ -43,7 +41,7 @@ function Demo() {
   const client = useQueryClient();
   const may = useQuery(whoami).data?.permissions.includes("administer") ?? false;
   const connect = useMutation({
-    mutationFn: () => post<Source>("/v1/sources/demo"),
+    mutationFn: () => post("/v1/sources/demo"),
     onSuccess: () => client.invalidateQueries({ queryKey: ["sources"] }),
   });
   if (!may) return <p className="text-dim text-sm">An admin of this workspace can connect it.</p>;

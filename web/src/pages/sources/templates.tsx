@@ -9,11 +9,11 @@ import { Section } from "@/ui/page";
 
 export function Templates({ onChoose }: { onChoose: (template: Template) => void }) {
   const [text, setText] = useState("");
-  const asked = useQuery({ queryKey: ["templates"], queryFn: () => get<{ items: Template[] }>("/v1/templates") });
+  const asked = useQuery({ queryKey: ["templates"], queryFn: () => get("/v1/templates") });
   const found = (asked.data?.items ?? []).filter((one) => matches(one, text));
   return (
     <Section
-      title="Or one of these"
+      title="Or choose a template"
       about="Well-known services, by name"
       actions={
         <div className="w-full sm:w-64">
@@ -29,7 +29,7 @@ export function Templates({ onChoose }: { onChoose: (template: Template) => void
       }
     >
       {asked.data && found.length === 0 && (
-        <p className="text-dim text-sm">None of them. Paste the address of its document above.</p>
+        <p className="text-dim text-sm">No match. Paste the address of its document above.</p>
       )}
       <ul aria-label="Templates" className="grid gap-2 sm:grid-cols-2 lg:grid-cols-3">
         {found.map((template) => (

@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { get, post } from "@/api/client";
+import { post } from "@/api/client";
 import { write } from "@/api/json";
-import { tool, whoami } from "@/api/queries";
+import { describeTool, tool, whoami } from "@/api/queries";
 import type { Decision, Policy, Tool } from "@/api/types";
 import { because } from "@/text/because";
 import { command } from "@/text/code";
@@ -57,7 +57,7 @@ function Shown({ tool }: { tool: Tool }) {
           <EffectBadge effect={tool.effect} />
           {tool.deprecated && <Badge tone="warn">deprecated</Badge>}
           {tool.ownPath && <Badge>renamed</Badge>}
-          {tool.describedBy && <Badge>described here</Badge>}
+          {tool.describedBy && <Badge>description edited</Badge>}
           <InForce path={tool.path} />
         </div>
         <Description text={tool.description} />
@@ -79,7 +79,7 @@ function Shown({ tool }: { tool: Tool }) {
 function InForce({ path }: { path: string }) {
   const decision = useQuery({
     queryKey: ["decision", path],
-    queryFn: () => post<Decision>("/v1/policies/test", { path }),
+    queryFn: () => post("/v1/policies/test", { path }),
     retry: false,
   }).data;
   if (!decision) return null;
@@ -103,8 +103,8 @@ function Rules({ path, decision, rules }: { path: string; decision: Decision; ru
   const covered = last && last.conditions.length === 0 && !last.actorId;
   const read = decision.effect === "read";
   return (
-    <section aria-label="Rules for this tool" className="basis-full text-xs">
-      <p className="mb-1 text-dim">It depends on the call. The first matching rule wins:</p>
+    <section aria-label="Policies for this tool" className="basis-full text-xs">
+      <p className="mb-1 text-dim">It depends on the call. The first matching policy wins:</p>
       <ol className="space-y-1">
         {rules.map((one) => (
           <li key={one.id} className="flex items-baseline gap-1.5">
@@ -122,7 +122,7 @@ function Rules({ path, decision, rules }: { path: string; decision: Decision; ru
         {!covered && (
           <li className="flex items-baseline gap-1.5 text-dim">
             <ActionBadge action={read ? "allow" : "require_approval"} />
-            Otherwise: {read ? "reads run" : "anything that is not a read asks"} by default
+            Otherwise: {read ? "reads are allowed" : "other calls need approval"} by default
           </li>
         )}
       </ol>
@@ -142,8 +142,7 @@ function Edit({ tool }: { tool: Tool }) {
 function Python({ tool }: { tool: Tool }) {
   const asked = useQuery({
     queryKey: ["tools", "python", tool.path],
-    queryFn: ({ signal }) =>
-      get<Tool>(`/v1/tools/${encodeURIComponent(tool.path)}?language=python&budget=8000`, signal),
+    queryFn: ({ signal }) => describeTool(tool.path, { language: "python", budget: 8000 }, signal),
   });
   return (
     <Loaded asked={asked} rows={2}>

@@ -1,7 +1,8 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { get, query } from "@/api/client";
-import type { Effect, Source, ToolHead, ToolPage } from "@/api/types";
+import { searchTools } from "@/api/queries";
+import type { Effect, Source, ToolHead } from "@/api/types";
 import { Empty, isOutdated, Skeleton, Trouble } from "@/ui/states";
 import { type Row, rows } from "./rows";
 import { Virtual } from "./virtual";
@@ -15,8 +16,7 @@ export function ToolList({ source, text, current, onOpen }: Props) {
   const all = useTools(source, !text);
   const hits = useQuery({
     queryKey: ["tools", "search", source.namespace, text],
-    queryFn: ({ signal }) =>
-      get<Hits>(`/v1/tools/search${query({ query: text, namespace: source.namespace, limit: 100, depth: 0 })}`, signal),
+    queryFn: ({ signal }) => searchTools({ query: text, namespace: source.namespace, limit: 100 }, signal),
     enabled: Boolean(text),
     placeholderData: (before) => before,
   });
@@ -48,7 +48,7 @@ function asRow(tool: Hits["items"][number]): Row {
 }
 
 function Nothing({ text, source }: { text: string; source: Source }) {
-  if (text) return <Empty title="Nothing found">Say it in other words: what is done, to what?</Empty>;
+  if (text) return <Empty title="Nothing found">Try other words: an action and an object.</Empty>;
   return (
     <Empty title="It has no tools yet">
       {source.status === "failing" ? "It could not be read. Its error is above; a credential may be missing." : ""}
@@ -60,7 +60,7 @@ function useTools(source: Source, wanted: boolean) {
   const found = useInfiniteQuery({
     queryKey: ["tools", "of", source.id],
     queryFn: ({ pageParam, signal }) =>
-      get<ToolPage>(`/v1/tools${query({ source: source.id, limit: 1000, after: pageParam })}`, signal),
+      get(`/v1/tools${query({ source: source.id, limit: 1000, after: pageParam })}`, signal),
     initialPageParam: "",
     getNextPageParam: (last) => last.next ?? undefined,
     enabled: wanted,

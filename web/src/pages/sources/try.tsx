@@ -46,7 +46,7 @@ function Elsewhere({ run }: { run: Run }) {
         <Link to="/executions/$id" params={{ id }} className="font-mono text-accent text-xs underline">
           {id}
         </Link>{" "}
-        is not a call of this tool made here.
+        is not a call of this tool from this page.
       </p>
       <Button size="small" className="mt-2" onClick={run.forget}>
         Close this run

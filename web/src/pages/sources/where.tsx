@@ -18,7 +18,7 @@ export function Where({ start, busy, onLook }: Props) {
     const text = String(entered.get("value") ?? "").trim();
     const file = entered.get("file");
     if (how === "document" && file instanceof File && file.size > 0) {
-      if (file.size > LARGEST) setWrong("This file is larger than 60 MB. Split it, or remove what isn't used.");
+      if (file.size > LARGEST) setWrong("This file is larger than 60 MB. Split it, or remove unused parts.");
       else onLook({ document: await file.text() });
       return;
     }
@@ -31,7 +31,7 @@ export function Where({ start, busy, onLook }: Props) {
     <form onSubmit={submit} className="space-y-3">
       {field}
       <Button type="submit" look="primary" busy={busy}>
-        {busy ? "Looking…" : "Look it up"}
+        {busy ? "Detecting…" : "Look it up"}
       </Button>
     </form>
   );
@@ -59,7 +59,7 @@ export function Where({ start, busy, onLook }: Props) {
           {...shared}
           label="Command of an MCP server"
           placeholder="npx -y @example/mcp-server"
-          hint="It runs on this machine, with your rights. You are shown exactly what will run."
+          hint="It runs on this machine with your permissions. You see the exact command before it runs."
         />,
       ),
     },
@@ -68,7 +68,7 @@ export function Where({ start, busy, onLook }: Props) {
     setHow(id);
     setWrong("");
   };
-  return <Tabs label="Kinds of places" tabs={tabs} value={how} onChange={turn} />;
+  return <Tabs label="Where the source is" tabs={tabs} value={how} onChange={turn} />;
 }
 
 function Document(shared: { name: string; error: string; spellCheck: boolean }) {
@@ -80,7 +80,7 @@ function Document(shared: { name: string; error: string; spellCheck: boolean }) 
         label="File"
         accept=".json,.yaml,.yml,.graphql,.graphqls,.gql,.sdl,.txt"
         className="py-1.5"
-        hint="An OpenAPI document or a GraphQL schema. It can't be read again by itself: add it anew when it has changed."
+        hint="An OpenAPI document or a GraphQL schema. It can't be refreshed: add it again when it changes."
       />
       <TextArea {...shared} label="Or its text" rows={8} className="font-mono text-xs" placeholder="openapi: 3.1.0 …" />
     </>

@@ -94,7 +94,7 @@ def unpack(data: bytes) -> Segment:
     """Raises ValueError for anything but what `packed` of this version made."""
     start = len(MAGIC) + 2 * DIGEST
     if data[: len(MAGIC)] != MAGIC or data[len(MAGIC) : len(MAGIC) + DIGEST] != version():
-        raise ValueError("it was made by another version")
+        raise ValueError("it was written by another version")
     body = memoryview(data)[start:]
     if digest(body) != data[len(MAGIC) + DIGEST : start]:
         raise ValueError("it is damaged")

@@ -120,7 +120,7 @@ class Indexes:
                     shown, [(one, len(segment.paths)) for one, segment in zip(listed, segments, strict=True)]
                 )
                 return shown
-        raise StorageError("the sources change faster than they can be indexed", hint="search again in a moment")
+        raise StorageError("sources are changing faster than they can be indexed", hint="search again in a moment")
 
     def _find_meanings(self, shown: VisibleIndex, listed: list[tuple[Listed, int]]) -> None:
         if self._folder is not None:

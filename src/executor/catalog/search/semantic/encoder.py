@@ -37,7 +37,7 @@ class Encoder:
 
     def __init__(self, file: Path) -> None:
         if hashlib.sha256(file.read_bytes()).hexdigest() != DIGEST:
-            raise ValueError(f"{file.name} is not the model that was expected")
+            raise ValueError(f"{file.name} is not the expected model")
         import onnxruntime
 
         options = onnxruntime.SessionOptions()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -15,6 +14,7 @@ from executor.model.tool import Tool
 from executor.network.client import Answer
 from executor.sources.graphql import raw_documents
 from executor.sources.graphql.pagination.selections import complete_selection
+from executor.sources.graphql.storage_format import binding_of
 from executor.sources.pagination.all_pages import walk_pages
 from executor.sources.pagination.all_tool import LIMITS
 from executor.sources.pagination.page_walk import Following, Walk
@@ -38,7 +38,7 @@ class PageSizes:
         self._known: dict[tuple[str, str], int] = {}
 
     def of(self, source_id: str, tool: Tool) -> int:
-        asked: int = next(iter(tool.binding["all"].get("size", {"": 0}).values()))
+        asked = next(iter(binding_of(tool)["all"].get("size", {"": 0}).values()))
         return self._known.get((source_id, tool.path), asked)
 
     def learn(self, source_id: str, tool: Tool, size: int) -> None:
@@ -62,12 +62,11 @@ async def collect(ask: Ask, source_id: str, tool: Tool, arguments: dict[str, Any
 class Pages:
     def __init__(self, ask: Ask, source_id: str, tool: Tool, arguments: dict[str, Any], sizes: PageSizes) -> None:
         self._ask, self._source_id, self._tool, self._sizes = ask, source_id, tool, sizes
-        self._paging = tool.binding["all"]
+        self._paging = binding_of(tool)["all"]
         self._given = {name: value for name, value in arguments.items() if name not in LIMITS}
         self._size_argument = self._paging.get("sizeArgument", "")
         self._is_own = self._given.get(self._size_argument) is None
-        sent = replace(tool, binding={**tool.binding, "method": "POST"})
-        self.walk = Walk(sent, self._given.get(self._size_argument))
+        self.walk = Walk(self._paging, self._given.get(self._size_argument))
 
     async def next(self, following: dict[str, Any]) -> tuple[Answer, Any]:
         """Smaller, if the service finds what was asked for too large and the size is not the caller's."""
@@ -87,7 +86,7 @@ class Pages:
         if "nested" not in self._paging:
             sized = {self._size_argument: size} if size and self._size_argument else {}
             return {**self._given, **sized, **following}
-        name = self._tool.binding["select"]
+        name = binding_of(self._tool)["select"]
         document = raw_documents.selection_of(self._tool, self._given[name])
         document = complete_selection(document, self._paging, str(following.get(self._paging["argument"]) or ""), size)
         operation, *fragments = document.definitions

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from executor.model.tool import Schema
 from executor.sources.graphql.relevance import is_selectable
 from executor.sources.graphql.schema.outline import Argument, Field, NamedType, Outline, inner_name, is_list
 from executor.sources.graphql.selection import Selections
+from executor.sources.pagination.page_scheme import PageScheme
 
 CURSOR, SIZE = "after", "first"
 BACKWARD = ("before", "last")
@@ -29,7 +29,7 @@ MAX_NAMED = 60
 _LARGEST = re.compile(
     r"\bmax(?:imum)?\b\D{0,30}?(\d{1,4})\b|\bup to (\d{1,4})\b|\bat most (\d{1,4})\b|\blimit of (\d{1,4})\b", re.I
 )
-RELAY: dict[str, Any] = {
+RELAY: PageScheme = {
     "by": "cursor",
     "argument": CURSOR,
     "from": ["pageInfo", "endCursor"],
@@ -41,7 +41,7 @@ RELAY: dict[str, Any] = {
 class ListView:
     """What a tool that reads all pages asks for by itself, and the schema of one item."""
 
-    paging: dict[str, Any]
+    paging: PageScheme
     selection: str
     items: Schema
 
@@ -105,7 +105,7 @@ def connection_view(field: Field, selections: Selections) -> ListView:
     shown = f"nodes{text}" if way == "nodes" else f"edges{{node{text}}}"
     total = named.fields.get(TOTAL)
     has_total = total is not None and total.type.strip("!") == "Int" and is_selectable(total, outline)
-    paging = {**RELAY, "way": way, **page_size(field.arguments, (SIZE,))}
+    paging: PageScheme = {**RELAY, "way": way, **page_size(field.arguments, (SIZE,))}
     return ListView(paging, f"{{{shown} {PAGE_INFO}{' ' + TOTAL if has_total else ''}}}", items)
 
 
@@ -135,7 +135,7 @@ def counted_view(field: Field, selections: Selections) -> ListView | None:
     return ListView({**by, "items": [shown[0].name]}, f"{{{' '.join([*leaves, shown[0].name + text])}}}", items)
 
 
-def counted_by(arguments: tuple[Argument, ...]) -> dict[str, Any] | None:
+def counted_by(arguments: tuple[Argument, ...]) -> PageScheme | None:
     numbers = {one.name: one for one in arguments if one.type.strip("!") == "Int"}
     size = page_size(arguments, SIZES)
     offset = next((numbers[name] for name in OFFSETS if name in numbers), None)
@@ -144,15 +144,15 @@ def counted_by(arguments: tuple[Argument, ...]) -> dict[str, Any] | None:
     page = next((numbers[name] for name in PAGES if name in numbers), None)
     if page is None:
         return None
-    start = {"start": int(page.default)} if page.default in ("0", "1") else {"start": 1, "guessed": True}
+    start: PageScheme = {"start": int(page.default)} if page.default in ("0", "1") else {"start": 1, "guessed": True}
     return {"by": "page", "argument": page.name, **start, **required_argument(page), **size}
 
 
-def required_argument(argument: Argument) -> dict[str, Any]:
+def required_argument(argument: Argument) -> PageScheme:
     return {"required": True} if argument.is_required else {}
 
 
-def page_size(arguments: tuple[Argument, ...], names: tuple[str, ...]) -> dict[str, Any]:
+def page_size(arguments: tuple[Argument, ...], names: tuple[str, ...]) -> PageScheme:
     """The largest page that the schema names, or one that most services give."""
     size = next((one for name in names for one in arguments if one.name == name and one.type.strip("!") == "Int"), None)
     if size is None:

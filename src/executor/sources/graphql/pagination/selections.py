@@ -17,13 +17,14 @@ from graphql.language import (
 from graphql.language.ast import Node
 
 from executor.sources.graphql.pagination.lists import BACKWARD, CURSOR, SIZE
+from executor.sources.pagination.page_scheme import PageScheme
 
 
 class Unfit(Exception):
     """What such a selection must be, in words for its caller."""
 
 
-def complete_selection(document: DocumentNode, paging: dict[str, Any], cursor: str = "", size: int = 0) -> DocumentNode:
+def complete_selection(document: DocumentNode, paging: PageScheme, cursor: str = "", size: int = 0) -> DocumentNode:
     """With the list and `pageInfo` in it. `cursor` and `size` are for a list below the root field. Raises Unfit."""
     operation, *fragments = document.definitions
     if not isinstance(operation, OperationDefinitionNode) or paging["by"] != "cursor":
@@ -34,7 +35,7 @@ def complete_selection(document: DocumentNode, paging: dict[str, Any], cursor: s
         given = [*(field.arguments or ())]
         names = {one.name.value for one in given}
         if names & set(BACKWARD):
-            raise Unfit(f"it reads forward only: leave out {' and '.join(sorted(names & set(BACKWARD)))}")
+            raise Unfit(f"it only reads forward: leave out {' and '.join(sorted(names & set(BACKWARD)))}")
         if cursor:
             given = [one for one in given if one.name.value != CURSOR]
             given.append(argument(CURSOR, StringValueNode(value=cursor)))
@@ -54,7 +55,7 @@ def find_list(selections: SelectionSetNode, ways: dict[str, str]) -> FieldNode:
     if len(fields) != 1 or not isinstance(fields[0], FieldNode) or fields[0].name.value not in ways:
         first = next(iter(ways))
         names = ", ".join(list(ways)[:20])
-        raise Unfit(f"it must choose one list and nothing beside it, such as `{{ {first} {{ id }} }}`; lists: {names}")
+        raise Unfit(f"it must select one list and nothing else, such as `{{ {first} {{ id }} }}`; lists: {names}")
     return fields[0]
 
 
@@ -62,13 +63,13 @@ def with_pages(selections: SelectionSetNode, way: str) -> SelectionSetNode:
     """Fields of one item are taken for those of every item."""
     fields = {one.name.value: one for one in selections.selections if isinstance(one, FieldNode)}
     if any(one.alias is not None for name, one in fields.items() if name in ("nodes", "edges", "node", "pageInfo")):
-        raise Unfit("`nodes`, `edges` and `pageInfo` can't have other names")
+        raise Unfit("`nodes`, `edges` and `pageInfo` can't have aliases")
     edges = fields.get("edges")
     if "nodes" not in fields and edges is None:
         inner = plain("nodes", selections) if way == "nodes" else in_edges(selections)
         selections = SelectionSetNode(selections=(inner,))
     elif edges is not None and "nodes" not in fields and "node" not in names_in(edges.selection_set):
-        raise Unfit("`edges` must have a `node` in it")
+        raise Unfit("`edges` must contain a `node`")
     kept = tuple(
         one for one in selections.selections if not (isinstance(one, FieldNode) and one.name.value == "pageInfo")
     )

@@ -39,7 +39,7 @@ def read(schema: Any, where: str, notes: Notes) -> Outline:
     """From the `__schema` of an answer. What is broken in it is left out and noted."""
     types = schema.get("types") if isinstance(schema, dict) else None
     if not isinstance(types, list):
-        raise DocumentInvalid(f"{where}: the introspection has no list of types", hint="ask for the whole `__schema`")
+        raise DocumentInvalid(f"{where}: the introspection has no list of types", hint=("request the whole `__schema`"))
     found = {name: NamedType(name, "scalar") for name in SCALARS}
     for given in types:
         one = named_type(given, notes)

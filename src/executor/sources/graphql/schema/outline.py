@@ -142,7 +142,7 @@ def is_known(type: str, kinds: dict[str, TypeKind], *, output: bool, where: str,
     kind = kinds.get(inner_name(type))
     fits = kind is not None and (kind in ("scalar", "enum") or (kind == "input") != output)
     if not fits:
-        why = "is not in the schema" if kind is None else f"can't stand here: it is of the kind {kind}"
+        why = "is not in the schema" if kind is None else f"can't be used here: its kind is {kind}"
         notes.append((where, f"its type {type[:100]} {why}"))
     return fits
 

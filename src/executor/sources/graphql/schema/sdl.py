@@ -47,8 +47,8 @@ def parse_sdl(text: str, where: str) -> ast.DocumentNode:
         place = error.locations[0] if error.locations else None
         at = f" (line {place.line}, column {place.column})" if place else ""
         raise DocumentInvalid(
-            f"{where} is no GraphQL schema: {error.message[:200]}{at}",
-            hint="give a schema in GraphQL's schema language, or an introspection result as JSON",
+            f"{where} is not a GraphQL schema: {error.message[:200]}{at}",
+            hint="use a schema in GraphQL's schema language, or an introspection result as JSON",
         ) from error
     except RecursionError as error:
         raise DocumentInvalid(f"{where} is nested too deeply", hint="check that it is a GraphQL schema") from error
@@ -62,7 +62,7 @@ def add(types: dict[str, NamedType], node: Any, kind: TypeKind, where: str) -> N
     before = types.get(name) or NamedType(name, kind)
     if before.kind != kind:
         raise DocumentInvalid(
-            f"{where}: {name} is both of the kind {before.kind} and {kind}", hint="give one complete schema"
+            f"{where}: {name} is defined as both {before.kind} and {kind}", hint="use one complete schema"
         )
     is_input = kind == "input"
     members = getattr(node, "types", None) if kind == "union" else None

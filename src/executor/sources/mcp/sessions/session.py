@@ -278,8 +278,8 @@ class McpSession:
         told = str(first).splitlines()[0][:200] if str(first) else type(first).__name__
         too_large = "byte limit" in told
         return SourceUnreachable(
-            f"{self.endpoint.shown} can't be spoken to: {told}",
-            hint="check that the address or command is that of an MCP server",
+            f"can't communicate with {self.endpoint.shown}: {told}",
+            hint="check that the address or command belongs to an MCP server",
             reason="too_large" if too_large else "protocol",
             sent=True,
         )

@@ -131,7 +131,7 @@ class SessionPool:
             return
         if left > PATIENCE:
             error = self._last_error
-            hint = f"{error.hint}; the next attempt is made in {left:.0f} s"
+            hint = f"{error.hint}; next attempt in {left:.0f} s"
             raise type(error)(error.message, hint=hint, **{**error.details, "sent": False})
         await asyncio.sleep(left)
 

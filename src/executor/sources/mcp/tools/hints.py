@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from executor.model.known_keys import KnownBinding
 
 
-def claims_to_read(binding: Mapping[str, Any]) -> bool:
+def claims_to_read(binding: KnownBinding) -> bool:
     """A server that contradicts itself claims nothing."""
     annotations = binding.get("annotations") or {}
     return annotations.get("readOnlyHint") is True and annotations.get("destructiveHint") is not True

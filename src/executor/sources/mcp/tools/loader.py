@@ -10,9 +10,10 @@ from urllib.parse import urlsplit
 from executor.errors import DocumentInvalid, InvalidRequest
 from executor.model.digest import digest
 from executor.model.source import Loaded
-from executor.sources.kind import SourceRequest
+from executor.sources.mcp.storage_format import McpConfig
 from executor.sources.mcp.tools import tool_names, tools
 from executor.sources.mcp.transports.endpoint import Endpoint, command_line
+from executor.sources.source_request import SourceRequest
 
 MAX_INSTRUCTIONS = 2_000
 MAX_SECONDS = 86_400
@@ -33,14 +34,14 @@ def build_catalog(request: SourceRequest, endpoint: Endpoint, server: dict[str, 
         definitions=listing.definitions,
         skipped=listing.skipped,
         document_digest=digest([tool.schema_digest for tool in listing.tools]),
-        config=config_of(request, endpoint, server),
+        config={**make_config(request, endpoint, server)},
         document=json.dumps({"tools": listed}, ensure_ascii=False, indent=2).encode("utf-8", "replace"),
         media_type="application/json",
     )
 
 
-def config_of(request: SourceRequest, endpoint: Endpoint, server: dict[str, str]) -> dict[str, Any]:
-    return {
+def make_config(request: SourceRequest, endpoint: Endpoint, server: dict[str, str]) -> McpConfig:
+    config: McpConfig = {
         "transport": endpoint.transport,
         "location": endpoint.url or command_line(endpoint.command),
         "command": list(endpoint.command),
@@ -48,10 +49,12 @@ def config_of(request: SourceRequest, endpoint: Endpoint, server: dict[str, str]
         "directory": endpoint.directory,
         "headers": [list(pair) for pair in endpoint.headers],
         "origins": list(endpoint.origins),
-        "allow_private": request.allow_private,
-        **({"seconds": seconds} if (seconds := own_seconds(request.options)) else {}),
+        "allow_private": request.consented.private_network,
         "server": {key: tools.clean(value, MAX_INSTRUCTIONS) for key, value in server.items()},
     }
+    if seconds := own_seconds(request.options):
+        config["seconds"] = seconds
+    return config
 
 
 def own_seconds(options: Mapping[str, Any]) -> dict[str, float]:
@@ -60,15 +63,15 @@ def own_seconds(options: Mapping[str, Any]) -> dict[str, float]:
     for name, value in found.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not 1 <= value <= MAX_SECONDS:
             message = f"`{name}` is {str(value)[:40]!r}, not a number of seconds"
-            raise InvalidRequest(message, hint=f"give a number from 1 to {MAX_SECONDS:,}")
+            raise InvalidRequest(message, hint=f"use a number from 1 to {MAX_SECONDS:,}")
     return found
 
 
 def load_unlisted(request: SourceRequest, endpoint: Endpoint, auth: list[dict[str, Any]]) -> Loaded:
     """A server that lists nothing before it has a credential; `auth` is what it asks for."""
     namespace = request.namespace or tool_names.namespace_from("", urlsplit(endpoint.url).hostname or "", ())
-    config = {**config_of(request, endpoint, {}), "auth": auth}
-    return Loaded(request.name or namespace, namespace, (), {}, (), "", config)
+    config: McpConfig = {**make_config(request, endpoint, {}), "auth": auth}
+    return Loaded(request.name or namespace, namespace, (), {}, (), "", {**config})
 
 
 def no_tools(endpoint: Endpoint, listing: tools.Listing) -> DocumentInvalid:

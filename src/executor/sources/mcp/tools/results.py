@@ -10,6 +10,7 @@ import orjson
 from executor.errors import EgressRefused, SourceError, ToolError
 from executor.model.tool import Tool
 from executor.schemas.keywords import plain
+from executor.sources.mcp.storage_format import binding_of
 from executor.sources.mcp.transports.challenge import UNSAID
 from executor.sources.mcp.transports.endpoint import printable
 from executor.sources.results import CODES
@@ -27,7 +28,7 @@ def result_text(tool: Tool, result: dict[str, Any]) -> str:
     if result.get("resultType") not in (None, "complete"):
         raise wants_more(tool, result)
     structured = result.get("structuredContent")
-    if wrapper := tool.binding.get("unwrap"):
+    if wrapper := binding_of(tool).get("unwrap"):
         return as_json(taken_out(tool, wrapper, structured, blocks))
     if structured is not None:
         check_promise(tool, structured, blocks)
@@ -50,7 +51,7 @@ def taken_out(tool: Tool, wrapper: str, structured: Any, blocks: list[Any]) -> A
             structured = {wrapper: structured}
     if not isinstance(structured, dict) or wrapper not in structured:
         raise unexpected_error(
-            tool, f"the tool promises {wrapper}, which the answer does not have", bound_value(structured)
+            tool, f"the tool declares {wrapper}, which the answer does not have", bound_value(structured)
         )
     check_promise(tool, structured[wrapper], blocks)
     return structured[wrapper]
@@ -95,18 +96,20 @@ def read_promised(tool: Tool, blocks: list[Any]) -> Any:
         if isinstance(value, dict | list):
             check_promise(tool, value, blocks)
             return value
-    raise unexpected_error(tool, "the tool promises structured content, the answer has none", bound_value(blocks))
+    raise unexpected_error(tool, "the tool declares structured content, but the answer has none", bound_value(blocks))
 
 
 def check_promise(tool: Tool, value: Any, blocks: list[Any]) -> None:
     """Only what the outermost schema says: enough for code that was checked against it to read what it expects."""
     schema = tool.output_schema or {}
     if schema.get("type") == "object" and not isinstance(value, dict):
-        raise unexpected_error(tool, "the tool promises an object, the answer is something else", bound_value(value))
+        raise unexpected_error(
+            tool, "the tool declares an object, but the answer is something else", bound_value(value)
+        )
     missing = [name for name in schema.get("required", ()) if isinstance(value, dict) and name not in value]
     if missing:
         names = ", ".join(printable(name, 60) for name in missing[:5])
-        raise unexpected_error(tool, f"the tool promises {names}, which the answer does not have", bound_value(value))
+        raise unexpected_error(tool, f"the tool declares {names}, which the answer does not have", bound_value(value))
 
 
 def tool_failed(tool: Tool, blocks: list[Any]) -> ToolError:
@@ -124,9 +127,9 @@ def wants_more(tool: Tool, result: dict[str, Any]) -> ToolError:
     what = printable(str(result.get("resultType")), 60)
     return ToolError(
         "upstream_error",
-        f"{tool.path}: the server did not answer, it asks for more first ({what})",
+        f"{tool.path}: the server did not answer and requests more input first ({what})",
         details={"resultType": what},
-        hint="questions from servers are not supported: give everything the tool needs in its arguments",
+        hint="requests from servers are not supported: pass everything the tool needs in its arguments",
     )
 
 
@@ -145,7 +148,7 @@ def vanished_error(tool: Tool) -> ToolError:
     return ToolError(
         "unknown_tool",
         f"{tool.path}: the server no longer has this tool",
-        hint="the source is being read again; discover what there is now",
+        hint="the source is being refreshed; find the current tools with tools.discover",
     )
 
 
@@ -163,7 +166,7 @@ def transport_error(tool: Tool, error: SourceError) -> ToolError:
     failed = ToolError(
         codes.get(reason, "upstream_unreachable"),
         f"{tool.path}: {error.message}",
-        hint=error.hint if not sent else "it may have taken effect all the same: look before you repeat it",
+        hint=error.hint if not sent else "it may have taken effect anyway: check before you repeat it",
         status=error.details.get("upstream_status"),
         details=details,
         retryable=not sent and reason not in ("auth", "protocol", "command"),
@@ -183,7 +186,7 @@ def limit_error(tool: Tool, error: SourceError) -> ToolError:
 
 
 def unexpected_error(tool: Tool, message: str, data: Any) -> ToolError:
-    hint = f"the server does not keep to what it lists: refresh the source; {DONE}"
+    hint = f"the server does not match its own tool list: refresh the source; {DONE}"
     return ToolError("unexpected_response", f"{tool.path}: {message}", details={"data": data}, hint=hint)
 
 

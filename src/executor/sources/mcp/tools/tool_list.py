@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 
 from executor.errors import DocumentInvalid, SourceUnreachable
-from executor.sources.kind import Progress
 from executor.sources.mcp.sessions.session import METHOD_NOT_FOUND, RpcError
+from executor.sources.source_request import Progress
 
 MAX_PAGES = 2_000
 MAX_TOOLS = 20_000
@@ -38,12 +38,12 @@ async def list_tools(ask: Ask, where: str, progress: Progress) -> list[Any]:
         size += size_of(page)
         if len(found) > MAX_TOOLS or size > MAX_BYTES:
             most = f"at most {MAX_TOOLS:,} tools and {MAX_BYTES:,} bytes can be read"
-            raise DocumentInvalid(f"{where} lists too many tools, or too much about them", hint=most)
+            raise DocumentInvalid(f"{where} lists too many tools, or too much text about them", hint=most)
         cursor = page.get("nextCursor") if isinstance(page.get("nextCursor"), str) else None
         if not cursor:
             return found
         if cursor in seen:
-            raise DocumentInvalid(f"{where} lists tools without end: its pages go in a circle", hint="check the server")
+            raise DocumentInvalid(f"{where} lists tools endlessly: its pages repeat", hint="check the server")
         seen.add(cursor)
         progress(f"{len(found):,} tools listed")
     raise DocumentInvalid(f"{where} lists tools in more than {MAX_PAGES:,} pages", hint="check the server")

@@ -9,6 +9,7 @@ from typing import Any
 from executor.model.tool import Effect, Schema, Skipped, Tool
 from executor.schemas.alternatives import loosen
 from executor.schemas.digests import with_digests
+from executor.sources.mcp.storage_format import McpBinding
 from executor.sources.mcp.tools import tool_names
 from executor.sources.mcp.tools.schemas import Definitions, SchemaTooLarge
 from executor.sources.mcp.transports.endpoint import printable
@@ -47,7 +48,7 @@ def sift(listed: Sequence[Any]) -> tuple[dict[str, dict[str, Any]], list[Skipped
     skipped = []
     for position, raw in enumerate(listed):
         name = raw.get("name") if isinstance(raw, dict) else None
-        reason = unusable(raw, name) or ("the server lists it twice; the first one counts" if name in usable else "")
+        reason = unusable(raw, name) or ("the server lists it twice; the first one is used" if name in usable else "")
         if reason:
             skipped.append(Skipped(where(name) if isinstance(name, str) and name else f"tool {position + 1}", reason))
         else:
@@ -57,11 +58,11 @@ def sift(listed: Sequence[Any]) -> tuple[dict[str, dict[str, Any]], list[Skipped
 
 def unusable(raw: Any, name: Any) -> str:
     if not isinstance(raw, dict):
-        return "it is no object"
+        return "it is not an object"
     if not isinstance(name, str) or not name:
         return "it has no name"
     if len(name) > MAX_NAME or not is_text(name):
-        return "its name is too long, or no text that can be sent back"
+        return "its name is too long or can't be sent back"
     if not isinstance(raw.get("inputSchema"), dict):
         return "it has no input schema"
     execution = raw.get("execution")
@@ -75,6 +76,9 @@ def build_tool(raw: dict[str, Any], original: str, path: str, definitions: Defin
     output = raw.get("outputSchema")
     shared = definitions.share(output) if isinstance(output, dict) else None
     wrapped = shared["properties"][WRAPPED] if shared is not None and is_wrapper(output) else None
+    binding: McpBinding = {"operation": original, "annotations": annotations}
+    if wrapped is not None:
+        binding["unwrap"] = WRAPPED
     return Tool(
         path=path,
         source_id="",
@@ -82,7 +86,7 @@ def build_tool(raw: dict[str, Any], original: str, path: str, definitions: Defin
         effect=effect_of(annotations),
         input_schema=of_object(definitions.share(raw["inputSchema"])),
         output_schema=shared if wrapped is None else wrapped,
-        binding={"operation": original, "annotations": annotations, **({} if wrapped is None else {"unwrap": WRAPPED})},
+        binding={**binding},
     )
 
 

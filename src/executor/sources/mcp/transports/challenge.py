@@ -7,7 +7,7 @@ from executor.network.addresses import display_url
 from executor.sources import challenges
 from executor.sources.kind import Auth
 
-UNSAID = Auth("credential", "unknown", "the server asks for a credential")
+UNSAID = Auth("credential", "unknown", "the server requires a credential")
 
 
 def challenge(status: int, headers: list[str], where: str) -> SourceUnreachable | None:
@@ -15,12 +15,12 @@ def challenge(status: int, headers: list[str], where: str) -> SourceUnreachable 
     if status == 403 and not any(headers):
         return None
     found = challenges.asked_for(headers) or [UNSAID]
-    needs = found[0].description.removeprefix("the server asks for ")
+    needs = found[0].description.removeprefix("the server requires ")
     metadata = found[0].details.get("resource_metadata", "")
     login = f"; its login is described at {display_url(metadata)}" if metadata else ""
     return SourceUnreachable(
-        f"{where} answered {status}: it needs {needs}{login}",
-        hint="give the source a credential, for instance with --header Authorization",
+        f"{where} answered {status}: it requires {needs}{login}",
+        hint="add a credential to the source, for example with --header Authorization",
         reason="auth",
         sent=False,
         upstream_status=status,

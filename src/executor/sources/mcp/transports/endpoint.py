@@ -52,18 +52,6 @@ class Endpoint:
         return digest([self.transport, self.url, self.command, self.directory])
 
 
-def of_config(config: Mapping[str, Any]) -> Endpoint:
-    return Endpoint(
-        transport=config["transport"],
-        url=config["location"] if not config["command"] else "",
-        command=tuple(config["command"]),
-        environment=tuple((name, value) for name, value in config["environment"]),
-        directory=config["directory"],
-        headers=tuple((name, value) for name, value in config["headers"]),
-        origins=tuple(config["origins"]),
-    )
-
-
 def with_credential(endpoint: Endpoint, credential: Credential | None) -> Endpoint:
     """As headers, or in the environment of the command and of nothing else; never among its arguments."""
     if credential is None:
@@ -80,10 +68,12 @@ def with_credential(endpoint: Endpoint, credential: Credential | None) -> Endpoi
 
 def of_command(command: tuple[str, ...], options: Mapping[str, Any]) -> Endpoint:
     if not command[0] or any("\0" in word for word in command):
-        raise InvalidRequest("the command is empty or has a zero byte in it", hint="give the command and its arguments")
+        raise InvalidRequest(
+            "the command is empty or contains a zero byte", hint=("pass the command and its arguments")
+        )
     directory = options.get("cwd") or ""
     if not isinstance(directory, str) or (directory and not os.path.isabs(directory)):  # noqa: PTH117 - text from outside
-        raise InvalidRequest("the working directory must be an absolute path", hint="give `cwd` from the root on")
+        raise InvalidRequest("the working directory must be an absolute path", hint="pass `cwd` as a full path")
     return Endpoint("stdio", command=command, environment=wanted_environment(options.get("env")), directory=directory)
 
 
@@ -95,15 +85,15 @@ def wanted_environment(given: Any) -> tuple[tuple[str, str | None], ...]:
         given = dict.fromkeys(given) if all(isinstance(name, str) for name in given) else None
     if not isinstance(given, dict):
         raise InvalidRequest(
-            "`env` is neither an object nor a list of names", hint='give {"NAME": "value"} or ["NAME"]'
+            "`env` is neither an object nor a list of names", hint='pass {"NAME": "value"} or ["NAME"]'
         )
     for name, value in given.items():
         if not valid_variable(name) or not (value is None or (isinstance(value, str) and "\0" not in value)):
             raise InvalidRequest(
-                f"`env` can't have {str(name)[:80]!r} with that value", hint="names and values are text"
+                f"`env` can't contain {str(name)[:80]!r} with that value", hint="names and values must be text"
             )
         if value is None and name.startswith(OWN_PREFIX):
-            raise InvalidRequest(f"{name} is Executor's own and isn't handed on", hint="give a value instead")
+            raise InvalidRequest(f"{name} is Executor's own variable and is not passed on", hint="pass a value instead")
     return tuple(sorted(given.items()))
 
 

@@ -106,7 +106,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         if target.origin != self._origin:
             raise EgressRefused(
                 f"{display_url(str(request.url))} is not where this source was added",
-                hint="add the source again with that address, if it is the right one",
+                hint="if the address is correct, add the source again with it",
             )
         response = await self._send(request, exchange)
         try:
@@ -143,8 +143,8 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             after = redirect(Outgoing(request.method, url), parse(url), response.status_code, location)
             if parse(after.url).origin != self._origin:
                 raise EgressRefused(
-                    f"{display_url(url)} redirects to {display_url(after.url)}, which was not followed",
-                    hint="add the source again with the new address, if it is the right one",
+                    f"{display_url(url)} redirects to {display_url(after.url)}; the redirect was not followed",
+                    hint="if the new address is correct, add the source again with it",
                     sent=True,
                 )
 
@@ -153,8 +153,8 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
     ) -> httpx2.Response:
         if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
             raise SourceUnreachable(
-                f"{self._origin} answers compressed, which was not asked for",
-                hint="check what stands before the server",
+                f"{self._origin} sent a compressed answer, although none was requested",
+                hint="check the proxy in front of the server",
                 reason="protocol",
                 sent=True,
             )
@@ -175,7 +175,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         if media_type != "application/json":
             raise SourceUnreachable(
                 f"{display_url(str(request.url))} answers with {media_type or 'no content type'}, which is not MCP",
-                hint="check the address; servers are often found at /mcp or /sse",
+                hint="check the address; it is often /mcp or /sse",
                 reason="protocol",
                 sent=True,
             )
@@ -280,7 +280,7 @@ class Body(httpx2.AsyncByteStream):
     def _too_large(self) -> SourceUnreachable:
         error = SourceUnreachable(
             f"{self._origin} answered with more than {self._limit:,} bytes",
-            hint="ask for less: a page, a filter or a smaller range",
+            hint="request less: a page, a filter or a smaller range",
             reason="too_large",
             sent=True,
         )
@@ -385,12 +385,12 @@ def kept_headers(response: httpx2.Response) -> dict[str, str]:
 
 def unreachable(origin: str, error: Exception, *, sent: bool) -> SourceUnreachable:
     if isinstance(error.__cause__, ssl.SSLError) or isinstance(error.__context__, ssl.SSLError):
-        reason, message = "tls", f"{origin} has no certificate that can be trusted"
+        reason, message = "tls", f"{origin} has no trusted certificate"
     elif isinstance(error, httpcore2.TimeoutException | TimeoutError):
         reason, message = "timeout", f"{origin} did not answer in time"
     elif not sent:
         reason, message = "connect", f"{origin} could not be reached: {error}"
     else:
-        reason, message = "closed", f"{origin} closed the connection before it answered in full"
+        reason, message = "closed", f"{origin} closed the connection before the answer was complete"
     hint = "check the address and that the server is running, then try again"
     return SourceUnreachable(message, hint=hint, reason=reason, sent=sent)

@@ -48,7 +48,7 @@ class MeteredStream(httpcore2.AsyncNetworkStream):
             self._hints_left -= 1
             if self._hints_left < 0:
                 raise httpcore2.RemoteProtocolError(
-                    f"more than {MAX_HINTS} informational answers came before the answer"
+                    f"more than {MAX_HINTS} informational responses came before the answer"
                 )
         self._tail = (self._tail + data)[-12:]
 

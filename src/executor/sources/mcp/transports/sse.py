@@ -62,7 +62,7 @@ async def endpoint_named(events: AsyncIterator[httpx2.ServerSentEvent], url: str
                 raise EgressRefused(
                     f"{display_url(url)} wants messages sent to {display_url(named)}, "
                     "which is not where this source was added",
-                    hint="add the source again with that address, if it is the right one",
+                    hint="if that address is correct, add the source again with it",
                 )
             return named
     raise no_stream(url, "ended its stream before it named an address for messages")

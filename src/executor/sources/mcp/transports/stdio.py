@@ -115,7 +115,7 @@ class Child(MessageStream):
             self.noise += 1
             in_a_row += 1
             if in_a_row > MAX_NOISE:
-                self.failure = self._lost_error("prints what are no messages, without end", "protocol")
+                self.failure = self._lost_error("keeps printing text that is not a message", "protocol")
                 break
             await asyncio.sleep(0)
         raise StopAsyncIteration
@@ -146,7 +146,7 @@ class Child(MessageStream):
         except asyncio.IncompleteReadError:
             self.failure = self.failure or self._lost_error("ended", "closed")
         except asyncio.LimitOverrunError:
-            message = f"answered with more than {self._limit:,} bytes, so that its connection was dropped"
+            message = f"answered with more than {self._limit:,} bytes, so the connection was closed"
             self.failure = self._lost_error(message, "too_large")
         except OSError:
             self.failure = self.failure or self._lost_error("can no longer be read", "closed")
@@ -154,7 +154,7 @@ class Child(MessageStream):
 
     def _lost_error(self, what: str, reason: str) -> SourceUnreachable:
         told = f"see why in {log}" if (log := self.complaints.log) else "run it in a terminal to see why"
-        hint = "ask for less: a page, a filter or a smaller range" if reason == "too_large" else told
+        hint = "request less: a page, a filter or a smaller range" if reason == "too_large" else told
         return SourceUnreachable(f"{self._where} {what}", hint=hint, reason=reason, sent=True)
 
 
@@ -223,7 +223,7 @@ async def check_start(endpoint: Endpoint, line: socket.socket) -> None:
 def not_started(endpoint: Endpoint, why: str) -> SourceUnreachable:
     return SourceUnreachable(
         f"{endpoint.shown} can't be started: {why}",
-        hint="check that it is installed where the daemon can find it, or give its full path",
+        hint="check that the daemon can find it, or use its full path",
         reason="command",
         sent=False,
     )

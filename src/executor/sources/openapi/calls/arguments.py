@@ -12,6 +12,7 @@ from typing import Any
 from executor.errors import ToolError
 from executor.model.tool import Schema, Tool
 from executor.sources.kind import Meaning
+from executor.sources.openapi.storage_format import binding_of
 from executor.sources.openapi.tools.credential_parameters import check_not_given
 from executor.sources.pagination.all_tool import LIMITS
 
@@ -20,12 +21,13 @@ FORMS = ("form", "multipart")
 
 def strict_schema(tool: Tool) -> Schema:
     shown = tool.input_schema
-    body = tool.binding["body"]
-    if "all" in tool.binding and body is None:
+    binding = binding_of(tool)
+    body = binding["body"]
+    if "all" in binding and body is None:
         return shown
-    given = [one["argument"] for one in tool.binding["parameters"] if one["argument"] in shown["properties"]]
+    given = [one["argument"] for one in binding["parameters"] if one["argument"] in shown["properties"]]
     properties = {name: shown["properties"][name] for name in given}
-    if "all" in tool.binding:
+    if "all" in binding:
         properties |= LIMITS
     required = [name for name in shown.get("required", []) if name in properties]
     if body is not None:
@@ -37,14 +39,15 @@ def strict_schema(tool: Tool) -> Schema:
 
 def arrange(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
     """Names that belong nowhere stay where they are, for validation to name them."""
-    body = tool.binding["body"]
+    binding = binding_of(tool)
+    body = binding["body"]
     check_not_given(tool, arguments)
     if body is None or not body["object"]:
         return arguments
-    if "all" in tool.binding and LIMITS.keys() & arguments.keys():
+    if "all" in binding and LIMITS.keys() & arguments.keys():
         limits = {name: value for name, value in arguments.items() if name in LIMITS}
         return {**arrange(tool, {name: arguments[name] for name in arguments if name not in limits}), **limits}
-    parameters = {one["argument"] for one in tool.binding["parameters"]}
+    parameters = {one["argument"] for one in binding["parameters"]}
     flat = set(body["flat"])
     whole = tool.body_argument
     has_whole = whole in arguments and (whole not in flat or isinstance(arguments[whole], dict))
@@ -68,8 +71,8 @@ def arrange(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
 
 def meaning(tool: Tool, arguments: dict[str, Any]) -> Meaning:
     """Fields of the body beside the parameters, wherever they were given; without what is not sent."""
-    arranged, body = arrange(tool, arguments), tool.binding["body"]
-    parameters = {one["argument"] for one in tool.binding["parameters"]}
+    binding, arranged = binding_of(tool), arrange(tool, arguments)
+    body, parameters = binding["body"], {one["argument"] for one in binding["parameters"]}
     given = {name: value for name, value in arranged.items() if value is not None or name not in parameters}
     fields = given.get("body")
     if body is None or not body["object"] or not isinstance(fields, dict):
@@ -85,10 +88,10 @@ def meaning(tool: Tool, arguments: dict[str, Any]) -> Meaning:
 def merge_fields(whole: Any, fields: dict[str, Any], name: str) -> dict[str, Any]:
     names = ", ".join(sorted(fields))
     if not isinstance(whole, dict):
-        raise contradiction(f"`{name}` must be an object when fields ({names}) stand beside it", f"/{name}", name)
+        raise contradiction(f"`{name}` must be an object when there are fields ({names}) beside it", f"/{name}", name)
     twice = sorted(set(whole) & set(fields))
     if twice:
-        raise contradiction(f"given both inside `{name}` and beside it: {', '.join(twice)}", f"/{twice[0]}", name)
+        raise contradiction(f"passed both inside `{name}` and beside it: {', '.join(twice)}", f"/{twice[0]}", name)
     return {**whole, **fields}
 
 
@@ -97,5 +100,5 @@ def contradiction(message: str, at: str, name: str) -> ToolError:
         "invalid_arguments",
         message,
         details={"problems": [{"at": at, "message": message}]},
-        hint=f"give each field once: either beside the parameters or inside `{name}`",
+        hint=f"pass each field once: either beside the parameters or inside `{name}`",
     )

@@ -7,13 +7,14 @@ from typing import Any
 from executor.model.tool import Tool
 from executor.network.files import FILES, HANDLE, Files, is_handle
 from executor.sources.openapi.calls.parameter_styles import refusal_of
+from executor.sources.openapi.storage_format import binding_of
 
 FORMS = ("multipart", "binary", "text", "xml")
 
 
 async def with_files(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
     """With each such file looked up. Raises ToolError if the call may not read one, or says what is not so of it."""
-    body = tool.binding["body"]
+    body = binding_of(tool)["body"]
     if body is None or body.get("form") not in FORMS or not any(holds_handle(one) for one in arguments.values()):
         return arguments
     files = FILES.get()
@@ -24,7 +25,7 @@ async def with_files(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
 
 def check_files(tool: Tool, arranged: dict[str, Any]) -> None:
     """Raises ToolError for a file of which only the name or the type is given."""
-    body, given = tool.binding["body"], arranged.get("body")
+    body, given = binding_of(tool)["body"], arranged.get("body")
     if body is None or body.get("form") not in FORMS:
         return
     fields = given.items() if isinstance(given, dict) and body["form"] == "multipart" else ()

@@ -12,9 +12,17 @@ from typing import Any
 
 import orjson
 
+from executor.model.known_keys import BodyBinding, EncodingBinding
 from executor.network.files import HANDLE, Kept, Upload
 from executor.sources.openapi.calls.media import is_json
-from executor.sources.openapi.calls.parameter_styles import PLAIN_SEPARATORS, pieces, query_pairs, refusal_of, text
+from executor.sources.openapi.calls.parameter_styles import (
+    PLAIN_SEPARATORS,
+    Written,
+    pieces,
+    query_pairs,
+    refusal_of,
+    text,
+)
 
 MAX_FILES = 10_000
 PARTS_OF_FILE = frozenset({"base64", *HANDLE})
@@ -30,7 +38,7 @@ for _type, _end in (
 PACKED = {"gzip": "application/gzip", "bzip2": "application/x-bzip2", "xz": "application/x-xz"}
 
 
-def payload(body: dict[str, Any], value: Any) -> tuple[bytes | Upload, str]:
+def payload(body: BodyBinding, value: Any) -> tuple[bytes | Upload, str]:
     """The bytes and their content type."""
     form, media_type = body.get("form", "json"), body["mediaType"]
     if form == "json":
@@ -71,7 +79,7 @@ def dump(value: Any) -> bytes:
         raise refusal_of(f"an argument can't be written as JSON: {error}", "/body") from error
 
 
-def urlencode_body(body: dict[str, Any], value: Any) -> bytes:
+def urlencode_body(body: BodyBinding, value: Any) -> bytes:
     pairs: list[str] = []
     for name, part in value.items() if isinstance(value, dict) else ():
         if part is not None:
@@ -79,14 +87,15 @@ def urlencode_body(body: dict[str, Any], value: Any) -> bytes:
     return "&".join(pairs).encode()
 
 
-def field(name: str, value: Any, encoding: dict[str, Any]) -> dict[str, Any]:
+def field(name: str, value: Any, encoding: EncodingBinding) -> Written:
     """How a form field is written. Objects without a style of their own are JSON, also inside lists."""
     style = encoding.get("style", "form")
     is_told = "style" in encoding or "explode" in encoding
     told = encoding.get("contentType", "")
     content = "json" if (isinstance(value, dict) and not is_told) or (told and is_json(told)) else ""
     explode = encoding.get("explode", style in ("form", "deepObject"))
-    return {"name": name, "style": style, "explode": explode, "content": content, "reserved": encoding.get("reserved")}
+    reserved = encoding.get("reserved", False)
+    return {"name": name, "style": style, "explode": explode, "content": content, "reserved": reserved}
 
 
 def as_body(parts: Sequence[bytes | Kept]) -> bytes | Upload:
@@ -95,7 +104,7 @@ def as_body(parts: Sequence[bytes | Kept]) -> bytes | Upload:
     return b"".join(plain) if len(plain) == len(parts) else Upload(tuple(parts))
 
 
-def multipart(body: dict[str, Any], value: Any) -> tuple[bytes | Upload, str]:
+def multipart(body: BodyBinding, value: Any) -> tuple[bytes | Upload, str]:
     boundary, count = secrets.token_hex(16), 0
     found: list[bytes | Kept] = []
     for name, given in value.items() if isinstance(value, dict) else ():
@@ -110,18 +119,18 @@ def multipart(body: dict[str, Any], value: Any) -> tuple[bytes | Upload, str]:
     return as_body([*found, f"--{boundary}--\r\n".encode()]), f"{media_type}; boundary={boundary}"
 
 
-def parts_of(value: Any, encoding: dict[str, Any]) -> list[Any]:
+def parts_of(value: Any, encoding: EncodingBinding) -> list[Any]:
     if value is None:
         return []
     if isinstance(value, list) and not is_json(encoding.get("contentType", "")):
         if encoding.get("explode") is False and not encoding.get("file"):
             separator = PLAIN_SEPARATORS.get(encoding.get("style", "form"), ",")
-            return [separator.join(pieces({"explode": False}, value))]
+            return [separator.join(pieces(value, explode=False))]
         return [one for one in value if one is not None]
     return [value]
 
 
-def part_of(name: str, value: Any, encoding: dict[str, Any]) -> tuple[bytes, bytes | Kept]:
+def part_of(name: str, value: Any, encoding: EncodingBinding) -> tuple[bytes, bytes | Kept]:
     told = encoding.get("contentType", "")
     head = f'Content-Disposition: form-data; name="{quote_name(name)}"'
     is_upload = isinstance(value, dict) and ("base64" in value or "artifact" in value) and set(value) <= PARTS_OF_FILE
@@ -182,5 +191,5 @@ def quote_name(name: str) -> str:
 
 def safe_type(content_type: str, name: str) -> str:
     if not content_type.isascii() or not content_type.isprintable():
-        raise refusal_of("`contentType` can only hold plain characters", f"/{name}/contentType")
+        raise refusal_of("`contentType` can only contain plain characters", f"/{name}/contentType")
     return content_type

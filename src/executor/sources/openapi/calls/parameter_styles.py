@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 from urllib.parse import quote
 
 import orjson
 
 from executor.errors import ToolError
+from executor.model.known_keys import ParameterBinding
 
 SEPARATORS = {"spaceDelimited": "%20", "pipeDelimited": "%7C", "tabDelimited": "%09"}
 PLAIN_SEPARATORS = {"spaceDelimited": " ", "pipeDelimited": "|", "tabDelimited": "\t"}
@@ -39,7 +40,7 @@ def encode(value: str, reserved: bool = False) -> str:
         pieces = _TRIPLET.split(value)
         return "".join(one if index % 2 else quote(one, safe=_RESERVED) for index, one in enumerate(pieces))
     except UnicodeEncodeError as error:
-        raise refusal_of("an argument holds half a surrogate pair, which is no text", "") from error
+        raise refusal_of("an argument contains half a surrogate pair, which is not text", "") from error
 
 
 def refusal_of(message: str, at: str) -> ToolError:
@@ -47,7 +48,17 @@ def refusal_of(message: str, at: str) -> ToolError:
     return ToolError("invalid_arguments", message, details={"problems": problems}, hint="change this argument")
 
 
-def query_pairs(parameter: dict[str, Any], value: Any) -> Iterator[str]:
+class Written(TypedDict):
+    """How a value is written: of a parameter, or of a field of a form."""
+
+    name: str
+    style: str
+    explode: bool
+    content: NotRequired[str]
+    reserved: NotRequired[bool]
+
+
+def query_pairs(parameter: Written, value: Any) -> Iterator[str]:
     """`name=value` pairs, encoded, of a query parameter or a form field."""
     name, style, reserved = parameter["name"], parameter["style"], parameter.get("reserved", False)
     if parameter.get("content"):
@@ -92,32 +103,28 @@ def whole(form: str, value: Any) -> str:
     return orjson.dumps(value).decode()
 
 
-def join_values(parameter: dict[str, Any], value: Any) -> str:
+def join_values(parameter: Written, value: Any) -> str:
     if parameter.get("content"):  # of a path: no service means the quotes of a JSON text there
         return encode(value if isinstance(value, str) else whole(parameter["content"], value))
     separator = SEPARATORS.get(parameter["style"], ",")
     reserved = parameter.get("reserved", False)
-    return separator.join(encode(piece, reserved) for piece in pieces(parameter, value))
+    return separator.join(encode(piece, reserved) for piece in pieces(value, explode=parameter["explode"]))
 
 
-def pieces(parameter: dict[str, Any], value: Any) -> list[str]:
+def pieces(value: Any, *, explode: bool) -> list[str]:
     if isinstance(value, list):
         return [text(part) for part in value]
     if isinstance(value, dict):
         pairs = [(key, text(part)) for key, part in value.items() if part is not None]
-        return (
-            [f"{key}={part}" for key, part in pairs]
-            if parameter["explode"]
-            else [one for pair in pairs for one in pair]
-        )
+        return [f"{key}={part}" for key, part in pairs] if explode else [one for pair in pairs for one in pair]
     return [text(value)]
 
 
-def path_value(parameter: dict[str, Any], value: Any) -> str:
+def path_value(parameter: ParameterBinding, value: Any) -> str:
     """Percent-encoded throughout, so that `/`, `%`, `;`, `@` and `?` stay inside their segment."""
     name, at = parameter["name"], f"/{parameter['argument']}"
     if climbs(value):
-        raise refusal_of(f"the path parameter {name!r} can't have a `..` part", at)
+        raise refusal_of(f"the path parameter {name!r} can't contain `..`", at)
     found = "" if value in ("", [], {}) else apply_style(parameter, value)
     if not found:
         raise refusal_of(f"the path parameter {name!r} is empty", at)
@@ -126,7 +133,7 @@ def path_value(parameter: dict[str, Any], value: Any) -> str:
     return found
 
 
-def apply_style(parameter: dict[str, Any], value: Any) -> str:
+def apply_style(parameter: Written, value: Any) -> str:
     if parameter["style"] == "label":
         separator = "." if parameter["explode"] else ","
         return "." + separator.join(encode_pieces(parameter, value))
@@ -152,15 +159,15 @@ def goes_up(path: str) -> bool:
     return ".." in plain and ".." in _WRITTEN_PARTS.split(plain)
 
 
-def encode_pieces(parameter: dict[str, Any], value: Any) -> list[str]:
+def encode_pieces(parameter: Written, value: Any) -> list[str]:
     """Encoded pieces; of an object that explodes `key=value`."""
     if not isinstance(value, dict):
-        return [encode(piece) for piece in pieces(parameter, value)]
+        return [encode(piece) for piece in pieces(value, explode=parameter["explode"])]
     pairs = [(encode(key), encode(text(part))) for key, part in value.items() if part is not None]
     return [f"{key}={part}" for key, part in pairs] if parameter["explode"] else [one for pair in pairs for one in pair]
 
 
-def matrix(parameter: dict[str, Any], value: Any) -> str:
+def matrix(parameter: Written, value: Any) -> str:
     name = encode(parameter["name"])
     if parameter["explode"] and isinstance(value, dict):
         return "".join(f";{one}" for one in encode_pieces(parameter, value))
@@ -173,10 +180,10 @@ _HEADER_VALUE = re.compile(r"[\x20-\x7e\t\x80-\U0010ffff]*\Z")
 _COOKIE_VALUE = re.compile(r"[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e ,\"]*\Z")
 
 
-def header_value(parameter: dict[str, Any], value: Any) -> str:
+def header_value(parameter: ParameterBinding, value: Any) -> str:
     separator = PLAIN_SEPARATORS.get(parameter["style"], ",")
     content = parameter.get("content")
-    plain = whole(content, value) if content else separator.join(pieces(parameter, value))
+    plain = whole(content, value) if content else separator.join(pieces(value, explode=parameter["explode"]))
     if not _HEADER_VALUE.match(plain):
         raise refusal_of(
             f"the header {parameter['name']!r} can't contain control characters", f"/{parameter['argument']}"
@@ -184,7 +191,7 @@ def header_value(parameter: dict[str, Any], value: Any) -> str:
     return plain
 
 
-def cookies(parameter: dict[str, Any], value: Any) -> list[str]:
+def cookies(parameter: ParameterBinding, value: Any) -> list[str]:
     """`name=value` pairs of a Cookie header. Only the style `cookie` leaves values as they are."""
     if parameter["style"] != "cookie":
         return list(query_pairs(parameter, value))
@@ -195,5 +202,5 @@ def cookies(parameter: dict[str, Any], value: Any) -> list[str]:
         found = [(name, text(part)) for part in (value if isinstance(value, list) else [value])]
     for key, part in found:
         if not _COOKIE_VALUE.match(part) or not _COOKIE_VALUE.match(key) or "=" in key:
-            raise refusal_of(f"the cookie {name!r} can't hold this value", f"/{parameter['argument']}")
+            raise refusal_of(f"the cookie {name!r} can't contain this value", f"/{parameter['argument']}")
     return [f"{key}={part}" for key, part in found]

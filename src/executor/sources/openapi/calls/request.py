@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
+from executor.model.known_keys import BodyBinding, ParameterBinding
 from executor.network.client import Outgoing
 from executor.network.files import Upload
 from executor.sources.openapi.calls.body_encoding import payload
@@ -21,6 +22,7 @@ from executor.sources.openapi.calls.parameter_styles import (
     refusal_of,
     whole,
 )
+from executor.sources.openapi.storage_format import OpenApiBinding
 from executor.sources.openapi.tools.name_collisions import check_fields, check_parameters
 from executor.sources.openapi.tools.parameters import TEMPLATE, is_free_header
 
@@ -29,7 +31,7 @@ ACCEPT = "application/json, text/plain;q=0.5, */*;q=0.1"
 _FIXED = "/%:@!$&'()*+,;=~-._"
 
 
-def build(base_url: str, binding: dict[str, Any], arranged: dict[str, Any], idempotency_key: str) -> Outgoing:
+def build(base_url: str, binding: OpenApiBinding, arranged: dict[str, Any], idempotency_key: str) -> Outgoing:
     given = with_key(binding, arranged, idempotency_key)
     check_names(binding, given)
     values: dict[str, str] = {}
@@ -57,34 +59,35 @@ def build(base_url: str, binding: dict[str, Any], arranged: dict[str, Any], idem
         headers["Cookie"] = "; ".join(jar)
     url = base_url + fill_path(binding["path"], values, query, named)
     body: bytes | Upload | None = None
-    if binding["body"] is not None and "body" in given and not is_left_out(binding["body"], given["body"]):
-        body, media_type = payload(binding["body"], given["body"])
-        if body or binding["body"].get("form") != "form":  # a form without fields is no content, so it has no type
+    form = binding["body"]
+    if form is not None and "body" in given and not is_left_out(form, given["body"]):
+        body, media_type = payload(form, given["body"])
+        if body or form.get("form") != "form":  # a form without fields is no content, so it has no type
             headers["Content-Type"] = media_type
         else:
             body = None
     return Outgoing(binding["method"], url, headers, body)
 
 
-def is_left_out(body: dict[str, Any], value: Any) -> bool:
+def is_left_out(body: BodyBinding, value: Any) -> bool:
     """An optional form without a single field to send is no body at all."""
     is_form = body.get("form") in ("form", "multipart") and isinstance(value, dict)
     return is_form and not body["required"] and all(part is None for part in value.values())
 
 
-def check_names(binding: dict[str, Any], given: dict[str, Any]) -> None:
+def check_names(binding: OpenApiBinding, given: dict[str, Any]) -> None:
     """Raises ToolError if a key of an object would be sent under the name of something else."""
     check_parameters(binding, given)
     if binding["body"] is not None and "body" in given:
         check_fields(binding, given["body"])
 
 
-def whole_query(parameter: dict[str, Any], value: Any) -> str:
+def whole_query(parameter: ParameterBinding, value: Any) -> str:
     written = whole(parameter.get("content") or "form", value)
     return written if parameter.get("content") == "form" else quote(written, safe="")
 
 
-def with_key(binding: dict[str, Any], arranged: dict[str, Any], key: str) -> dict[str, Any]:
+def with_key(binding: OpenApiBinding, arranged: dict[str, Any], key: str) -> dict[str, Any]:
     argument = binding["idempotencyArgument"]
     return {**arranged, argument: key} if argument and key and arranged.get(argument) is None else arranged
 
@@ -94,7 +97,7 @@ def fill_path(template: str, values: dict[str, str], query: list[str], named: Co
     parts, fixed_query = split_template(template)
     path = "".join(part if index % 2 == 0 else place_values(part, values) for index, part in enumerate(parts))
     if goes_up(path) or ("." in path and "." in path.split("/")):
-        raise refusal_of("the arguments would make a `.` or `..` segment in the path", "")
+        raise refusal_of("the arguments would create a `.` or `..` segment in the path", "")
     if "{" in fixed_query:
         fixed_query = TEMPLATE.sub(lambda match: place_values(match[1], values), fixed_query)
         fixed_query = fixed_query.replace("{", "%7B").replace("}", "%7D")

@@ -11,6 +11,7 @@ from executor.model.tool import Tool
 from executor.network.client import Answer
 from executor.sources.openapi.calls.media import is_json, is_stream, is_text
 from executor.sources.openapi.calls.streams import stream_result
+from executor.sources.openapi.storage_format import Promise, binding_of
 from executor.sources.openapi.tools.responses import broken_promise, find_promise
 from executor.sources.results import read_json, snippet, unexpected_answer, upstream_error
 
@@ -22,41 +23,41 @@ def result_text(tool: Tool, answer: Answer) -> str:
         raise upstream_error(tool, answer)
     if answer.file is not None:
         return orjson.dumps(answer.file.handle).decode()
-    if not answer.body or tool.binding["method"] == "HEAD":
+    if not answer.body or binding_of(tool)["method"] == "HEAD":
         return empty_result(tool, answer)
     if is_stream(answer.media_type):
         return orjson.dumps(stream_result(answer)).decode()
-    promise = find_promise(tool.binding["answers"], answer.status)
+    promise = find_promise(binding_of(tool)["answers"], answer.status)
     wants_json = promise is not None and promise["form"] == "json"
     if is_json(answer.media_type) or (wants_json and not answer.media_type):
         return json_result(tool, answer, promise)
     if wants_json:
         what = answer.media_type or "no content type"
         raise unexpected_answer(
-            tool, answer, f"the document promises JSON, the answer is {what}", {"body": snippet(answer)}
+            tool, answer, f"the document declares JSON, but the answer is {what}", {"body": snippet(answer)}
         )
     return other_result(answer, promise["form"] if promise is not None else "any")
 
 
 def empty_result(tool: Tool, answer: Answer) -> str:
-    promise = find_promise(tool.binding["answers"], answer.status)
-    if answer.status == 200 and promise is not None and tool.binding["method"] != "HEAD":
+    promise = find_promise(binding_of(tool)["answers"], answer.status)
+    if answer.status == 200 and promise is not None and binding_of(tool)["method"] != "HEAD":
         types = promise.get("types")
         if types and "null" not in types:
             raise unexpected_answer(
-                tool, answer, f"the document promises {' or '.join(types)}, the answer is empty", {}
+                tool, answer, f"the document declares {' or '.join(types)}, but the answer is empty", {}
             )
     return "null"
 
 
-def json_result(tool: Tool, answer: Answer, promise: dict[str, Any] | None) -> str:
+def json_result(tool: Tool, answer: Answer, promise: Promise | None) -> str:
     try:
         text, value = read_json(answer.body)
     except (ValueError, RecursionError) as error:
         values = json_lines(answer.body)
         if values is not None:
             return orjson.dumps(values).decode()
-        message = "the answer says it is JSON, but can't be read as JSON"
+        message = "the answer says it is JSON, but can't be parsed as JSON"
         raise unexpected_answer(tool, answer, message, {"body": snippet(answer)}) from error
     problem = broken_promise(promise, value) if promise is not None else ""
     if problem:

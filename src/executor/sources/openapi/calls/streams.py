@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 MAX_ITEMS = 10_000
 RESUME = "Last-Event-ID"
-CUT = "the stream went on when the bound on its time, size or number of items was reached"
-BY_ID = f"to get what follows, call again with `{RESUME}` set to the `id` of the last item"
+CUT = "the stream was still open when it reached the limit on time, size or number of items"
+BY_ID = f"to continue, call again with `{RESUME}` set to the `id` of the last item"
 BY_ARGUMENTS = (
-    "to get what follows, call again with the arguments that say where to begin (a cursor, an offset, a time), "
-    "or ask for less with a filter"
+    "to continue, call again with arguments that say where to start (a cursor, an offset, a "
+    "time), or request less with a filter"
 )
 
 
@@ -41,8 +41,8 @@ def stream_result(answer: Answer) -> dict[str, Any]:
 def stream_schema(item: Schema) -> Schema:
     parts: dict[str, Schema] = {
         "items": {"type": "array", "items": item},
-        "complete": {"type": "boolean", "description": "False if the stream was cut at a bound"},
-        "more": {"type": "string", "description": "How to get what follows, if it was cut"},
+        "complete": {"type": "boolean", "description": "False if the stream was cut at a limit"},
+        "more": {"type": "string", "description": "How to continue, if it was cut"},
     }
     return {"type": "object", "properties": parts, "required": ["items", "complete"]}
 
@@ -53,7 +53,7 @@ def resumable(parameters: list[Parameter], responses: dict[str, dict[str, Any]])
         return parameters
     if any(one.name.lower() == RESUME.lower() or one.argument == RESUME for one in parameters):
         return parameters
-    text = "The `id` of an event: those after it are wanted"
+    text = "The `id` of an event: return only later ones"
     return [*parameters, Parameter(RESUME, "header", RESUME, "simple", False, False, "", {"type": "string"}, text)]
 
 

@@ -16,13 +16,14 @@ from executor.network.client import Answer
 from executor.sources import placeholders
 from executor.sources.documents.fetch_errors import wrong_status
 from executor.sources.documents.threads import Loading
-from executor.sources.kind import DAMAGED, Auth, Probe, SourceRequest
+from executor.sources.kind import DAMAGED, Auth, Probe
 from executor.sources.openapi.documents import swagger
 from executor.sources.openapi.documents.document import Document, named_format, read_root
 from executor.sources.openapi.documents.fetch import STATUS_HINTS, Fetcher, address_of
 from executor.sources.openapi.tools import security, servers
 from executor.sources.openapi.tools.builder import title_of
 from executor.sources.pagination.link_headers import links
+from executor.sources.source_request import SourceRequest
 from executor.sources.tool_names import namespace_from
 
 USUAL = (
@@ -75,7 +76,7 @@ async def probe(fetcher: Fetcher, request: SourceRequest, loading: Loading) -> P
         if url in tried or servers.origin_of(url) not in own:
             continue
         tried.add(url)
-        request.progress(f"trying {url}")
+        request.context.progress(f"trying {url}")
         try:
             answer = await fetcher.get(request, url)
         except SourceError:

@@ -77,7 +77,7 @@ class Document:
             if not (isinstance(node, dict) and isinstance(node.get("$ref"), str)):
                 return node
             node = self.resolve(node["$ref"])
-        raise UnresolvedRef("$refs that only lead to each other")
+        raise UnresolvedRef("$refs that only refer to each other")
 
     def end_of(self, node: Any) -> Any:
         """The same, or the reference itself where it leads nowhere."""
@@ -214,7 +214,7 @@ def _read_root(data: bytes, where: str) -> dict[str, Any]:
     root = parse(data, where)
     if not isinstance(root, dict):
         raise DocumentInvalid(
-            f"{where} is not an OpenAPI document: it holds {describe_value(root)}, not an object", hint=GIVE_DOCUMENT
+            f"{where} is not an OpenAPI document: it is {describe_value(root)}, not an object", hint=GIVE_DOCUMENT
         )
     check_version(root, where)
     return root
@@ -234,7 +234,7 @@ def check_version(root: dict[str, Any], where: str) -> None:
     if version:
         kind = "OpenAPI" if "openapi" in root else "Swagger"
         raise DocumentInvalid(
-            f"{where} says it is {kind} {version[:20]}; Swagger 2.0 and OpenAPI 3.0 to 3.2 can be read",
+            f"{where} is {kind} {version[:20]}; only Swagger 2.0 and OpenAPI 3.0 to 3.2 are supported",
             hint="convert it to OpenAPI 3.1",
         )
     found = ", ".join(key_text(key)[:40] for key in list(root)[:6]) or "nothing"

@@ -110,7 +110,7 @@ def file_path(uri: str, folder: Path) -> Path:
 
     path = Path(url2pathname(urlsplit(uri).path)).resolve()
     if not path.is_relative_to(folder.resolve()):
-        raise SourceUnreachable("it lies outside the folder of the document", hint="move it there", reason="file")
+        raise SourceUnreachable("it is outside the folder of the document", hint="move it there", reason="file")
     return path
 
 

@@ -12,17 +12,18 @@ from executor.network.client import Answer, Bounds, Egress, Outgoing
 from executor.network.credentials import with_credential
 from executor.sources.documents.fetch_errors import no_address, read_file, wrong_status
 from executor.sources.documents.threads import Loading
-from executor.sources.kind import SourceRequest, Unchanged
-from executor.sources.openapi.documents import external_documents, files, parser
+from executor.sources.kind import Unchanged
+from executor.sources.openapi.documents import external_documents, linked_files, parser
 from executor.sources.openapi.tools.builder import READER
 from executor.sources.openapi.tools.servers import origin_of
+from executor.sources.source_request import SourceRequest
 
 ACCEPT_DOCUMENT = "application/json, application/yaml;q=0.9, text/yaml;q=0.9, */*;q=0.5"
 ALLOW_REFS = "remoteRefs"
 PARTS = "parts"  # of the validators: which other documents were read
 STATUS_HINTS = {
-    401: "the document needs a login: give it with --header, or download it and add the file instead",
-    403: "the document needs a login: give it with --header, or download it and add the file instead",
+    401: "the document requires a login: pass it with --header, or download the document and add the file",
+    403: "the document requires a login: pass it with --header, or download the document and add the file",
     404: parser.GIVE_DOCUMENT,
 }
 
@@ -69,13 +70,13 @@ class Fetcher:
             return Read(request.document, address, {})
         if not address:
             raise SourceUnreachable(
-                "there is neither an address nor a document to read",
-                hint="give a URL or a file; a source added as text can only be added again",
+                "an address or a document is required",
+                hint="pass a URL or a file; a source added as text can only be added again",
                 reason="location",
             )
         if "://" in address:
             return await self._download(request, address)
-        if not (request.again and request.allow_private):
+        if not (request.previous is not None and request.consented.private_network):
             raise no_address(address)
         return Read(await asyncio.to_thread(read_file, address, parser.MAX_BYTES), address, {})
 
@@ -95,34 +96,38 @@ class Fetcher:
         self, request: SourceRequest, url: str, headers: dict[str, str] | None = None, bounds: Bounds | None = None
     ) -> Answer:
         sent = {"Accept": ACCEPT_DOCUMENT, **own_headers(request, url), **(headers or {})}
-        outgoing = with_credential(Outgoing("GET", url, sent), request.credential)
-        answer = await self._egress.send(outgoing, origins=frozenset(request.origins), bounds=bounds or self._bounds)
-        return replace(answer, body=request.redact(answer.body), url=bare(answer.url, outgoing.url, url))
+        outgoing = with_credential(Outgoing("GET", url, sent), request.context.credential)
+        answer = await self._egress.send(
+            outgoing, origins=frozenset(request.consented.origins), bounds=bounds or self._bounds
+        )
+        return replace(answer, body=request.context.redact(answer.body), url=bare(answer.url, outgoing.url, url))
 
     async def others(self, request: SourceRequest, root: dict[str, object], location: str) -> external_documents.Linked:
         """The documents that this one refers to. Raises SourceUnreachable if one that was read before can't be now."""
         is_url = location.startswith(("http://", "https://"))
         path = Path(location)
-        folder = path.parent if not is_url and path.is_absolute() and request.allow_private else None
-        bounds = replace(self._bounds, size=files.MAX_EACH)
+        folder = path.parent if not is_url and path.is_absolute() and request.consented.private_network else None
+        bounds = replace(self._bounds, size=linked_files.MAX_EACH)
 
         async def fetch(uri: str) -> bytes:
             if uri.startswith("file:") or "://" not in uri:
                 if folder is None:
-                    raise EgressRefused("files are read only for a document that an operator added as a file")
+                    raise EgressRefused("files are only read for a document that an operator added as a file")
                 return await asyncio.to_thread(
                     lambda: read_file(str(external_documents.file_path(uri, folder)), parser.MAX_BYTES)
                 )
             if not external_documents.is_allowed(
                 uri, location if is_url else uri_of(request), request.options.get(ALLOW_REFS)
             ):
-                raise EgressRefused(f"it is on another origin, and the option `{ALLOW_REFS}` does not name that")
+                raise EgressRefused(f"it is on another origin, and the option `{ALLOW_REFS}` does not allow it")
             answer = await self.get(request, uri, bounds=bounds)
             if answer.status != 200:
                 raise wrong_status(uri, answer, STATUS_HINTS)
             return answer.body
 
-        found = await files.gather(root, external_documents.base_of(location), fetch, self._loading, request.progress)
+        found = await linked_files.gather(
+            root, external_documents.base_of(location), fetch, self._loading, request.context.progress
+        )
         check_complete(request, found)
         return found
 
@@ -130,14 +135,14 @@ class Fetcher:
 def check_complete(request: SourceRequest, found: external_documents.Linked) -> None:
     """What could be read before and can't be read now must not take tools away: then all stay as they were."""
     failed = [uri for uri, reason in found.refused.items() if reason != external_documents.BEYOND]
-    lost = files.known_again(failed, request.validators.get(PARTS, ""))
+    lost = linked_files.known_again(failed, request.validators.get(PARTS, ""))
     if not lost:
         return
     first = f"{display_url(lost[0])} {found.refused[lost[0]]}"
-    more = f", and {len(lost) - 1:,} more like it" if len(lost) > 1 else ""
+    more = f", and {len(lost) - 1:,} more" if len(lost) > 1 else ""
     raise SourceUnreachable(
-        f"{first}{more}; it was there when the document was read before",
-        hint="the tools stay as they were; refresh the source when its files are complete again",
+        f"{first}{more}; it was available when the document was last read",
+        hint="the tools are unchanged; refresh the source when its files are complete again",
         reason="incomplete",
     )
 

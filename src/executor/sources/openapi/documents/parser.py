@@ -11,7 +11,7 @@ from executor.sources.documents.fetch_errors import too_large
 from executor.sources.documents.pinned_import import import_pinned
 
 MAX_BYTES = 100_000_000
-GIVE_DOCUMENT = "give the address of the OpenAPI document itself, often …/openapi.json or …/openapi.yaml"
+GIVE_DOCUMENT = "use the address of the OpenAPI document itself, often …/openapi.json or …/openapi.yaml"
 
 
 def parse(data: bytes, where: str) -> Any:

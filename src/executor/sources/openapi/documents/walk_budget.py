@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 PER_OPERATION = 100_000
 PER_DOCUMENT = 1_000_000
 LOOK_EVERY = 100
-SIMPLIFY = "remove what isn't used, or split it"
+SIMPLIFY = "remove unused parts, or split it"
 T = TypeVar("T")
 
 

@@ -13,6 +13,7 @@ from executor.model.tool import Tool
 from executor.network.client import Answer, Outgoing
 from executor.sources.openapi.calls.request import ACCEPT
 from executor.sources.openapi.calls.results import result_text
+from executor.sources.openapi.storage_format import binding_of, server_of
 from executor.sources.openapi.tools.servers import origin_of
 from executor.sources.pagination.all_pages import Place, walk_pages
 from executor.sources.pagination.all_tool import LIMITS
@@ -30,9 +31,11 @@ class Sender(Protocol):
 
 async def collect(sender: Sender, source: Source, tool: Tool, arguments: dict[str, Any]) -> str:
     """A page that fails fails the call."""
-    paging = tool.binding["all"]
+    binding = binding_of(tool)
+    paging = binding["all"]
     given = {**paging.get("size", {}), **first_page(arguments)}
-    walk, before = Walk(tool, given.get(paging.get("sizeArgument", ""))), ""
+    may_follow = binding["method"] in ("GET", "QUERY") and binding["body"] is None
+    walk, before = Walk(paging, given.get(paging.get("sizeArgument", "")), may_follow=may_follow), ""
 
     async def turn(following: Place) -> tuple[Answer, Following]:
         nonlocal before
@@ -51,8 +54,10 @@ def take(walk: Walk, tool: Tool, answer: Answer, asked: Following) -> Following:
             return walk.end_behind()
         if walk.pages and answer.status in REFUSED:
             return walk.stop(f"the service refused page {walk.pages + 1} ({answer.status}), so more may follow")
+    if walk.is_trying and answer.status in REFUSED:
+        return walk.stop("the service does not say where the next page begins, so more may follow")
     if walk.pages and answer.status == 200 and not answer.body:
-        return walk.stop(f"page {walk.pages + 1} came without an answer, so more may follow")
+        return walk.stop(f"page {walk.pages + 1} returned no answer, so more may follow")
     return walk.add(answer, orjson.loads(result_text(tool, answer)))
 
 
@@ -65,21 +70,21 @@ async def ask(
 ) -> Answer:
     if isinstance(following, dict):
         return await sender.send(source, *place_page(tool, given, following))
-    base_url = tool.binding["server"] or source.config["base_url"]
-    if origin_of(following) != origin_of(base_url):
+    if origin_of(following) != origin_of(server_of(source, tool)):
         raise ToolError(
             "unexpected_response",
-            f"{tool.path}: the next page is on another origin, which was not asked",
+            f"{tool.path}: the next page is on another origin, so it was not requested",
             hint="call the tool itself, page by page",
         )
-    headers = {"Accept": tool.binding.get("accept", ACCEPT)}
+    headers = {"Accept": binding_of(tool).get("accept", ACCEPT)}
     return await sender.follow(source, tool, before, Outgoing("GET", following, headers))
 
 
 def place_page(tool: Tool, given: dict[str, Any], following: dict[str, Any]) -> tuple[Tool, dict[str, Any]]:
     """The page in its place. In a body it is a field that is no argument of this tool."""
-    body = tool.binding["body"]
-    if body is None or tool.binding["all"].get("place") != "body":
+    binding = binding_of(tool)
+    body = binding["body"]
+    if body is None or binding["all"].get("place") != "body":
         return tool, {**given, **following}
     tool = replace(tool, binding={**tool.binding, "body": {**body, "flat": [*body["flat"], *following]}})
     whole = given.get(tool.body_argument)

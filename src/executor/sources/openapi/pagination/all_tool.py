@@ -5,19 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from executor.model.known_keys import BodyBinding
 from executor.model.tool import ALL, Tool
 from executor.sources.openapi.pagination.item_lists import item_schema
+from executor.sources.openapi.storage_format import binding_of
 from executor.sources.openapi.tools.descriptions import MAX_DESCRIPTION
 from executor.sources.openapi.tools.parameters import Parameter
 from executor.sources.openapi.tools.request_body import Body
 from executor.sources.openapi.tools.schemas import Schemas
 from executor.sources.openapi.tools.tool_schemas import flat_fields
 from executor.sources.pagination.all_tool import all_input, all_output
+from executor.sources.pagination.page_scheme import PageScheme
 
 
-def all_tool(schemas: Schemas, tool: Tool, paging: dict[str, Any], responses: dict[str, dict[str, Any]]) -> Tool | None:
+def all_tool(schemas: Schemas, tool: Tool, paging: PageScheme, responses: dict[str, dict[str, Any]]) -> Tool | None:
     """None if the tool's arguments leave no room for it."""
-    shown = all_input(tool.input_schema, paging, tool.body_argument if tool.binding["body"] else "")
+    shown = all_input(tool.input_schema, paging, tool.body_argument if binding_of(tool)["body"] else "")
     body = all_body(tool, paging)
     if shown is None or body is None:
         return None
@@ -32,10 +35,10 @@ def all_tool(schemas: Schemas, tool: Tool, paging: dict[str, Any], responses: di
     )
 
 
-def all_body(tool: Tool, paging: dict[str, Any]) -> dict[str, Any] | None:
+def all_body(tool: Tool, paging: PageScheme) -> BodyBinding | dict[str, Any] | None:
     """The body of a search whose fields are all arguments, without the one that turns pages; empty without a body,
     None if a body can't be given so."""
-    body: dict[str, Any] | None = tool.binding["body"]
+    body = binding_of(tool)["body"]
     if body is None:
         return {}
     schema = body.get("schema") or tool.input_schema["properties"].get(tool.body_argument)

@@ -8,7 +8,7 @@ from typing import Any
 from executor.sources.openapi.documents.document import Document, UnresolvedRef
 from executor.sources.openapi.documents.walk_budget import remember
 from executor.sources.openapi.tools.responses import content_schema, object_parts, types_of
-from executor.sources.pagination.names import ASIDE, BESIDE, HOLDERS, ITEMS, plain
+from executor.sources.pagination.names import ASIDE, BESIDE, HOLDERS, ITEMS, VAGUE_ITEMS, plain
 
 MAX_CHOICES = 20
 _OBJECTS: tuple[set[str], ...] = ({"object"}, {"object", "null"})
@@ -67,12 +67,13 @@ def items_field(document: Document, properties: dict[str, Any], path: str) -> st
     arrays = arrays_of(document, properties)
     if len(arrays) == 1:
         return arrays[0]
-    named = next((name for wanted in ITEMS for name in arrays if plain(name) == wanted), None)
     of_objects = [name for name in arrays if holds_objects(document, properties[name])]
-    if named or len(of_objects) == 1:
-        return named or of_objects[0]
     words = [plain(part) for part in re.split(r"[/.:]", path) if part and "{" not in part]
-    return next((name for word in reversed(words[-2:]) for name in of_objects if plain(name) == word), None)
+    by_path = next((name for word in reversed(words[-2:]) for name in of_objects if plain(name) == word), None)
+    named = next((name for wanted in ITEMS for name in arrays if plain(name) == wanted), None)
+    if named is not None and (by_path is None or plain(named) not in VAGUE_ITEMS):
+        return named
+    return by_path or (of_objects[0] if len(of_objects) == 1 else None)
 
 
 def holds_objects(document: Document, schema: Any) -> bool:

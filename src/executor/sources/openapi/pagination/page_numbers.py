@@ -9,6 +9,7 @@ from executor.sources.openapi.documents.document import Document
 from executor.sources.openapi.tools.parameters import Parameter
 from executor.sources.openapi.tools.responses import types_of
 from executor.sources.pagination.names import OFFSETS, PAGES, SIZES, VAGUE_OFFSETS
+from executor.sources.pagination.page_scheme import PageScheme
 
 LARGEST_PAGE = 500
 _ZERO_BASED = re.compile(
@@ -53,13 +54,13 @@ def is_plain(document: Document, parameter: Parameter, has_page_fields: bool) ->
     return has_page_fields or any(isinstance(one, str) and _DIGITS.fullmatch(one) for one in shown)
 
 
-def offset_parameter(document: Document, query: Query, has_page_fields: bool) -> Parameter | None:
+def offset_parameter(document: Document, query: Query) -> Parameter | None:
     size = size_parameter(query)
     for name in OFFSETS:
         one = query.get(name)
         if one is None or one is size or not is_number(document, one.schema) or _TIMES.search(words_of(one)):
             continue
-        if size is not None or (name not in VAGUE_OFFSETS and has_page_fields):
+        if size is not None or name not in VAGUE_OFFSETS:
             return one
     return None
 
@@ -78,7 +79,7 @@ def size_parameter(query: Query) -> Parameter | None:
     return next((query[name] for name in SIZES if name in query), None)
 
 
-def largest_size(document: Document, query: Query) -> dict[str, Any]:
+def largest_size(document: Document, query: Query) -> PageScheme:
     """How many items to ask for at once, if the document says how many a page may have."""
     size = size_parameter(query)
     schema = document.end_of(size.schema) if size is not None else None
@@ -88,18 +89,18 @@ def largest_size(document: Document, query: Query) -> dict[str, Any]:
     if not isinstance(most, int) or isinstance(most, bool):
         found = _LARGEST.search(f"{size.description} {schema.get('description', '')}")
         most = int(next(filter(None, found.groups())).replace(",", "")) if found else 0
-    named = {"sizeArgument": size.argument}
+    named: PageScheme = {"sizeArgument": size.argument}
     return {**named, "size": {size.argument: min(most, LARGEST_PAGE)}} if most > 1 else named
 
 
-def first_number(document: Document, parameter: Parameter) -> dict[str, Any]:
+def first_number(document: Document, parameter: Parameter) -> PageScheme:
     """`guessed` where neither the schema nor the description says if pages are counted from 0 or from 1."""
     schema = document.end_of(parameter.schema)
     text = f"{parameter.description} {schema.get('description', '') if isinstance(schema, dict) else ''}"
     first = first_page(document, schema, -1)
     if first < 0:
         first = 0 if _ZERO_BASED.search(text) else 1 if _ONE_BASED.search(text) else -1
-    required = {"required": True} if parameter.required else {}
+    required: PageScheme = {"required": True} if parameter.required else {}
     return {"start": first, **required} if first >= 0 else {"start": 1, "guessed": True, **required}
 
 

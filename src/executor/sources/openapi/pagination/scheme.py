@@ -27,14 +27,15 @@ from executor.sources.pagination.names import (
     OTHER_CURSORS,
     TEXT_CURSORS,
     UNANSWERED_TEXT_CURSORS,
+    VAGUE_OFFSETS,
     cursor_rank,
     is_wrapper,
     plain,
 )
+from executor.sources.pagination.page_scheme import PageScheme
 
-SAYS_MORE = ("hasmore", "more", "hasnext", "hasnextpage", "hasmoreitems", "moreresultsavailable", "moreavailable")
+NUMBERS = frozenset({"integer", "number", "null"})
 Query = dict[str, Parameter]
-Paging = dict[str, Any]
 
 
 def pages_of(
@@ -45,7 +46,7 @@ def pages_of(
     fields: Sequence[Parameter] = (),
     *,
     is_read: bool = True,
-) -> Paging:
+) -> PageScheme:
     """Empty unless the operation answers with a list and tells how to get on.
 
     `fields` are those of the body. A request that may write is repeated only if its answer speaks of pages: nobody
@@ -58,7 +59,7 @@ def pages_of(
     query = {plain(one.name): one for one in parameters if one.place == "query" and not one.content}
     query = {**{plain(one.name): one for one in fields}, **query}
     types = types_of(document, schema)
-    if types == {"array"}:
+    if types in ({"array"}, {"array", "null"}):
         properties, items = {}, []
     elif types is not None and "object" in types:
         properties = answer_fields(document, schema)
@@ -80,31 +81,33 @@ def pages_of(
         paging = with_numbers(paging, by_argument(document, query, properties))
     argument = paging.get("argument")
     in_body = any(one.argument == argument for one in fields)
-    place = {"place": "body"} if in_body else {}
+    place: PageScheme = {"place": "body"} if in_body else {}
     return {**paging, **place, **page_numbers.largest_size(document, query), "items": items}
 
 
-def with_numbers(paging: Paging, other: Paging) -> Paging:
+def with_numbers(paging: PageScheme, other: PageScheme) -> PageScheme:
     """A list may take numbers too: they are what is left where no cursor comes, and first if they have to be given."""
     if not other or other["argument"] == paging.get("argument"):
         return paging
     return other if other.get("required") else {**paging, "otherwise": other}
 
 
-def is_search(document: Document, paging: Paging, properties: dict[str, Any]) -> bool:
+def is_search(document: Document, paging: PageScheme, properties: dict[str, Any]) -> bool:
     return paging["by"] in ("cursor", "last") or (
         paging["by"] in ("page", "offset") and tells_pages(document, properties)
     )
 
 
-def by_answer(document: Document, schema: Any, properties: dict[str, Any], items: list[str], query: Query) -> Paging:
+def by_answer(
+    document: Document, schema: Any, properties: dict[str, Any], items: list[str], query: Query
+) -> PageScheme:
     if not properties:
         return {}
     cursor = cursor_parameter(document, query, TEXT_CURSORS)
-    more = find(document, properties, SAYS_MORE, frozenset({"boolean", "null"}))
+    more = find(document, properties, MORE, frozenset({"boolean", "null"}))
     if cursor is not None:
         # One that has to be given stays an argument: the caller says where the list begins.
-        argument: Paging = {"argument": cursor.argument, **({"given": True} if cursor.required else {})}
+        argument: PageScheme = {"argument": cursor.argument, **({"given": True} if cursor.required else {})}
         own = plain(cursor.name)
         found = find(document, properties, NEXT_CURSORS, own=own)
         if not found:
@@ -120,7 +123,7 @@ def by_answer(document: Document, schema: Any, properties: dict[str, Any], items
     return {}
 
 
-def by_address(document: Document, properties: dict[str, Any]) -> Paging:
+def by_address(document: Document, properties: dict[str, Any]) -> PageScheme:
     found = find(document, properties, NEXT_LINKS, frozenset({"string", "null"})) or link_list(document, properties)
     return {"by": "next", "from": found} if found else {}
 
@@ -183,7 +186,7 @@ def link_list(document: Document, properties: dict[str, Any]) -> list[str]:
     return []
 
 
-def by_header(document: Document, response: dict[str, Any], query: Query) -> Paging:
+def by_header(document: Document, response: dict[str, Any], query: Query) -> PageScheme:
     """`X-Next-Cursor` and the like, where the document declares them."""
     headers = response.get("headers")
     for name in headers if isinstance(headers, dict) else ():
@@ -199,22 +202,26 @@ def by_header(document: Document, response: dict[str, Any], query: Query) -> Pag
     return {}
 
 
-def by_argument(document: Document, query: Query, properties: dict[str, Any]) -> Paging:
+def by_argument(document: Document, query: Query, properties: dict[str, Any]) -> PageScheme:
     has_page_fields = bool(properties) and tells_pages(document, properties)
     page = page_numbers.page_parameter(document, query, has_page_fields)
-    if page is not None:
+    offset = page_numbers.offset_parameter(document, query)
+    is_offset_required = offset is not None and offset.required
+    if page is not None and (page.required or not is_offset_required):
         return {"by": "page", "argument": page.argument, **page_numbers.first_number(document, page)}
-    offset = page_numbers.offset_parameter(document, query, has_page_fields)
     if offset is None:
         return {}
+    following = find(document, properties, NEXT_CURSORS, NUMBERS) if plain(offset.name) in VAGUE_OFFSETS else []
+    if following and not offset.required:  # the number of an item, such as the oldest one still to come
+        return {"by": "cursor", "argument": offset.argument, "from": following}
     if page_numbers.counts_pages(offset):
         return {"by": "page", "argument": offset.argument, **page_numbers.first_number(document, offset)}
     start = page_numbers.first_page(document, offset.schema, 0)
-    required = {"required": True} if offset.required else {}
+    required: PageScheme = {"required": True} if offset.required else {}
     return {"by": "offset", "argument": offset.argument, "start": start, **required}
 
 
-def by_link(document: Document, response: dict[str, Any], query: Query, path: str) -> Paging:
+def by_link(document: Document, response: dict[str, Any], query: Query, path: str) -> PageScheme:
     """A list that takes a cursor and does not say where one comes from: it shows when it is read."""
     if tells_links(response):
         return {"by": "link"}

@@ -17,22 +17,23 @@ from executor.network.addresses import display_url
 from executor.schemas.alternatives import loosen
 from executor.schemas.digests import add_digests
 from executor.sources.documents.cancellation import Stopped, never
-from executor.sources.kind import SourceRequest
 from executor.sources.openapi.documents import containers, swagger
 from executor.sources.openapi.documents import document as documents
 from executor.sources.openapi.documents.external_documents import BEYOND, Linked, absolute, base_of
 from executor.sources.openapi.documents.parser import parse
 from executor.sources.openapi.documents.walk_budget import Visits
+from executor.sources.openapi.storage_format import OpenApiConfig, binding_of
 from executor.sources.openapi.tools import servers
 from executor.sources.openapi.tools.credential_parameters import find_undeclared
 from executor.sources.openapi.tools.operations import Reader
+from executor.sources.source_request import SourceRequest
 from executor.sources.tool_names import namespace_from
 
 # Raised when more or other is kept of the same document than before: then one that is unchanged is read again.
-READER = "7"
+READER = "8"
 NOTHING: Mapping[str, bytes] = {}
 NO_REASONS: Mapping[str, str] = {}
-BUNDLE = "make one file of them with `npx @redocly/cli bundle FILE -o bundled.yaml`, and add that"
+BUNDLE = "bundle them into one file with `npx @redocly/cli bundle FILE -o bundled.yaml`, then add it"
 _building = threading.Lock()
 _builds = 0
 _was_enabled = True
@@ -129,6 +130,19 @@ def build(request: SourceRequest, document: documents.Document, location: str, d
     if not reader.skipped and not tools:
         raise no_operations(where, reader)
     opened = loosen(tools, reader.schemas.definitions)
+    config: OpenApiConfig = {
+        "location": request.location,
+        "spec_url": request.spec_url,
+        "base_url": server,
+        "given_base_url": request.base_url,
+        "allow_private": request.consented.private_network,
+        "origins": list(request.consented.origins),
+        "headers": [list(pair) for pair in request.headers],
+        "options": dict(request.options),
+        "servers": servers.list_servers(offered),
+        "auth": [*reader.schemes, *find_undeclared(map(binding_of, tools), reader.schemes)],
+        "validators": {"digest": digest, "reader": READER},
+    }
     return Loaded(
         name=request.name or title[:200] or namespace,
         namespace=namespace,
@@ -136,19 +150,7 @@ def build(request: SourceRequest, document: documents.Document, location: str, d
         definitions=reader.schemas.definitions,
         skipped=(*gather_skipped(reader.skipped), *opened),
         document_digest=digest,
-        config={
-            "location": request.location,
-            "spec_url": request.spec_url,
-            "base_url": server,
-            "given_base_url": request.base_url,
-            "allow_private": request.allow_private,
-            "origins": list(request.origins),
-            "headers": [list(pair) for pair in request.headers],
-            "options": dict(request.options),
-            "servers": servers.list_servers(offered),
-            "auth": [*reader.schemes, *find_undeclared((tool.binding for tool in tools), reader.schemes)],
-            "validators": {"digest": digest, "reader": READER},
-        },
+        config={**config},
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from executor.errors import ToolError
 from executor.model.credential import Credential, Pairs
 from executor.model.tool import Tool
+from executor.sources.openapi.storage_format import CredentialBinding, OpenApiBinding, binding_of
 from executor.sources.openapi.tools.parameters import Parameter
 from executor.sources.openapi.tools.request_body import Body, Fields
 from executor.sources.openapi.tools.security import Scheme
@@ -66,7 +67,7 @@ def is_scheme(name: str, place: str, scheme: Scheme) -> bool:
 
 def without_credentials(
     parameters: list[Parameter], schemes: Sequence[Scheme]
-) -> tuple[list[Parameter], list[dict[str, Any]]]:
+) -> tuple[list[Parameter], list[CredentialBinding]]:
     """The parameters that are arguments, and how the others are bound."""
     found = [one for one in parameters if is_credential(one.name, one.place, one.description, schemes)]
     bound = [bound_as(one.name, one.place, one.required, takes_bearer(schemes)) for one in found]
@@ -78,12 +79,15 @@ def takes_bearer(schemes: Sequence[Scheme]) -> bool:
     return not any(scheme["type"] in HEADER_SCHEMES for scheme in schemes)
 
 
-def bound_as(name: str, place: str, required: bool, may_be_bearer: bool) -> dict[str, Any]:
+def bound_as(name: str, place: str, required: bool, may_be_bearer: bool) -> CredentialBinding:
     """`bearer` says that a bearer token goes here too."""
-    return {"name": name, "in": place, "required": required, **({"bearer": True} if required and may_be_bearer else {})}
+    bound: CredentialBinding = {"name": name, "in": place, "required": required}
+    return {**bound, "bearer": True} if required and may_be_bearer else bound
 
 
-def form_without_credentials(body: Body | None, schemes: Sequence[Scheme]) -> tuple[Body | None, list[dict[str, Any]]]:
+def form_without_credentials(
+    body: Body | None, schemes: Sequence[Scheme]
+) -> tuple[Body | None, list[CredentialBinding]]:
     if body is None or body.form not in ("form", "multipart") or body.fields is None:
         return body, []
     fields = body.fields
@@ -104,7 +108,7 @@ def description_of(raw: Any) -> str:
     return text if isinstance(text, str) else ""
 
 
-def find_undeclared(bindings: Iterable[Mapping[str, Any]], schemes: Sequence[Scheme]) -> list[Scheme]:
+def find_undeclared(bindings: Iterable[OpenApiBinding], schemes: Sequence[Scheme]) -> list[Scheme]:
     """Schemes for a document that names credentials only among its parameters, the most common first."""
     if any(scheme["type"] in USABLE for scheme in schemes):
         return []
@@ -119,25 +123,25 @@ def find_undeclared(bindings: Iterable[Mapping[str, Any]], schemes: Sequence[Sch
     ]
 
 
-def needed_parameters(credentials: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def needed_parameters(credentials: Iterable[CredentialBinding]) -> list[CredentialBinding]:
     return [one for one in credentials if one["required"] and one["in"] in PLACES]
 
 
 def check_not_given(tool: Tool, arguments: Mapping[str, Any]) -> None:
     """Raises ToolError if arguments name a credential: nothing that an agent makes up is sent in its place."""
     whole, known = arguments.get(tool.body_argument), tool.input_schema["properties"]
-    for one in tool.binding.get("credentials", ()):
+    for one in binding_of(tool).get("credentials", ()):
         inside = one["in"] == "form" and isinstance(whole, dict) and one["name"] in whole
         if inside or (one["name"] in arguments and one["name"] not in known):
             raise ToolError(
                 "invalid_arguments",
-                f"{one['name']!r} is not an argument here: the connection of this source fills it",
-                details={"problems": [{"at": f"/{one['name']}", "message": "a connection fills it"}]},
-                hint=f"leave {one['name']!r} out; credentials are kept in connections, not in code",
+                f"{one['name']!r} is not an argument: the connection of this source provides it",
+                details={"problems": [{"at": f"/{one['name']}", "message": "a connection provides it"}]},
+                hint=f"leave out {one['name']!r}; credentials belong in connections, not in code",
             )
 
 
-def with_bearer(binding: Mapping[str, Any], credential: Credential | None) -> tuple[Credential | None, dict[str, str]]:
+def with_bearer(binding: OpenApiBinding, credential: Credential | None) -> tuple[Credential | None, dict[str, str]]:
     """The credential with its bearer token also where the document wants it, and the fields of a form that carry it."""
     places = [one for one in binding.get("credentials", ()) if one.get("bearer")]
     token = bearer_of(credential.headers) if credential is not None and places else ""

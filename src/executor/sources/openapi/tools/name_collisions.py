@@ -12,7 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import parse_qsl
 
+from executor.model.known_keys import ParameterBinding
 from executor.sources.openapi.calls.parameter_styles import refusal_of
+from executor.sources.openapi.storage_format import OpenApiBinding
 
 # What splits or ends a name for a service that decodes once more than it should.
 _SPLITTING = re.compile(r"[&;=#?%+\x00-\x1f\x7f-\x9f\u200b-\u200f\ufeff]")
@@ -21,7 +23,7 @@ _BRACKETS = re.compile(r"[\[\].]+")
 Tokens = tuple[str, ...]
 
 
-def check_parameters(binding: dict[str, Any], given: dict[str, Any]) -> None:
+def check_parameters(binding: OpenApiBinding, given: dict[str, Any]) -> None:
     """Raises ToolError for a query, cookie or matrix name that is taken."""
     objects = [one for one in binding["parameters"] if isinstance(given.get(one["argument"]), dict | list)]
     for parameter in objects:
@@ -31,7 +33,7 @@ def check_parameters(binding: dict[str, Any], given: dict[str, Any]) -> None:
             check_names(made, taken_by(binding, parameter, given), at)
 
 
-def taken_by(binding: dict[str, Any], parameter: dict[str, Any], given: dict[str, Any]) -> list[str]:
+def taken_by(binding: OpenApiBinding, parameter: ParameterBinding, given: dict[str, Any]) -> list[str]:
     """Every other name in the same place: declared, fixed by the document, or made by another object."""
     found: list[str] = []
     for one in binding["parameters"]:
@@ -47,11 +49,11 @@ def taken_by(binding: dict[str, Any], parameter: dict[str, Any], given: dict[str
     return found
 
 
-def place_of(parameter: dict[str, Any]) -> str:
-    return "query" if parameter["in"] == "querystring" else str(parameter["in"])
+def place_of(parameter: ParameterBinding) -> str:
+    return "query" if parameter["in"] == "querystring" else parameter["in"]
 
 
-def made_names(parameter: dict[str, Any], value: Any, at: str) -> Iterator[str]:
+def made_names(parameter: ParameterBinding, value: Any, at: str) -> Iterator[str]:
     """The names under which the keys of a value are sent; none where the value is written as one."""
     style, content = parameter["style"], parameter.get("content")
     if parameter["in"] == "querystring":
@@ -69,7 +71,7 @@ def deep_names(prefix: str, value: Any, at: str) -> Iterator[str]:
     if isinstance(value, dict):
         for key in keys_of(value, at):
             if "[" in key or "]" in key:
-                raise refusal_of(f"the name {key[:80]!r} can't have brackets in it", at)
+                raise refusal_of(f"the name {key[:80]!r} can't contain brackets", at)
             yield from deep_names(f"{prefix}[{key}]", value[key], f"{at}/{key}")
     elif isinstance(value, list):
         for part in value:
@@ -83,19 +85,21 @@ def keys_of(value: dict[str, Any], at: str) -> Iterator[str]:
     present = [key for key, part in value.items() if part is not None]
     for key in present:
         if _SPLITTING.search(key) or not key.strip():
-            raise refusal_of(f"the name {key[:80]!r} can't be sent: it has characters that could end or split it", at)
+            raise refusal_of(
+                f"the name {key[:80]!r} can't be sent: it contains characters that could end or split it", at
+            )
     seen = Taken([])
     for key in present:
         if seen.has(key):
-            raise refusal_of(f"the name {key[:80]!r} is given twice, in two spellings", f"{at}/{key}")
+            raise refusal_of(f"the name {key[:80]!r} is passed twice, in two spellings", f"{at}/{key}")
         seen.add(key)
     yield from present
 
 
-def check_fields(binding: dict[str, Any], value: Any) -> None:
+def check_fields(binding: OpenApiBinding, value: Any) -> None:
     """The same for the fields of a form. Where the document allows more fields than it names, these are made too."""
     body = binding["body"]
-    if body.get("form") not in ("form", "multipart") or not isinstance(value, dict):
+    if body is None or body.get("form") not in ("form", "multipart") or not isinstance(value, dict):
         return
     credentials = {one["name"] for one in binding.get("credentials", ()) if one["in"] == "form"}
     declared = set(body["flat"]) | set(body["encoding"]) | credentials
@@ -108,7 +112,13 @@ def check_fields(binding: dict[str, Any], value: Any) -> None:
         if body["form"] == "form" and isinstance(part, dict | list) and ("style" in encoding or "explode" in encoding):
             style = encoding.get("style", "form")
             explode = encoding.get("explode", style in ("form", "deepObject"))
-            field = {"name": name, "in": "form", "style": style, "explode": explode}
+            field: ParameterBinding = {
+                "name": name,
+                "in": "form",
+                "argument": name,
+                "style": style,
+                "explode": explode,
+            }
             others = [*(declared | set(value)) - {name}]
             check_names(list(made_names(field, part, f"/body/{name}")), others, f"/body/{name}")
 

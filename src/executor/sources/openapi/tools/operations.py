@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from executor.errors import DocumentInvalid, EgressRefused
 from executor.model.tool import Effect, Skipped, Tool
@@ -14,6 +15,7 @@ from executor.sources.openapi.documents import swagger
 from executor.sources.openapi.documents.document import Document, UnresolvedRef, key_text
 from executor.sources.openapi.pagination import all_tool
 from executor.sources.openapi.pagination import scheme as pages
+from executor.sources.openapi.storage_format import CredentialBinding, OpenApiBinding
 from executor.sources.openapi.tools import responses as answers
 from executor.sources.openapi.tools import security, tool_names
 from executor.sources.openapi.tools.credential_parameters import (
@@ -45,6 +47,7 @@ from executor.sources.openapi.tools.tool_schemas import (
 )
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
+TEXTS = ("operationId", "summary", "description")
 READS = frozenset({"get", "head", "options", "query"})
 _METHOD = re.compile(r"[A-Za-z][A-Za-z-]{0,30}\Z")
 NOTHING: Mapping[str, Any] = {}
@@ -161,7 +164,20 @@ class Reader:
             elif not _METHOD.match(method) or method.upper() == "CONNECT":
                 self.skipped.append(Skipped(where[:200], "its method can't be sent"))
             else:
-                yield Operation(method, path, raw, item)
+                yield Operation(method, path, self._with_texts(raw), item)
+
+    def _with_texts(self, raw: dict[str, Any]) -> dict[str, Any]:
+        """With the texts that it only refers to; where one leads nowhere, or to no text, there is none."""
+        linked = [key for key in TEXTS if isinstance(raw.get(key), dict)]
+        if not linked:
+            return raw
+        raw = {**raw}
+        for key in linked:
+            with suppress(UnresolvedRef):
+                raw[key] = self.document.follow(raw[key])
+            if not isinstance(raw[key], str):
+                del raw[key]
+        return raw
 
     def _tools(self, operation: Operation, path: str) -> Iterator[Tool]:
         raw = operation.raw
@@ -202,14 +218,28 @@ class Reader:
         parameters: list[Parameter],
         body: Body | None,
         responses: dict[str, dict[str, Any]],
-        credentials: list[dict[str, Any]],
+        credentials: list[CredentialBinding],
     ) -> Tool:
         key = next((one for one in parameters if one.place == "header" and one.name.lower() == "idempotency-key"), None)
         flat, whole = flat_fields(parameters, body), whole_argument(parameters, body)
         common = self._shared | places_of(self.document, operation.item.get("parameters"))
         last = [one.argument for one in parameters if (one.place, one.name) in common]
         shown = order_fields(input_schema(self.schemas, parameters, body, flat, whole), flat, [*last, whole])
-        accept = answers.accept_header(responses)
+        binding: OpenApiBinding = {
+            "operation": operation.where,
+            "method": operation.method.upper(),
+            "path": self._path(operation),
+            "server": self._server(operation) or self._base_url,
+            "parameters": [parameter.binding() for parameter in parameters],
+            "body": body_binding(self.schemas, body, flat, whole),
+            "answers": {status: answers.promise(self.document, one) for status, one in responses.items()},
+            "idempotencyArgument": key.argument if key else "",
+            "security": self._security(raw, credentials),
+        }
+        if accept := answers.accept_header(responses):
+            binding["accept"] = accept
+        if credentials:
+            binding["credentials"] = credentials
         return Tool(
             path=path,
             source_id="",
@@ -217,19 +247,7 @@ class Reader:
             effect=effect(operation.method),
             input_schema=shown,
             output_schema=output_schema(self.schemas, responses, operation.method),
-            binding={
-                "operation": operation.where,
-                "method": operation.method.upper(),
-                "path": self._path(operation),
-                "server": self._server(operation) or self._base_url,
-                "parameters": [parameter.binding() for parameter in parameters],
-                "body": body_binding(self.schemas, body, flat, whole),
-                "answers": {status: answers.promise(self.document, one) for status, one in responses.items()},
-                "idempotencyArgument": key.argument if key else "",
-                "security": self._security(raw, credentials),
-                **({"accept": accept} if accept else {}),
-                **({"credentials": credentials} if credentials else {}),
-            },
+            binding=cast("dict[str, Any]", binding),
             tags=operation.tags[:8],
             deprecated=raw.get("deprecated") is True,
             idempotent=key is not None,
@@ -240,7 +258,7 @@ class Reader:
         lists = ((one.item.get("parameters"), one.raw.get("parameters")) for one in operations)
         return shared_parameters(self.document, lists)
 
-    def _security(self, raw: dict[str, Any], credentials: list[dict[str, Any]]) -> list[dict[str, list[str]]]:
+    def _security(self, raw: dict[str, Any], credentials: list[CredentialBinding]) -> list[dict[str, list[str]]]:
         """A credential that the document only names as a required parameter is needed as well (see `undeclared`)."""
         declared = security.required_schemes(raw, self.document.root)
         if declared or any(scheme["type"] in USABLE for scheme in self.schemes):

@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from executor.model.known_keys import ParameterBinding
 from executor.model.tool import Schema
 from executor.sources.openapi.calls.media import is_json
 from executor.sources.openapi.documents.document import Document, UnresolvedRef, key_text
@@ -98,8 +99,8 @@ class Parameter:
     description: str = ""
     reserved: bool = False
 
-    def binding(self) -> dict[str, Any]:
-        bound: dict[str, Any] = {
+    def binding(self) -> ParameterBinding:
+        bound: ParameterBinding = {
             "name": self.name,
             "in": self.place,
             "argument": self.argument,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from executor.model.known_keys import EncodingBinding
 from executor.model.tool import Schema
 from executor.sources.openapi.calls.media import form_of, is_json, preferred_media_type
 from executor.sources.openapi.documents.document import Document, UnresolvedRef, key_text
@@ -31,7 +32,7 @@ FILE: Schema = {
         },
         {"type": "string"},
     ],
-    "description": "A file: {base64, filename?, contentType?}, {artifact, filename?} of one that is kept, or its text",
+    "description": "A file: {base64, filename?, contentType?}, {artifact, filename?} of a stored one, or its text",
 }
 
 
@@ -57,7 +58,7 @@ class Body:
     schema: Any
     required: bool
     fields: Fields | None
-    encoding: dict[str, dict[str, Any]] = field(default_factory=dict)
+    encoding: dict[str, EncodingBinding] = field(default_factory=dict)
 
 
 def body_of(document: Document, operation: dict[str, Any]) -> Body | None:
@@ -110,7 +111,7 @@ def is_empty(body: Body | None) -> bool:
     return not body.schema
 
 
-def encodings(document: Document, form: str, fields: Fields, raw: Any) -> dict[str, dict[str, Any]]:
+def encodings(document: Document, form: str, fields: Fields, raw: Any) -> dict[str, EncodingBinding]:
     found = {}
     given = {key_text(name): one for name, one in raw.items()} if isinstance(raw, dict) else {}
     for name in {**fields.properties, **given}:
@@ -123,8 +124,8 @@ def encodings(document: Document, form: str, fields: Fields, raw: Any) -> dict[s
     return found
 
 
-def encoding(raw: dict[str, Any]) -> dict[str, Any]:
-    one: dict[str, Any] = {}
+def encoding(raw: dict[str, Any]) -> EncodingBinding:
+    one: EncodingBinding = {}
     if raw.get("style") in ("form", "spaceDelimited", "pipeDelimited", "tabDelimited", "deepObject"):
         one["style"] = raw["style"]
     if isinstance(raw.get("explode"), bool):
@@ -149,7 +150,7 @@ def array_items(document: Document, schema: Any) -> Any:
     return target
 
 
-def is_file(document: Document, schema: Any, encoding: dict[str, Any] | None = None) -> bool:
+def is_file(document: Document, schema: Any, encoding: EncodingBinding | None = None) -> bool:
     try:
         schema = document.follow(schema)
     except UnresolvedRef:

@@ -8,6 +8,7 @@ from typing import Any
 from executor.sources.openapi.calls.media import is_events, is_json, is_lines, is_text
 from executor.sources.openapi.documents.document import Document, UnresolvedRef, key_text
 from executor.sources.openapi.documents.walk_budget import remember
+from executor.sources.openapi.storage_format import Promise
 
 MAX_DEPTH = 8
 MAX_FIELDS = 12
@@ -83,18 +84,18 @@ def accept_header(responses: dict[str, dict[str, Any]]) -> str:
     return ", ".join([*best[:4], "*/*;q=0.1"])
 
 
-def promise(document: Document, response: dict[str, Any]) -> dict[str, Any]:
+def promise(document: Document, response: dict[str, Any]) -> Promise:
     known = document.made.get((id(response), "promise"))
     if known is None:
         known = document.made[(id(response), "promise")] = (response, make_promise(document, response))
-    made: dict[str, Any] = known[1]
+    made: Promise = known[1]
     return made
 
 
-def make_promise(document: Document, response: dict[str, Any]) -> dict[str, Any]:
+def make_promise(document: Document, response: dict[str, Any]) -> Promise:
     """Small enough to be kept with the tool: which form the answer has and, for JSON, its outermost shape."""
     form, schema = content_schema(response)
-    kept: dict[str, Any] = {"form": form}
+    kept: Promise = {"form": form}
     types = types_of(document, schema) if form == "json" else None
     if types is not None:
         kept["types"] = sorted(types)
@@ -176,27 +177,28 @@ def declared_types(schema: dict[str, Any]) -> set[str] | None:
     return named if named <= {"object", "array", "string", "boolean", "null", "number", "integer"} else None
 
 
-def find_promise(promises: dict[str, dict[str, Any]], status: int) -> dict[str, Any] | None:
+def find_promise(promises: dict[str, Promise], status: int) -> Promise | None:
     exact = promises.get(str(status)) or promises.get(f"{status // 100}XX") or promises.get("default")
     if exact is not None:
         return exact
     return next(iter(promises.values())) if len(promises) == 1 else None
 
 
-def broken_promise(promise: dict[str, Any], value: Any) -> str:
+def broken_promise(promise: Promise, value: Any) -> str:
     """Empty if the value is recognizably what was promised. Slips inside are not held against a service that did its
     work: many leave out or null what their documents require."""
     types = promise.get("types")
     if not types:
         return ""
     if not fits(value, types):
-        return f"the document promises {' or '.join(types)}, the answer is {type_of(value)}"
+        return f"the document declares {' or '.join(types)}, but the answer is {type_of(value)}"
     fields = promise.get("fields")
     if not fields or not isinstance(value, dict) or (not value and promise["mayBeEmpty"]):
         return ""
     if not any(shows(value, name, types) for name, types in fields.items()):
         return (
-            f"the document promises {', '.join(map(repr, list(fields)[:8]))}; the answer has none of them as promised"
+            f"the document declares {', '.join(map(repr, list(fields)[:8]))}, but the answer has none "
+            "of them as declared"
         )
     return ""
 

@@ -131,11 +131,11 @@ def candidates(one: NameParts, group: str, namespace: str, prefix: str = "") -> 
     name, outer = own, own
     for said in (words(to_ascii(one.tags[0])[0]) if one.tags else [], words(group)):
         name, outer = without_group(name, said), without_group(outer, said, inner=False)
-    forms = [shorten(name, group, room), name, outer]
+    forms = [shorten_name(name, group, room), name, outer]
     forms += [[*name, "By", last] for last in given[-1:]]
     forms += [[*name, "By", *given]] if len(given) > 1 else []
     forms += [own, [one.method.lower(), *name], from_path(one.method, one.path, given)]
-    made = [" ".join(shorten(form, group, MAX_LENGTH)) for form in forms]
+    made = [" ".join(shorten_name(form, group, MAX_LENGTH)) for form in forms]
     if to_ascii(text)[1] and words(to_ascii(text)[0]):
         made = [text]  # lookalikes must not pass for each other
     found = [identifier(each, "operation") for each in made]
@@ -194,7 +194,7 @@ def singular(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
-def shorten(name: list[str], group: str, room: int) -> list[str]:
+def shorten_name(name: list[str], group: str, room: int) -> list[str]:
     """Without the words of its group, or words it has twice. Others go only from the middle of very long names: what
     is left must not read like something else."""
     if len("".join(name)) <= room:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from executor.model.known_keys import BodyBinding
 from executor.model.tool import Schema
 from executor.sources.openapi.calls.streams import stream_schema
 from executor.sources.openapi.tools import responses as answers
@@ -11,7 +12,7 @@ from executor.sources.openapi.tools.parameters import Parameter, add_description
 from executor.sources.openapi.tools.request_body import FILE, Body, Fields, array_items
 from executor.sources.openapi.tools.schemas import Schemas
 
-WHOLE_BODY = "The whole request body; fields may stand beside it instead"
+WHOLE_BODY = "The whole request body; you can also pass its fields beside it"
 BODIES = {
     "text": {"type": "string", "description": "The request body as text"},
     "xml": {"type": "string", "description": "The request body as XML text"},
@@ -26,8 +27,8 @@ BINARY: Schema = {
     "type": "object",
     "properties": {
         "contentType": {"type": "string"},
-        "base64": {"type": "string", "description": "Of a file up to 4 MB"},
-        "artifact": {"type": "string", "description": "Of a larger one: what it is kept as"},
+        "base64": {"type": "string", "description": "For files up to 4 MB"},
+        "artifact": {"type": "string", "description": "For larger files: the ID they are stored under"},
         "name": {"type": "string"},
         "size": {"type": "integer"},
     },
@@ -122,11 +123,11 @@ def field_schema(schemas: Schemas, body: Body, name: str) -> Schema:
     return {"anyOf": [{"type": "array", "items": FILE}, file]} if is_list else file
 
 
-def body_binding(schemas: Schemas, body: Body | None, flat: list[str], whole_name: str) -> dict[str, Any] | None:
+def body_binding(schemas: Schemas, body: Body | None, flat: list[str], whole_name: str) -> BodyBinding | None:
     """With the schema only where the input schema has something else under `body`."""
     if body is None:
         return None
-    bound: dict[str, Any] = {
+    bound: BodyBinding = {
         "mediaType": body.media_type,
         "form": body.form,
         "required": body.required,

@@ -5,28 +5,27 @@ from __future__ import annotations
 from typing import get_args
 
 from fastapi import APIRouter
-from starlette.requests import Request
 from starlette.responses import Response
 
 from executor.identity import members, sessions, workspaces
 from executor.model.ids import now_ms
-from executor.model.tenancy import Permission
-from executor.surfaces import views
-from executor.surfaces.api.context import EdgeRoute, context, needs, public
-from executor.surfaces.api.json_response import PROBLEMS, answer
+from executor.model.permissions import Permission
+from executor.surfaces.api.context import Context, EdgeRoute, needs, public
+from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.schemas import identity
 from executor.surfaces.api.session_cookie import client_address, signed_in, signed_out, user_agent
 from executor.surfaces.http.open_requests import expect_own_end
+from executor.surfaces.views import identity as views
+from executor.surfaces.views.base import time
 
 router = APIRouter(prefix="/v1/auth", route_class=EdgeRoute, tags=["identity"], responses=PROBLEMS)
 PERMISSIONS: tuple[Permission, ...] = get_args(Permission)
 
 
-@router.get("/whoami", response_model=identity.WhoView)
+@router.get("/whoami")
 @needs("credential")
-async def whoami(request: Request) -> Response:
+async def whoami(here: Context) -> Answer[views.WhoView]:
     """Whom the credential of this request stands for, where, and what it may do."""
-    here = context(request)
     workspace, organization = await workspaces.current(here.executor.database, here.actor)
     human = here.actor.is_in_person
     return answer(
@@ -44,70 +43,73 @@ async def whoami(request: Request) -> Response:
     )
 
 
-@router.post("/links", status_code=201, response_model=identity.LinkView)
+@router.post("/links", status_code=201)
 @needs("human")
-async def link(request: Request, body: identity.NewLink | None = None) -> Response:
+async def link(here: Context, body: identity.NewLink | None = None) -> Answer[views.LinkView]:
     """A link with which one browser can sign in, once, within ten minutes. Its token stands behind the `#`."""
-    here = context(request)
     wanted = body.account_id if body else ""
     token, expires_at = await sessions.create_link(here.executor.database, here.actor, wanted)
     url = f"{here.executor.settings.address}/sign-in#{token}"
-    return answer({"url": url, "expiresAt": views.time(expires_at)}, 201)
+    return answer({"url": url, "expiresAt": time(expires_at)}, 201)
 
 
-@router.post("/sign-in", response_model=identity.SignedInView)
+@router.post("/sign-in")
 @public
-async def sign_in(request: Request, body: identity.SignIn) -> Response:
+async def sign_in(here: Context, body: identity.SignIn) -> Answer[views.SignedInView]:
     """Spend a link. The answer sets the cookie `executor_session`."""
-    executor, address = request.app.state.executor, client_address(request)
+    executor, address = here.executor, client_address(here)
     async with executor.authenticator.trying(address):
-        came = await sessions.sign_in(executor.database, body.token, agent=user_agent(request), address=address)
+        came = await sessions.sign_in(executor.database, body.token, agent=user_agent(here), address=address)
     return signed_in(executor, *came)
 
 
 @router.post("/sign-out", status_code=204)
 @needs("credential")
-async def sign_out(request: Request) -> Response:
+async def sign_out(here: Context) -> Response:
     """End the session of this browser. Any other credential stays as it is."""
-    here = context(request)
     expect_own_end()
     if here.actor.via == "browser":
         await sessions.close(here.executor.database, here.actor, here.actor.credential_id)
     return signed_out(here.executor)
 
 
-@router.get("/sessions", response_model=identity.SessionPage)
+@router.get("/sessions")
 @needs("human")
-async def listing(request: Request) -> Response:
+async def listing(here: Context) -> Answer[views.SessionPage]:
     """The browsers in which one is signed in."""
-    here = context(request)
     found = await sessions.listing(here.executor.database, here.actor)
-    return answer({"items": [identity.session_view(one, here.actor.credential_id) for one in found]})
+    return answer({"items": [views.session_view(one, here.actor.credential_id) for one in found]})
 
 
 @router.delete("/sessions/{session_id}", status_code=204)
 @needs("human")
-async def close(request: Request, session_id: str) -> Response:
-    here = context(request)
+async def close(here: Context, session_id: str) -> Response:
     expect_own_end()
     await sessions.close(here.executor.database, here.actor, session_id)
     return Response(status_code=204)
 
 
-@router.post("/anonymous/bootstrap", status_code=201, response_model=identity.AnonymousSessionView)
+@router.post("/anonymous/bootstrap", status_code=201)
 @public
-async def bootstrap(request: Request) -> Response:
+async def bootstrap(here: Context) -> Answer[views.AnonymousSessionView]:
     """A workspace of its own for an agent without a credential. Whoever knows the `sessionId` gets tokens for it."""
-    started = await request.app.state.executor.anonymous.start(client_address(request))
-    told = {"sessionId": started.session_id, "workspaceId": started.workspace_id}
-    return answer({**told, "actorId": started.actor_id, "clientId": started.client_id}, 201)
+    started = await here.executor.anonymous.start(client_address(here))
+    return answer(
+        {
+            "sessionId": started.session_id,
+            "workspaceId": started.workspace_id,
+            "actorId": started.actor_id,
+            "clientId": started.client_id,
+        },
+        201,
+    )
 
 
-@router.post("/anonymous/token", response_model=identity.AnonymousTokenView)
+@router.post("/anonymous/token")
 @public
-async def anonymous_token(request: Request, body: identity.AnonymousToken) -> Response:
+async def anonymous_token(here: Context, body: identity.AnonymousToken) -> Answer[views.AnonymousTokenView]:
     """A bearer token for a day. The one before it ends."""
-    anonymous = request.app.state.executor.anonymous
-    token, expires_at = await anonymous.token(body.session_id, body.client_id, client_address(request))
-    told = {"accessToken": token, "tokenType": "Bearer", "expiresIn": (expires_at - now_ms()) // 1000}
-    return answer({**told, "expiresAt": views.time(expires_at)})
+    anonymous = here.executor.anonymous
+    token, expires_at = await anonymous.token(body.session_id, body.client_id, client_address(here))
+    seconds = (expires_at - now_ms()) // 1000
+    return answer({"accessToken": token, "tokenType": "Bearer", "expiresIn": seconds, "expiresAt": time(expires_at)})

@@ -2,43 +2,42 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from fastapi import APIRouter
-from starlette.requests import Request
-from starlette.responses import Response
 
 from executor.checking.diagnostics import Lines
 from executor.errors import CodeTooLarge, InvalidRequest
-from executor.surfaces.api.context import Context, EdgeRoute, context, needs
-from executor.surfaces.api.json_response import PROBLEMS, answer
+from executor.surfaces.api.context import Context, EdgeRoute, needs
+from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.schemas.requests import CheckedCode, CompletedCode
-from executor.surfaces.api.schemas.tools import CheckView, Completions
+from executor.surfaces.views.executions import Diagnostic
+from executor.surfaces.views.tools import CheckView, Completion, Completions
 
 router = APIRouter(prefix="/v1/catalog", route_class=EdgeRoute, tags=["catalog"], responses=PROBLEMS)
 LANGUAGES = ("typescript", "python")
 
 
-@router.post("/check", response_model=CheckView)
+@router.post("/check")
 @needs("discover")
-async def check(request: Request, body: CheckedCode) -> Response:
+async def check(here: Context, body: CheckedCode) -> Answer[CheckView]:
     """Check code against the connected tools, without running it. `ok` if nothing would keep it from running."""
-    here = context(request)
     _refuse_unusable(here, body)
     verdict = await here.executor.checker.verdict(here.workspace_id, body.language, body.code, here.actor.id)
-    diagnostics = [one.to_dict() for one in verdict.diagnostics]
+    diagnostics = cast("list[Diagnostic]", [one.to_dict() for one in verdict.diagnostics])
     ok = not verdict.errors and not verdict.unavailable
     return answer({"ok": ok, "diagnostics": diagnostics, "unavailable": verdict.unavailable or None})
 
 
-@router.post("/complete", response_model=Completions)
+@router.post("/complete")
 @needs("discover")
-async def complete(request: Request, body: CompletedCode) -> Response:
+async def complete(here: Context, body: CompletedCode) -> Answer[Completions]:
     """What could stand at a place of unfinished code: tools, arguments, values, properties of results."""
-    here = context(request)
     _refuse_unusable(here, body)
     items = await here.executor.checker.complete(
         here.workspace_id, body.language, body.code, _offset(body), here.actor.id
     )
-    return answer({"items": items})
+    return answer({"items": cast("list[Completion]", items)})
 
 
 def _offset(body: CompletedCode) -> int:
@@ -46,7 +45,7 @@ def _offset(body: CompletedCode) -> int:
         return body.offset
     if body.offset is None and body.line is not None and body.column is not None:
         return Lines(body.code).offset(body.line, body.column)
-    raise InvalidRequest("the place in the code is not clear", hint="give either line and column, or offset")
+    raise InvalidRequest("the position in the code is ambiguous", hint="pass either line and column, or offset")
 
 
 def _refuse_unusable(here: Context, body: CheckedCode) -> None:
@@ -54,4 +53,6 @@ def _refuse_unusable(here: Context, body: CheckedCode) -> None:
         raise InvalidRequest(f"there is no checker for {body.language[:80]!r}", hint=f"use {' or '.join(LANGUAGES)}")
     limit = here.executor.settings.max_code_bytes
     if len(body.code.encode(errors="replace")) > limit:
-        raise CodeTooLarge(f"the code has more than {limit} bytes", hint="the limit is EXECUTOR_MAX_CODE_BYTES")
+        raise CodeTooLarge(
+            f"the code has more than {limit} bytes", hint=("the setting EXECUTOR_MAX_CODE_BYTES is the limit")
+        )

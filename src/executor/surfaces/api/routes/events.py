@@ -5,33 +5,27 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from starlette.requests import Request
-from starlette.responses import Response
 
-from executor.storage.executions import events
-from executor.surfaces.api.context import Context, EdgeRoute, context, needs
-from executor.surfaces.api.json_response import PROBLEMS
-from executor.surfaces.api.schemas.events import EventPage
-from executor.surfaces.api.sse import After, LastEventId, events_answer
+from executor.execution import history
+from executor.surfaces.api.context import Context, EdgeRoute, needs
+from executor.surfaces.api.json_response import PROBLEMS, Answer
+from executor.surfaces.api.sse import After, EventStream, LastEventId, events_answer
+from executor.surfaces.views.events import EventPage
 
 router = APIRouter(prefix="/v1/events", route_class=EdgeRoute, tags=["events"], responses=PROBLEMS)
 
 
-@router.get("", response_model=EventPage)
+@router.get("")
 @needs("read")
 async def follow(
-    request: Request,
+    here: Context,
     after: After = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 500,
-    live: Annotated[bool, Query(description="only what happens from now on")] = False,
+    live: Annotated[bool, Query(description="only new events, without history")] = False,
     last_event_id: LastEventId = None,
-) -> Response:
+) -> Answer[EventPage] | EventStream:
     """JSON, or with `Accept: text/event-stream` a live stream."""
     first = last_event_id or after
     if live and last_event_id is None:
-        first = max(first, await _newest(context(request)))
-    return await events_answer(request, None, after=first, limit=limit)
-
-
-async def _newest(here: Context) -> int:
-    return await here.executor.database.read(lambda c: events.newest(c, here.workspace_id))
+        first = max(first, await history.newest_event(here.executor.database, here.actor))
+    return await events_answer(here, None, after=first, limit=limit)

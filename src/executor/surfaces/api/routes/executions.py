@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
-from sqlalchemy.engine import Connection
-from starlette.requests import Request
-from starlette.responses import Response
 
 from executor.errors import Forbidden, InvalidRequest
-from executor.execution.engine import check_seen
-from executor.execution.outcome import Outcome, ReplayReport
+from executor.execution import history
+from executor.execution.outcome import Outcome
 from executor.execution.submissions import Submission, checked_key
-from executor.model.execution import Execution
-from executor.storage.catalog import policy_scope
-from executor.storage.executions import artifacts, calls, events, execution_search, executions
-from executor.storage.executions.execution_search import Wanted
-from executor.storage.scan import Page
-from executor.surfaces import views
-from executor.surfaces.api.context import Context, EdgeRoute, context, needs
-from executor.surfaces.api.json_response import PROBLEMS, answer
-from executor.surfaces.api.policy_drafts import identify
-from executor.surfaces.api.schemas.base import Status
-from executor.surfaces.api.schemas.events import EventPage
-from executor.surfaces.api.schemas.executions import CallPage, ExecutionPage, ExecutionView, LogPage, ReplayView
+from executor.model.execution import ExecutionFilter, Status
+from executor.surfaces.api.context import Context, EdgeRoute, needs
+from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.schemas.requests import MAX_WAIT, NewExecution, Resume, Told
-from executor.surfaces.api.sse import MOST, After, LastEventId, Types, events_answer
+from executor.surfaces.api.sse import MOST, After, EventStream, LastEventId, Types, events_answer
 from executor.surfaces.http import long_wait
+from executor.surfaces.views import executions as views
+from executor.surfaces.views.events import EventPage
 
 # How executions are looked for: what the address of the list says, and who may find what by it.
 LATEST = 2**48 - 1  # what the time part of an id can hold
@@ -52,34 +42,13 @@ class Looking(BaseModel):
     before: Name = ""
 
 
-async def read_filter(here: Context, looking: Looking) -> Wanted | None:
-    """None when nothing can be found. Who may not read everything looks among their own, and learns of nobody else."""
-    actor_id = await _actor_id(here, looking.actor)
-    if actor_id is None:
-        return None
-    return Wanted(
-        actor_id=actor_id,
-        statuses=tuple(looking.status),
-        language=looking.language,
-        runtime=looking.runtime,
-        tool=looking.tool.removesuffix(".**").removesuffix(".*").strip("."),
-        text=looking.text,
-        since=looking.since,
-        until=looking.until,
-    )
-
-
-async def _actor_id(here: Context, given: str) -> str | None:
-    if here.actor.may("read"):
-        if not given:
-            return ""
-        known = await here.executor.database.read(lambda c: policy_scope.actor_names(c, here.workspace_id))
-        return identify("actor", given, known)
-    return here.actor.id if given in ("", here.actor.id, here.actor.name) else None
+def read_filter(looking: Looking) -> ExecutionFilter:
+    tool = looking.tool.removesuffix(".**").removesuffix(".*").strip(".")
+    same = looking.model_dump(include={"language", "runtime", "text", "since", "until"})
+    return ExecutionFilter(statuses=tuple(looking.status), tool=tool, **same)
 
 
 router = APIRouter(prefix="/v1/executions", route_class=EdgeRoute, tags=["executions"], responses=PROBLEMS)
-SEARCH_SECONDS = 5.0
 # Read by hand: FastAPI takes as long to look for one header as all else that it does for a request.
 IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
@@ -90,18 +59,17 @@ IDEMPOTENCY_KEY = {
 PARTS = frozenset({"calls", "code", "heads"})
 
 
-@router.post("", status_code=201, response_model=ExecutionView, openapi_extra={"parameters": [IDEMPOTENCY_KEY]})
+@router.post("", status_code=201, openapi_extra={"parameters": [IDEMPOTENCY_KEY]})
 @needs("execute")
-async def execute(request: Request, body: NewExecution) -> Response:
+async def execute(here: Context, body: NewExecution) -> Answer[views.ExecutionView]:
     """Run code, and wait up to `wait` seconds for it to end or pause.
 
     Sent again with the same `Idempotency-Key`, it finds the execution that the first request started.
     """
-    here = context(request)
     limits = None if body.timeout_ms is None else replace(here.executor.limits, wall_ms=body.timeout_ms)
-    keys = request.headers.getlist("idempotency-key")
+    keys = here.headers.getlist("idempotency-key")
     if len(keys) > 1:
-        raise InvalidRequest("there are several Idempotency-Key headers", hint="send one")
+        raise InvalidRequest("the request has several Idempotency-Key headers", hint="send one")
     key = checked_key(keys[0]) if keys else ""
     submission = Submission(body.code, body.language, body.runtime, limits, body.typecheck, key)
     outcome, is_known = await long_wait.run(here.executor, here.held, here.actor, submission, body.wait)
@@ -110,168 +78,126 @@ async def execute(request: Request, body: NewExecution) -> Response:
     return answer(view, 201, headers | ({"Idempotent-Replayed": "true"} if is_known else {}))
 
 
-@router.get("", response_model=ExecutionPage)
+@router.get("")
 @needs("execute", "read")
-async def page(request: Request, looking: Annotated[Looking, Query()]) -> Response:
+async def page(here: Context, looking: Annotated[Looking, Query()]) -> Answer[views.ExecutionPage]:
     """Newest first. `next` is the `before` of the following page.
 
     A search that has passed 20,000 executions ends its page, with what it found, as `partial`.
     """
-    here = context(request)
-    wanted = await read_filter(here, looking)
-    if wanted is None:
-        return answer({"items": [], "next": None, "partial": False})
-
-    def job(c: Connection) -> tuple[Page[Execution], dict[str, int], dict[str, str]]:
-        found = execution_search.page(c, here.workspace_id, wanted, limit=looking.limit, before=looking.before)
-        counts = execution_search.call_counts(c, here.workspace_id, [one.id for one in found])
-        return found, counts, policy_scope.actor_names(c, here.workspace_id, {one.actor_id for one in found})
-
-    database = here.executor.database
-    searched = wanted.text or wanted.tool
-    found, counts, names = await (database.search(job, SEARCH_SECONDS) if searched else database.read(job))
-    items = [views.execution_summary(one, names.get(one.actor_id, ""), counts.get(one.id, 0)) for one in found]
+    found = await history.search(
+        here.executor.database,
+        here.actor,
+        read_filter(looking),
+        actor=looking.actor,
+        limit=looking.limit,
+        before=looking.before,
+    )
+    items = [views.execution_summary(one.execution, one.actor, one.calls) for one in found]
     return answer({"items": items, "next": found.next, "partial": found.partial})
 
 
-@router.get("/{execution_id}", response_model=ExecutionView)
+@router.get("/{execution_id}")
 @needs("execute", "read")
 async def show(
-    request: Request,
+    here: Context,
     execution_id: str,
     wait: Annotated[float, Query(ge=0, le=MAX_WAIT, allow_inf_nan=False)] = 0,
     include: str = "",
     result: Told = "whole",
-) -> Response:
+) -> Answer[views.ExecutionView]:
     """`include=calls,code` adds those; `heads` are the calls without arguments and results.
 
     `result=preview` leaves large results where they are kept.
     """
-    here, whole = context(request), result == "whole"
+    whole = result == "whole"
     parts = set(filter(None, include.split(",")))
     if not parts <= PARTS:
-        raise InvalidRequest(f"include={include!r} names something unknown", hint="use calls, heads and code")
+        raise InvalidRequest(f"include={include!r} contains an unknown name", hint="use calls, heads and code")
     outcome = await long_wait.wait(here.executor, here.held, here.actor, execution_id, wait, whole=whole)
     view = views.execution_view(outcome, here.executor.settings.address, whole=whole)
     if "code" in parts:
-        view |= {"code": outcome.execution.code, **await _submitted_by(here, outcome.execution)}
+        actor = await history.find_submitter(here.executor.database, outcome.execution)
+        view = {**view, "code": outcome.execution.code, **views.submitted_by(outcome.execution, actor)}
     if "calls" in parts:
         view["calls"] = await _calls(here, execution_id, whole=whole)
     if "heads" in parts:
-        heads = await here.executor.database.read(lambda c: calls.heads(c, here.workspace_id, execution_id))
+        heads = await history.read_call_heads(here.executor.database, here.actor, execution_id)
         view["heads"] = [views.call_head(head) for head in heads]
     return answer(view)
 
 
-@router.post("/{execution_id}/resume", response_model=ExecutionView)
+@router.post("/{execution_id}/resume")
 @needs("execute")
-async def resume(request: Request, execution_id: str, body: Resume | None = None) -> Response:
+async def resume(here: Context, execution_id: str, body: Resume | None = None) -> Answer[views.ExecutionView]:
     """Wait again for an execution. This decides nothing: a paused one goes on when an operator has decided."""
-    here = context(request)
     body = body or Resume()
     whole = body.result == "whole"
     resumed = long_wait.resume(here.executor, here.held, here.actor, execution_id, body.wait, whole=whole)
     return _respond(here, await resumed, whole=whole)
 
 
-@router.post("/{execution_id}/cancel", response_model=ExecutionView)
+@router.post("/{execution_id}/cancel")
 @needs("execute")
-async def cancel(request: Request, execution_id: str) -> Response:
+async def cancel(here: Context, execution_id: str) -> Answer[views.ExecutionView]:
     """End an execution: an operator any, an agent its own."""
-    here = context(request)
-    execution = await _existing(here, execution_id)
+    execution = await history.find(here.executor.database, here.actor, execution_id)
     if not here.actor.may_decide and execution.actor_id != here.actor.id:
         raise Forbidden(
-            f"execution {execution_id} was submitted by somebody else",
-            hint="an operator may cancel it: `executor executions cancel`",
+            f"execution {execution_id} was submitted by someone else",
+            hint="an operator can cancel it: `executor executions cancel`",
         )
     await here.executor.engine.cancel(here.actor, execution_id)
     return _respond(here, await here.executor.engine.wait(here.actor, execution_id, 0))
 
 
-@router.post("/{execution_id}/replay", response_model=ReplayView)
+@router.post("/{execution_id}/replay")
 @needs("read")
-async def replay(request: Request, execution_id: str) -> Response:
+async def replay(here: Context, execution_id: str) -> Answer[views.ReplayView]:
     """Run a finished journal again without sending anything, and compare."""
-    here = context(request)
     report = await here.executor.engine.replay(here.actor, execution_id)
-    return answer({"matches": report.matches, "detail": report.detail, "difference": _difference(report)})
+    return answer(views.replay_view(report))
 
 
-@router.get("/{execution_id}/calls", response_model=CallPage)
+@router.get("/{execution_id}/calls")
 @needs("execute", "read")
 async def journal(
-    request: Request,
+    here: Context,
     execution_id: str,
     seq: Annotated[int | None, Query(ge=0, le=MOST)] = None,
     result: Told = "whole",
-) -> Response:
+) -> Answer[views.CallPage]:
     """All of its calls, or the one with the number `seq`. `result=preview` leaves large results where they are kept."""
-    here = context(request)
-    await _existing(here, execution_id)
     return answer({"items": await _calls(here, execution_id, whole=result == "whole", seq=seq)})
 
 
-@router.get("/{execution_id}/logs", response_model=LogPage)
+@router.get("/{execution_id}/logs")
 @needs("execute", "read")
-async def logs(request: Request, execution_id: str) -> Response:
-    here = context(request)
-    await _existing(here, execution_id)
-    found = await here.executor.database.read(lambda c: events.logs(c, here.workspace_id, execution_id))
-    return answer({"items": [{**event.data, "at": views.time(event.at)} for event in found]})
+async def logs(here: Context, execution_id: str) -> Answer[views.LogPage]:
+    found = await history.read_logs(here.executor.database, here.actor, execution_id)
+    return answer({"items": [views.log_view(event) for event in found]})
 
 
-@router.get("/{execution_id}/events", response_model=EventPage)
+@router.get("/{execution_id}/events")
 @needs("execute", "read")
 async def follow(
-    request: Request,
+    here: Context,
     execution_id: str,
     after: After = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 500,
     last_event_id: LastEventId = None,
     type: Types = [],  # noqa: B006 - FastAPI copies it
-) -> Response:
+) -> Answer[EventPage] | EventStream:
     """JSON, or with `Accept: text/event-stream` a live stream that ends with the execution. A page may be of some
     `type`s alone, each whole or ending in `.*`."""
-    here = context(request)
-    await _existing(here, execution_id)
-    return await events_answer(request, execution_id, after=last_event_id or after, limit=limit, types=type)
+    return await events_answer(here, execution_id, after=last_event_id or after, limit=limit, types=type)
 
 
-async def _existing(here: Context, execution_id: str) -> Execution:
-    found = await here.executor.database.read(lambda c: executions.get(c, here.workspace_id, execution_id))
-    return check_seen(here.actor, found, execution_id)
-
-
-async def _calls(here: Context, execution_id: str, *, whole: bool, seq: int | None = None) -> list[dict[str, Any]]:
+async def _calls(here: Context, execution_id: str, *, whole: bool, seq: int | None = None) -> list[views.CallView]:
     """Every call, or that of the number `seq`."""
-
-    def job(c: Connection) -> list[dict[str, Any]]:
-        if seq is None:
-            found = calls.of_execution(c, here.workspace_id, execution_id)
-        else:
-            one = calls.one(c, here.workspace_id, execution_id, seq)
-            found = [one] if one else []
-        large = any(call.artifact_id for call in found)
-        kept = artifacts.of_execution(c, here.workspace_id, execution_id) if large else {}
-        shown = artifacts.filled_calls(c, found) if whole else found
-        return [views.call_view(call, kept=kept.get(call.artifact_id)) for call in shown]
-
-    return await here.executor.database.read(job)
+    found = await history.read_calls(here.executor.database, here.actor, execution_id, whole=whole, seq=seq)
+    return [views.call_view(call, kept=kept) for call, kept in found]
 
 
-async def _submitted_by(here: Context, execution: Execution) -> dict[str, Any]:
-    names = await here.executor.database.read(lambda c: policy_scope.actor_names(c, here.workspace_id))
-    return views.submitted_by(execution, names.get(execution.actor_id, ""))
-
-
-def _difference(report: ReplayReport) -> dict[str, Any] | None:
-    if report.recorded is None and report.replayed is None:
-        return None
-    told = {"recorded": report.recorded, "replayed": report.replayed}
-    values = {name: None if text is None else views.fragment(text) for name, text in told.items()}
-    return {"call": report.call, **values}
-
-
-def _respond(here: Context, outcome: Outcome, *, whole: bool = True) -> Response:
+def _respond(here: Context, outcome: Outcome, *, whole: bool = True) -> Answer[views.ExecutionView]:
     return answer(views.execution_view(outcome, here.executor.settings.address, whole=whole))

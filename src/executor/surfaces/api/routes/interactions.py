@@ -2,103 +2,82 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated
 
 import orjson
 from fastapi import APIRouter, Query
-from sqlalchemy.engine import Connection
-from starlette.requests import Request
-from starlette.responses import Response
 
-from executor.errors import Forbidden, InvalidRequest, NotFound
+from executor.errors import Forbidden, InvalidRequest
+from executor.execution.approvals import interactions
 from executor.execution.approvals.credentials import provide
-from executor.execution.approvals.prompt import uncut
-from executor.execution.approvals.settlement import check_open
 from executor.execution.policies.always import Always, check_breadth, check_permitted, check_scope, draft_rule
 from executor.execution.policies.treat_as_read import draft_read_rule
-from executor.model.execution import Call
-from executor.model.interaction import Interaction
+from executor.model.interaction import Interaction, InteractionStatus
 from executor.policy.drafts import Covers
-from executor.storage.executions import calls, interactions
-from executor.storage.scan import Page
-from executor.surfaces import views
-from executor.surfaces.api.context import Context, EdgeRoute, context, needs
-from executor.surfaces.api.interaction_views import view_interactions
-from executor.surfaces.api.json_response import PROBLEMS, answer
-from executor.surfaces.api.policy_drafts import existing, identify, match_tools, names, read_rule, view
+from executor.surfaces.api.context import Context, EdgeRoute, needs
+from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
+from executor.surfaces.api.policy_drafts import existing, match_tools, names, read_rule
 from executor.surfaces.api.routes.connections import offer_of
-from executor.surfaces.api.schemas.executions import InteractionPage, InteractionStatus, InteractionView
-from executor.surfaces.api.schemas.policies import AlwaysView
 from executor.surfaces.api.schemas.requests import Approve, Deny, Provided
+from executor.surfaces.views import interactions as views
+from executor.surfaces.views.policies import AlwaysView, policy_view
 
 router = APIRouter(prefix="/v1/interactions", route_class=EdgeRoute, tags=["interactions"], responses=PROBLEMS)
 Pins = Annotated[list[str], Query(alias="pin", max_length=20)]
 
 
-@router.get("", response_model=InteractionPage)
+@router.get("")
 @needs("read")
 async def page(
-    request: Request,
+    here: Context,
     status: InteractionStatus | None = None,
     execution_id: Annotated[str | None, Query(alias="executionId")] = None,
     actor: Annotated[str, Query(max_length=200)] = "",
     source: Annotated[str, Query(max_length=200)] = "",
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     before: str | None = None,
-) -> Response:
+) -> Answer[views.InteractionPage]:
     """Newest first. `next` is the `before` of the following page, `total` counts among the newest 10,000.
 
     A search by actor or source that has passed 20,000 ends its page, with what it found, as `partial`.
     """
-    here = context(request)
-    known = await names(here)
-    wanted = {
-        "status": status,
-        "execution_id": execution_id,
-        "actor_id": identify("actor", actor, known.actors),
-        "source_id": identify("source", source, known.sources),
-    }
-
-    def job(c: Connection) -> tuple[Page[Interaction], int]:
-        found = interactions.page(c, here.workspace_id, limit=limit, before=before, **wanted)
-        return found, interactions.count(c, here.workspace_id, **wanted)
-
-    found, total = await here.executor.database.read(job)
-    items = await view_interactions(here, found)
+    found, total = await interactions.search(
+        here.executor.database,
+        here.actor,
+        status=status,
+        execution_id=execution_id,
+        actor=actor,
+        source=source,
+        limit=limit,
+        before=before,
+    )
+    items = await _views(here, found)
     return answer({"items": items, "next": found.next, "total": total, "partial": found.partial})
 
 
-@router.get("/{interaction_id}", response_model=InteractionView)
+@router.get("/{interaction_id}")
 @needs("read")
-async def show(request: Request, interaction_id: str) -> Response:
+async def show(here: Context, interaction_id: str) -> Answer[views.InteractionView]:
     """With all of its arguments, however long: this is what a decision is made by."""
-    here = context(request)
-
-    def job(c: Connection) -> Interaction | None:
-        asked = interactions.get(c, here.workspace_id, interaction_id)
-        return asked and uncut(asked, calls.one(c, here.workspace_id, asked.execution_id, asked.call_seq))
-
-    found = await here.executor.database.read(job)
-    if found is None:
-        raise missing(interaction_id)
-    return answer((await view_interactions(here, [found], whole=True))[0])
+    found = await interactions.find(here.executor.database, here.actor, interaction_id)
+    return answer((await _views(here, [found], whole=True))[0])
 
 
-@router.get("/{interaction_id}/rule", response_model=AlwaysView)
+@router.get("/{interaction_id}/rule")
 @needs("decide")
 async def rule(
-    request: Request,
+    here: Context,
     interaction_id: str,
     covers: Covers = "tool",
     treat_as_read: Annotated[bool, Query(alias="treatAsRead")] = False,
     pin: Pins = [],  # noqa: B006 - FastAPI copies it
-) -> Response:
+) -> Answer[AlwaysView]:
     """The rule that `always` would make, and the tools it is about. Each `pin` is an argument that must stay so.
 
     With `treatAsRead`, the rule that the tool is allowed as reads are, no matter who calls it.
     """
-    here = context(request)
-    asked, call = await _find_interaction(here, interaction_id)
+    asked, call = await interactions.find_open(here.executor.database, here.actor, interaction_id)
     always = await (
         _read_rule(here, asked)
         if treat_as_read
@@ -106,21 +85,21 @@ async def rule(
     )
     return answer(
         {
-            "rule": view(always.rule, await names(here)),
+            "rule": policy_view(always.rule, await names(here)),
             "position": always.position,
             "matches": await match_tools(here, always.rule),
         }
     )
 
 
-@router.post("/{interaction_id}/approve", response_model=InteractionView)
+@router.post("/{interaction_id}/approve")
 @needs("decide")
-async def approve(request: Request, interaction_id: str, body: Approve | None = None) -> Response:
+async def approve(here: Context, interaction_id: str, body: Approve | None = None) -> Answer[views.InteractionView]:
     """Let this call happen: once, also for the rest of the execution, or always by the rule that was shown."""
-    here, body = context(request), body or Approve()
+    body = body or Approve()
     result = orjson.dumps(body.result).decode() if "result" in body.model_fields_set else None
     if body.treat_as_read and (body.rule is not None or body.scope not in ("once", "always")):
-        raise InvalidRequest("`treatAsRead` makes its own rule", hint="leave `scope` and `rule` out")
+        raise InvalidRequest("`treatAsRead` creates its own policy", hint="leave out `scope` and `rule`")
     scope = "always" if body.treat_as_read else body.scope
     always = await _always(here, interaction_id, body) if scope == "always" else None
     settled = await here.executor.engine.settle(
@@ -129,32 +108,35 @@ async def approve(request: Request, interaction_id: str, body: Approve | None = 
     return answer(views.interaction_view(settled, here.executor.settings.address))
 
 
-@router.post("/{interaction_id}/deny", response_model=InteractionView)
+@router.post("/{interaction_id}/deny")
 @needs("decide")
-async def deny(request: Request, interaction_id: str, body: Deny | None = None) -> Response:
+async def deny(here: Context, interaction_id: str, body: Deny | None = None) -> Answer[views.InteractionView]:
     """Refuse the call. The code gets a `ToolError` that carries the reason."""
-    here = context(request)
     reason = body.reason if body else ""
     settled = await here.executor.engine.settle(here.actor, interaction_id, "deny", reason=reason)
     return answer(views.interaction_view(settled, here.executor.settings.address))
 
 
-@router.post("/{interaction_id}/credential", response_model=InteractionView)
+@router.post("/{interaction_id}/credential")
 @needs("connect")
-async def credential(request: Request, interaction_id: str, body: Provided) -> Response:
+async def credential(here: Context, interaction_id: str, body: Provided) -> Answer[views.InteractionView]:
     """Give what a `credential` interaction asks for. Every call that waits for the same goes on."""
-    here = context(request)
     executor, offer = here.executor, offer_of(body, replace=True)
     settled = await provide(executor.engine, executor.connections, here.actor, interaction_id, offer)
     return answer(views.interaction_view(settled, here.executor.settings.address))
 
 
+async def _views(here: Context, asked: Sequence[Interaction], *, whole: bool = False) -> list[views.InteractionView]:
+    known = await interactions.read_background(here.executor.database, here.actor, asked)
+    return [views.detailed_view(one, here.executor.settings.address, known, whole=whole) for one in asked]
+
+
 async def _always(here: Context, interaction_id: str, body: Approve) -> Always:
     """Whoever may not make rules is refused before anything of the call is looked at."""
     if not here.actor.may("administer"):
-        hint = "approve it once or for this execution; an administrator makes rules"
-        raise Forbidden("`always` makes a rule, which needs the permission `administer`", hint=hint)
-    asked, call = await _find_interaction(here, interaction_id)
+        hint = "approve it once or for this execution; an administrator can create policies"
+        raise Forbidden("`always` creates a policy, which needs the permission `administer`", hint=hint)
+    asked, call = await interactions.find_open(here.executor.database, here.actor, interaction_id)
     if body.treat_as_read:
         return await _read_rule(here, asked)
     narrow = await draft_rule(here.executor.pipeline, asked, call)
@@ -171,22 +153,3 @@ async def _read_rule(here: Context, asked: Interaction) -> Always:
     check_scope(asked)
     tool = await existing(here, asked.binding.path)
     return await draft_read_rule(here.executor.pipeline, here.workspace_id, tool, asked.binding.actor_id)
-
-
-async def _find_interaction(here: Context, interaction_id: str) -> tuple[Interaction, Call]:
-    def job(c: Connection) -> tuple[Interaction, Call] | None:
-        asked = interactions.get(c, here.workspace_id, interaction_id)
-        if asked is None:
-            return None
-        call = calls.one(c, here.workspace_id, asked.execution_id, asked.call_seq)
-        return None if call is None else (asked, call)
-
-    found: Any = await here.executor.database.read(job)
-    if found is None:
-        raise missing(interaction_id)
-    check_open(found[0])
-    return found[0], found[1]
-
-
-def missing(interaction_id: str) -> NotFound:
-    return NotFound(f"no interaction {interaction_id!r} here", hint="`executor approvals list` shows what is asked")

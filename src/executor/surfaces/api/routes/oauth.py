@@ -6,18 +6,16 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter
 from pydantic import Field, SecretStr
-from starlette.requests import Request
 from starlette.responses import Response
+from typing_extensions import TypedDict
 
 from executor.connections.oauth.code_flow import Begun
 from executor.connections.oauth.logins import Wish
-from executor.surfaces import views
-from executor.surfaces.api.context import EdgeRoute, context, needs
-from executor.surfaces.api.json_response import PROBLEMS, answer
-from executor.surfaces.api.routes.connections import connection_view
-from executor.surfaces.api.schemas.base import Shape
-from executor.surfaces.api.schemas.credentials import ConnectionView
+from executor.surfaces.api.context import Context, EdgeRoute, needs
+from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.schemas.requests import Body
+from executor.surfaces.views.base import time
+from executor.surfaces.views.credentials import ConnectionView, connection_view
 
 router = APIRouter(prefix="/v1/connections/oauth", route_class=EdgeRoute, tags=["connections"], responses=PROBLEMS)
 COOKIE_PATH = "/oauth"
@@ -44,48 +42,47 @@ class AskDevice(Body):
     flow: Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class LoginView(Shape):
-    authorization_url: str
-    expires_at: str
+class LoginView(TypedDict):
+    authorizationUrl: str
+    expiresAt: str
 
 
-class DeviceView(Shape):
+class DeviceView(TypedDict):
     flow: str
-    user_code: str
-    verification_url: str
-    verification_url_complete: str | None
+    userCode: str
+    verificationUrl: str
+    verificationUrlComplete: str | None
     interval: int
-    expires_at: str
+    expiresAt: str
 
 
-class DeviceStanding(Shape):
+class DeviceStanding(TypedDict):
     status: Literal["pending", "connected"]
     interval: int
     connection: ConnectionView | None
 
 
-@router.post("/start", response_model=LoginView)
+@router.post("/start")
 @needs("connect")
-async def start(request: Request, body: Login) -> Response:
+async def start(here: Context, body: Login) -> Answer[LoginView]:
     """Where to send the browser. A browser that has signed in gets the cookie that its answer must come with.
 
     Anybody else gets a link to here: the browser that opens it first is the one that the answer must come back in.
     """
-    here = context(request)
     begun = await here.executor.logins.begin(here.actor, wish(body), in_browser=here.actor.via == "browser")
     base = here.executor.settings.address
     url = f"{base}/oauth/begin/{begun.ticket}" if begun.ticket else begun.url
-    response = answer({"authorizationUrl": url, "expiresAt": views.time(begun.expires_at)})
+    view: LoginView = {"authorizationUrl": url, "expiresAt": time(begun.expires_at)}
+    response = answer(view)
     if begun.browser:
         set_cookie(response, begun, secure=base.startswith("https:"))
     return response
 
 
-@router.post("/device", response_model=DeviceView)
+@router.post("/device")
 @needs("connect")
-async def device(request: Request, body: Login) -> Response:
+async def device(here: Context, body: Login) -> Answer[DeviceView]:
     """A code that a person types in on any device. Ask how it stands every `interval` seconds."""
-    here = context(request)
     shown = await here.executor.logins.begin_device(here.actor, wish(body))
     return answer(
         {
@@ -94,27 +91,25 @@ async def device(request: Request, body: Login) -> Response:
             "verificationUrl": shown.url,
             "verificationUrlComplete": shown.complete_url or None,
             "interval": shown.interval,
-            "expiresAt": views.time(shown.expires_at),
+            "expiresAt": time(shown.expires_at),
         }
     )
 
 
-@router.post("/device/ask", response_model=DeviceStanding)
+@router.post("/device/ask")
 @needs("connect")
-async def ask_device(request: Request, body: AskDevice) -> Response:
+async def ask_device(here: Context, body: AskDevice) -> Answer[DeviceStanding]:
     """How a login by device stands. The server is asked no sooner than it wants, however often this is."""
-    here = context(request)
     standing = await here.executor.logins.ask_device(here.actor, body.flow)
     done = standing.connected
     view = connection_view(done.connection, done.source.namespace) if done is not None else None
     return answer({"status": standing.status, "interval": standing.interval, "connection": view})
 
 
-@router.post("/credentials", status_code=201, response_model=ConnectionView)
+@router.post("/credentials", status_code=201)
 @needs("connect")
-async def credentials(request: Request, body: Login) -> Response:
+async def credentials(here: Context, body: Login) -> Answer[ConnectionView]:
     """A connection by client credentials: no person is asked, so the client must have a secret."""
-    here = context(request)
     done = await here.executor.logins.by_credentials(here.actor, wish(body))
     return answer(connection_view(done.connection, done.source.namespace), 201)
 

@@ -13,8 +13,8 @@ from executor.daemon.wiring.executor import Executor
 from executor.errors import ExecutorError, NotFound, Unauthorized
 from executor.identity.oidc import membership
 from executor.identity.oidc.sign_in import SignIns
-from executor.model.tenancy import Role
-from executor.surfaces.api.context import EdgeRoute, public
+from executor.model.permissions import Role
+from executor.surfaces.api.context import Context, EdgeRoute, public
 from executor.surfaces.api.json_response import answer
 from executor.surfaces.api.oauth_pages import page
 from executor.surfaces.api.session_cookie import client_address, keep_session, user_agent
@@ -28,21 +28,21 @@ COOKIE_SECONDS = 600
 
 @router.get("/offered")
 @public
-async def offered(request: Request) -> Response:
+async def offered(here: Context) -> Response:
     """Whether there is one to sign in at, and which, for the page that people sign in on."""
-    executor: Executor = request.app.state.executor
+    executor = here.executor
     there = executor.issuers.sign_ins is not None
     return answer({"offered": there, "issuer": executor.settings.oidc_issuer if there else None})
 
 
 @router.get("/start")
 @public
-async def start(request: Request) -> Response:
+async def start(here: Context) -> Response:
     """To the identity provider. `return_to` is the page to go to afterwards."""
-    executor: Executor = request.app.state.executor
+    executor = here.executor
     try:
-        query = single(request)
-        begun = await sign_ins_of(executor).begin(query.get("return_to") or "/", client_address(request))
+        query = single(here)
+        begun = await sign_ins_of(executor).begin(query.get("return_to") or "/", client_address(here))
     except ExecutorError as error:
         return failure_page(error)
     response = RedirectResponse(begun.url, 303)
@@ -61,17 +61,17 @@ async def start(request: Request) -> Response:
 
 @router.get("/callback")
 @public
-async def callback(request: Request) -> Response:
+async def callback(here: Context) -> Response:
     """Where the identity provider sends the browser back to. The answer sets the cookie `executor_session`."""
-    executor: Executor = request.app.state.executor
-    address, header = client_address(request), request.headers.get("cookie", "")
+    executor = here.executor
+    address, header = client_address(here), here.headers.get("cookie", "")
     try:
-        query, sign_ins = single(request), sign_ins_of(executor)
+        query, sign_ins = single(here), sign_ins_of(executor)
         with executor.authenticator.attempts.counted(address):
             person, return_to = await sign_ins.finish(query, lambda name: cookie(header, name))
         default = cast("Role | None", executor.settings.oidc_default_role or None)
         came = await membership.sign_in(
-            executor.database, executor.tenancy, person, default, agent=user_agent(request), address=address
+            executor.database, executor.tenancy, person, default, agent=user_agent(here), address=address
         )
     except ExecutorError as error:
         return failure_page(error)
@@ -82,7 +82,9 @@ async def callback(request: Request) -> Response:
 
 def sign_ins_of(executor: Executor) -> SignIns:
     if executor.issuers.sign_ins is None:
-        raise NotFound("no identity provider is configured", hint="an operator sets oidc_issuer and oidc_client_id")
+        raise NotFound(
+            "no identity provider is configured", hint=("an operator must set oidc_issuer and oidc_client_id")
+        )
     return executor.issuers.sign_ins
 
 
@@ -91,11 +93,11 @@ def single(request: Request) -> dict[str, str]:
     pairs = request.query_params.multi_items()
     query = dict(pairs)
     if len(query) != len(pairs) or any(len(value) > MAX_VALUE for value in query.values()):
-        raise Unauthorized("this is not the answer of an identity provider", hint="start the sign-in again")
+        raise Unauthorized("this request does not come from an identity provider", hint="start the sign-in again")
     return query
 
 
 def failure_page(error: ExecutorError) -> Response:
     hint = f"<p>{escape(error.hint)}</p>" if error.hint else ""
-    back = '<p><a href="/sign-in">Back to the ways to sign in</a></p>'
+    back = '<p><a href="/sign-in">Back to sign-in</a></p>'
     return page("Not signed in", f"<pre>{escape(error.message)}</pre>{hint}{back}", error.status)

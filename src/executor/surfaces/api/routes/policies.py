@@ -3,214 +3,173 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from dataclasses import asdict
 from typing import Any
 
 from fastapi import APIRouter
-from sqlalchemy.engine import Connection
-from starlette.requests import Request
 from starlette.responses import Response
 
-from executor.errors import Conflict, InvalidRequest
-from executor.execution.policies.always import renew_policy
+from executor.errors import InvalidRequest
+from executor.execution.names import identify
+from executor.execution.policies import administration, reach
+from executor.execution.policies.reach import count_tools
 from executor.model.policy import Policy
+from executor.model.tool import Effect
 from executor.policy.decide import Subject, decide
-from executor.policy.drafts import Change, changes, in_order, remaining, with_rule
+from executor.policy.drafts import in_order, remaining, with_rule
 from executor.policy.status import find_shadowed, standings
-from executor.storage.catalog import policies
-from executor.storage.catalog.policy_scope import PastCall, past_calls
-from executor.surfaces import views
-from executor.surfaces.api import policy_drafts
-from executor.surfaces.api.context import Context, EdgeRoute, context, needs
-from executor.surfaces.api.json_response import PROBLEMS, answer
-from executor.surfaces.api.policy_drafts import (
-    check_may,
-    decision_view,
-    existing,
-    find_policy,
-    names,
-    read_rule,
-    still,
-    view,
-)
-from executor.surfaces.api.schemas.policies import DecisionView, MatchesView, PolicyPage, PolicyView, SimulationView
+from executor.surfaces.api.context import Context, EdgeRoute, needs
+from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
+from executor.surfaces.api.policy_drafts import existing, match_tools, names, read_rule
 from executor.surfaces.api.schemas.requests import Move, NewPolicy, PolicyTest, Rule, RuleChange, Simulation
+from executor.surfaces.views import policies as views
 
 router = APIRouter(prefix="/v1/policies", route_class=EdgeRoute, tags=["policies"], responses=PROBLEMS)
-SEARCH_SECONDS = 10.0
 
 
-@router.get("", response_model=PolicyPage)
+@router.get("")
 @needs("read")
-async def listing(request: Request, reach: bool = False) -> Response:
+async def listing(here: Context, reach: bool = False) -> Answer[views.PolicyPage]:
     """Those of the organization, then those of the workspace, in the order in which each level's are tried.
 
     With `reach`, also how many tools each is about, and which rule above it leaves nothing to it.
     """
-    here = context(request)
-    in_force = await here.executor.database.read(lambda c: policies.in_force(c, here.workspace_id))
+    in_force = await administration.list_in_force(here.executor.database, here.actor)
     known = await names(here)
-    items = [view(policy, known) for policy in in_force]
+    items = [views.policy_view(policy, known) for policy in in_force]
     if reach and items:
-        counted, above = (
-            await policy_drafts.count_tools(here, in_force),
-            await asyncio.to_thread(find_shadowed, in_force),
-        )
-        items = [{**one, "matches": counted[one["id"]], "shadowedBy": above.get(one["id"])} for one in items]
+        counted = await count_tools(here.executor.database, here.actor, in_force)
+        above = await asyncio.to_thread(find_shadowed, in_force)
+        for policy, item in zip(in_force, items, strict=True):
+            item["matches"], item["shadowedBy"] = counted[policy.id], above.get(policy.id)
     return answer({"items": items})
 
 
-@router.post("", status_code=201, response_model=PolicyView)
+@router.post("", status_code=201)
 @needs("administer")
-async def add(request: Request, body: NewPolicy) -> Response:
-    here = context(request)
-    check_may(here, body.level)
+async def add(here: Context, body: NewPolicy) -> Answer[views.PolicyView]:
+    administration.check_level(here.actor, body.level)
     rule = await read_rule(here, body)
-    added = await here.executor.database.write(
-        lambda c: policies.add(c, here.workspace_id, rule, body.position, by=here.actor)
-    )
-    return answer(view(added, await names(here)), 201)
+    added = await administration.add(here.executor.database, here.actor, rule, body.position)
+    return answer(views.policy_view(added, await names(here)), 201)
 
 
-@router.post("/test", response_model=DecisionView)
+@router.post("/test")
 @needs("read")
-async def test(request: Request, body: PolicyTest) -> Response:
+async def test(here: Context, body: PolicyTest) -> Answer[views.DecisionView]:
     """What would happen to a call of this tool, and what became of every rule. Nothing is called."""
-    here = context(request)
     subject, effect = await judge(here, body.path, body.arguments, body.actor)
     rules = (await here.executor.policies.of(here.workspace_id)).policies
     known = await names(here)
-    decided = decision_view(decide(subject, rules), rules, known)
-    told = [
-        {"policy": view(one.policy, known), "verdict": one.verdict, "why": one.why, "possible": one.possible}
+    decided = views.judgement_view(decide(subject, rules), rules, known)
+    rows: list[views.StandingView] = [
+        {
+            "policy": views.policy_view(one.policy, known),
+            "verdict": one.verdict,
+            "why": one.why,
+            "possible": one.possible,
+        }
         for one in standings(subject, rules)
     ]
-    return answer({**decided, "effect": effect, "rules": told})
+    return answer({**decided, "effect": effect, "rules": rows})
 
 
-@router.post("/matches", response_model=MatchesView)
+@router.post("/matches")
 @needs("read")
-async def match(request: Request, body: Rule) -> Response:
+async def match(here: Context, body: Rule) -> Answer[views.MatchesView]:
     """How many of the tools there are now a draft is about."""
-    here = context(request)
-    return answer(await policy_drafts.match_tools(here, await read_rule(here, body)))
+    return answer(await match_tools(here, await read_rule(here, body)))
 
 
-@router.post("/simulate", response_model=SimulationView)
+@router.post("/simulate")
 @needs("read")
-async def simulate(request: Request, body: Simulation) -> Response:
+async def simulate(here: Context, body: Simulation) -> Answer[views.SimulationView]:
     """What rules as they might be would make of a call, and would have made of past ones. Nothing is changed.
 
     The calls are those of the newest `executions`, at most 10,000 of them; `next` goes on with older ones.
     """
-    here = context(request)
     now = list((await here.executor.policies.of(here.workspace_id)).policies)
     then = await propose(here, body, now)
     known = await names(here)
-    decision = None
+    decision: views.BeforeAndAfter | None = None
     if body.path:
         subject, _ = await judge(here, body.path, body.arguments, body.actor)
         decision = {
-            "before": decision_view(decide(subject, now), now, known),
-            "after": decision_view(decide(subject, then), then, known),
+            "before": views.judgement_view(decide(subject, now), now, known),
+            "after": views.judgement_view(decide(subject, then), then, known),
         }
-    begin = cursor(body.before)
-    past = await here.executor.database.search(
-        lambda c: past_calls(c, here.workspace_id, limit=body.limit, before=begin), SEARCH_SECONDS
+    found = await reach.simulate(
+        here.executor.database, here.actor, now, then, limit=body.limit, before=cursor(body.before)
     )
-    judgements = await asyncio.to_thread(changes, map(subject_of, past), now, then)
-    changed = [(call, one) for call, one in zip(past, judgements, strict=True) if one.differs]
-    items = [change_view(call, one, (now, then), known) for call, one in changed]
-    following = ":".join(map(str, past.next)) if past.next else None
-    counts = {"judged": len(past), "executions": past.executions}
-    return answer({"decision": decision, **counts, "changed": items, "next": following})
+    items = [views.change_view(call, one, (now, then), known) for call, one in found.changed]
+    following = ":".join(map(str, found.next)) if found.next else None
+    return answer(
+        {
+            "decision": decision,
+            "judged": found.judged,
+            "executions": found.executions,
+            "changed": items,
+            "next": following,
+        }
+    )
 
 
-@router.get("/{policy_id}", response_model=PolicyView)
+@router.get("/{policy_id}")
 @needs("read")
-async def show(request: Request, policy_id: str) -> Response:
-    here = context(request)
-    return answer(view(await find_policy(here, policy_id), await names(here)))
+async def show(here: Context, policy_id: str) -> Answer[views.PolicyView]:
+    found = await administration.find(here.executor.database, here.actor, policy_id)
+    return answer(views.policy_view(found, await names(here)))
 
 
-@router.patch("/{policy_id}", response_model=PolicyView)
+@router.patch("/{policy_id}")
 @needs("administer")
-async def change(request: Request, policy_id: str, body: RuleChange) -> Response:
+async def change(here: Context, policy_id: str, body: RuleChange) -> Answer[views.PolicyView]:
     """What is given; its place and its level stay."""
-    here = context(request)
-    present = await find_policy(here, policy_id)
-    check_may(here, present.level)
+    present = await administration.find_own(here.executor.database, here.actor, policy_id)
     if "level" in body.model_fields_set and body.level != present.level:
-        raise InvalidRequest(f"the rule belongs to the {present.level}", hint="remove it and add another")
+        raise InvalidRequest(f"the policy belongs to the {present.level}", hint="remove it and create another")
     rule = await read_rule(here, changed_rule(present, body))
-
-    def job(c: Connection) -> Policy:
-        before = still(c, here, policy_id)
-        kept = {name: getattr(before, name) for name in policies.KEPT}
-        if all(getattr(rule, name) == getattr(before, name) for name in ("pattern", "action", "source_id")):
-            kept |= {name: getattr(before, name) for name in ("made_for", "excluded", "retired_at")}
-        changed = replace(rule, **kept)
-        policies.change(c, here.workspace_id, changed, by=here.actor)
-        return changed
-
-    return answer(view(await here.executor.database.write(job), await names(here)))
+    changed = await administration.change(here.executor.database, here.actor, policy_id, rule)
+    return answer(views.policy_view(changed, await names(here)))
 
 
-@router.post("/{policy_id}/move", response_model=PolicyView)
+@router.post("/{policy_id}/move")
 @needs("administer")
-async def move(request: Request, policy_id: str, body: Move) -> Response:
+async def move(here: Context, policy_id: str, body: Move) -> Answer[views.PolicyView]:
     """To another place among the rules of its level; 0 is first."""
-    here = context(request)
-    check_may(here, (await find_policy(here, policy_id)).level)
-    moved = await here.executor.database.write(
-        lambda c: policies.move(c, here.workspace_id, still(c, here, policy_id), body.position, by=here.actor)
-    )
-    return answer(view(moved, await names(here)))
+    moved = await administration.move(here.executor.database, here.actor, policy_id, body.position)
+    return answer(views.policy_view(moved, await names(here)))
 
 
-@router.post("/{policy_id}/renew", response_model=PolicyView)
+@router.post("/{policy_id}/renew")
 @needs("administer")
-async def renew(request: Request, policy_id: str) -> Response:
+async def renew(here: Context, policy_id: str) -> Answer[views.PolicyView]:
     """Let a rule hold again: for the tools as they are now, and for every source that its pattern covers now."""
-    here = context(request)
-    present = await find_policy(here, policy_id)
-    check_may(here, present.level)
-    rule = await renew_policy(here.executor.pipeline, here.workspace_id, present)
-
-    def job(c: Connection) -> Policy:
-        if still(c, here, policy_id) != present:
-            raise Conflict("the rule changed meanwhile", hint="look at it again")
-        policies.change(c, here.workspace_id, rule, by=here.actor)
-        return rule
-
-    return answer(view(await here.executor.database.write(job), await names(here)))
+    renewed = await administration.renew(here.executor.pipeline, here.actor, policy_id)
+    return answer(views.policy_view(renewed, await names(here)))
 
 
 @router.delete("/{policy_id}", status_code=204)
 @needs("administer")
-async def remove(request: Request, policy_id: str) -> Response:
-    here = context(request)
-    check_may(here, (await find_policy(here, policy_id)).level)
-    await here.executor.database.write(
-        lambda c: policies.remove(c, here.workspace_id, still(c, here, policy_id), by=here.actor)
-    )
+async def remove(here: Context, policy_id: str) -> Response:
+    await administration.remove(here.executor.database, here.actor, policy_id)
     return Response(status_code=204)
 
 
 def changed_rule(present: Policy, body: RuleChange) -> Rule:
-    told = views.policy_view(present)
-    kept = {name: told[name] for name in ("pattern", "action", "conditions", "effect", "note", "level")}
-    kept |= {"actor": present.actor_id, "source": present.source_id}
+    kept = {name: getattr(present, name) for name in ("pattern", "action", "note", "level")}
+    kept |= {"actor": present.actor_id, "source": present.source_id, "effect": present.effect or None}
+    kept["conditions"] = [asdict(one) for one in present.conditions]
     return Rule.model_validate({**kept, **body.model_dump(exclude_unset=True)})
 
 
-async def judge(here: Context, path: str, arguments: dict[str, Any] | None, actor: str) -> tuple[Subject, str]:
+async def judge(here: Context, path: str, arguments: dict[str, Any] | None, actor: str) -> tuple[Subject, Effect]:
     """The call as the policies would see it; the asking actor's unless another is named."""
     tool = await existing(here, path)
     if arguments is not None and tool.source_id != "builtin":
         await here.executor.catalog.check(tool, arguments)
     known = await names(here)
-    actor_id = policy_drafts.identify("actor", actor, known.actors) or here.actor.id
+    actor_id = identify("actor", actor, known.actors) or here.actor.id
     return await here.executor.pipeline.admissions.subject(tool, actor_id, arguments), tool.effect
 
 
@@ -219,29 +178,10 @@ async def propose(here: Context, body: Simulation, now: list[Policy]) -> list[Po
     return then if body.rule is None else with_rule(then, await read_rule(here, body.rule), body.position)
 
 
-def subject_of(call: PastCall) -> Subject:
-    return Subject(call.path, call.effect, call.source_id, call.actor_id, call.arguments)
-
-
 def cursor(text: str | None) -> tuple[str, int] | None:
     if text is None:
         return None
     execution_id, _, seq = text.rpartition(":")
     if not execution_id or not seq.isdecimal() or len(seq) > 9:
-        raise InvalidRequest(f"{text!r} is not a `next` of this route", hint="copy it from the answer before")
+        raise InvalidRequest(f"{text!r} is not a `next` value of this route", hint="copy it from the previous response")
     return execution_id, int(seq)
-
-
-def change_view(
-    call: PastCall, one: Change, rules: tuple[list[Policy], list[Policy]], known: policy_drafts.Names
-) -> dict[str, Any]:
-    return {
-        "executionId": call.execution_id,
-        "seq": call.seq,
-        "path": call.path,
-        "actor": known.actors.get(call.actor_id, call.actor_id),
-        "state": call.state,
-        "at": views.time(call.at),
-        "before": decision_view(one.before, rules[0], known),
-        "after": decision_view(one.after, rules[1], known),
-    }

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from starlette.requests import Request
 from starlette.responses import Response
 
-from executor.connections.connections import may_see
 from executor.errors import Forbidden, InvalidRequest, NotFound
-from executor.model.source import Source
-from executor.model.tenancy import Actor
-from executor.sources.lifecycle.persistence import no_source
-from executor.storage.catalog import source_dependents as dependent_rows
-from executor.storage.catalog import source_documents
-from executor.storage.catalog.source_dependents import LOOKED_AT, Dependents
-from executor.storage.catalog.source_documents import Document
-from executor.storage.catalog.source_revisions import Revision
-from executor.surfaces import views
-from executor.surfaces.api.context import Context, EdgeRoute, context, needs, visibility_for
-from executor.surfaces.api.json_response import PROBLEMS, answer
-from executor.surfaces.api.schemas.sources import ChangesView, DependentsView
+from executor.execution.dependents import find_dependents
+from executor.model.source import Source, SourceDocument
+from executor.sources.lifecycle.persistence import present, read_document
+from executor.surfaces.api.context import Context, EdgeRoute, needs, visibility_for
+from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
+from executor.surfaces.views import sources as views
+from executor.surfaces.views.base import time
 
 router = APIRouter(prefix="/v1/sources/{source}", route_class=EdgeRoute, tags=["sources"], responses=PROBLEMS)
 ALL_TOOLS = 1_000_000
@@ -35,21 +27,20 @@ RAW: dict[int | str, dict[str, Any]] = {200: {"content": {name: {} for name in E
 @router.get("/document", response_class=Response, responses=RAW)
 @needs("read")
 async def document(
-    request: Request,
+    here: Context,
     source: str,
     offset: Annotated[int, Query(ge=0)] = 0,
     limit: Annotated[int | None, Query(ge=1)] = None,
     download: bool = False,
 ) -> Response:
     """The text that it was last read from, as it came; a part of it by bytes. `X-Document-Size` tells the whole."""
-    found = await find_source(context(request), source)
-    await check_unveiled(context(request), found)
-    kept = await context(request).executor.database.read(
-        lambda c: source_documents.get(c, found.workspace_id, found.id)
-    )
+    found = await present(here.executor.database, here.workspace_id, source)
+    await check_unveiled(here, found)
+    kept = await read_document(here.executor.database, found)
     if kept is None:
         raise NotFound(
-            f"no document is kept of {found.namespace}", hint="`executor sources refresh` reads it again, if it has one"
+            f"no document of {found.namespace} is stored",
+            hint=("`executor sources refresh` fetches it, if there is one"),
         )
     content = await asyncio.to_thread(part, kept, offset, limit)
     return Response(content, media_type=safe_type(kept), headers=facts(found, kept, download=download))
@@ -63,51 +54,58 @@ async def check_unveiled(here: Context, source: Source) -> None:
     heads = await here.executor.catalog.page(here.workspace_id, source=source.id, limit=ALL_TOOLS)
     if any(visibility.hides(head.path, head.effect) for head in heads):
         raise Forbidden(
-            f"the document of {source.namespace} describes tools that the policies deny to you",
-            hint="look at the tools one by one, or ask an administrator",
+            f"the document of {source.namespace} describes tools that policies deny to you",
+            hint="see the tools one by one, or ask an administrator",
         )
 
 
-def part(document: Document, offset: int, limit: int | None) -> bytes:
+def part(document: SourceDocument, offset: int, limit: int | None) -> bytes:
     return document.content()[offset : None if limit is None else offset + limit]
 
 
-def safe_type(document: Document) -> str:
+def safe_type(document: SourceDocument) -> str:
     """Never one that a browser would run."""
     return document.media_type if document.media_type in ENDINGS else "application/octet-stream"
 
 
-def facts(source: Source, document: Document, *, download: bool) -> dict[str, str]:
+def facts(source: Source, document: SourceDocument, *, download: bool) -> dict[str, str]:
     name = f"{source.namespace}.{ENDINGS.get(document.media_type, 'txt')}"
     return {
         "X-Document-Size": str(document.size),
         "X-Document-Digest": document.digest,
-        "X-Document-Read-At": str(views.time(document.read_at)),
+        "X-Document-Read-At": str(time(document.read_at)),
         "Content-Disposition": f'{"attachment" if download else "inline"}; filename="{name}"',
     }
 
 
-@router.get("/changes", response_model=ChangesView)
+@router.get("/changes")
 @needs("read")
 async def changes(
-    request: Request,
+    here: Context,
     source: str,
     at: Annotated[str | None, Query(max_length=40)] = None,
     after: Annotated[str, Query(max_length=500)] = "",
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
-) -> Response:
+) -> Answer[views.ChangesView]:
     """What reading it again changed, tool by tool: the last time that anything did, or at one of `revisions`."""
-    here = context(request)
-    found = await find_source(here, source)
-    told = await here.executor.catalog.changes(found, milliseconds(at), after=after, limit=limit)
+    found = await present(here.executor.database, here.workspace_id, source)
+    found_changes = await here.executor.catalog.changes(found, milliseconds(at), after=after, limit=limit)
     visibility = await visibility_for(here)
-    told["items"] = [
-        one for one in told["items"] if visibility is None or not visibility.hides(one["path"], one["effect"] or "")
+    items = [
+        one
+        for one in found_changes["items"]
+        if visibility is None or not visibility.hides(one["path"], one["effect"] or "")
     ]
-    told["refreshedAt"] = views.time(found.refreshed_at)
-    told["revisions"] = [revision_view(one) for one in told["revisions"]]
-    told["revision"] = revision_view(told["revision"]) if told["revision"] is not None else None
-    return answer(told)
+    revision = found_changes["revision"]
+    return answer(
+        {
+            "revisions": [views.revision_view(one) for one in found_changes["revisions"]],
+            "revision": views.revision_view(revision) if revision is not None else None,
+            "items": items,
+            "next": found_changes["next"],
+            "refreshedAt": time(found.refreshed_at),
+        }
+    )
 
 
 def milliseconds(at: str | None) -> int | None:
@@ -116,57 +114,12 @@ def milliseconds(at: str | None) -> int | None:
     try:
         return round(datetime.fromisoformat(at).timestamp() * 1000)
     except (ValueError, OverflowError) as error:
-        raise InvalidRequest(f"{at!r} is no time", hint="copy it from `revisions`") from error
+        raise InvalidRequest(f"{at!r} is not a time", hint="copy it from `revisions`") from error
 
 
-def revision_view(revision: Revision) -> views.View:
-    told = {name: value for name, value in asdict(revision).items() if name != "entries"}
-    return {**told, "at": views.time(revision.at)}
-
-
-@router.get("/dependents", response_model=DependentsView)
+@router.get("/dependents")
 @needs("read")
-async def dependents(request: Request, source: str) -> Response:
+async def dependents(here: Context, source: str) -> Answer[views.DependentsView]:
     """What would be felt if it were removed."""
-    here = context(request)
-    found = await find_source(here, source)
-    told = await here.executor.database.read(lambda c: dependent_rows.of_source(c, found))
-    return answer(dependents_view(found, told, here.actor))
-
-
-def dependents_view(source: Source, found: Dependents, actor: Actor) -> views.View:
-    """Of others' own connections only an administrator is told, as everywhere."""
-    return {
-        "tools": source.tool_count,
-        "connections": [
-            {
-                "id": one.id,
-                "name": one.name,
-                "scheme": one.scheme,
-                "status": one.status,
-                "scope": "actor" if one.actor_id else "workspace",
-            }
-            for one in found.connections
-            if may_see(actor, one)
-        ],
-        "policies": [
-            {"id": one.id, "level": one.level, "pattern": one.pattern, "action": one.action} for one in found.policies
-        ],
-        "waiting": [
-            {
-                "executionId": one.execution_id,
-                "interactionId": one.interaction_id,
-                "tool": one.path,
-                "since": views.time(one.since),
-            }
-            for one in found.waiting
-        ],
-        "recent": {"executions": LOOKED_AT, "calls": found.calls, "lastAt": views.time(found.last_call)},
-    }
-
-
-async def find_source(here: Context, name: str) -> Source:
-    found = await here.executor.catalog.source(here.workspace_id, name)
-    if found is None:
-        raise no_source(name)
-    return found
+    found = await present(here.executor.database, here.workspace_id, source)
+    return answer(views.dependents_view(found, await find_dependents(here.executor.database, here.actor, found)))

@@ -2,240 +2,194 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 from fastapi import APIRouter
-from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import StreamingResponse
 
 from executor.connections.placement import is_protocol_header
-from executor.errors import InvalidRequest, NotFound
+from executor.errors import InvalidRequest
 from executor.execution.approvals.orphans import deny_orphans
 from executor.execution.dependents import check_dropped
+from executor.execution.policies.administration import list_covering
 from executor.execution.policies.trusted_hints import KIND as MCP
-from executor.execution.policies.trusted_hints import Hints, Trust, check_kind, decide_hints, read_hints
-from executor.model.authority import refusal_of
-from executor.model.source import Choice, Source
-from executor.model.tenancy import Actor
+from executor.execution.policies.trusted_hints import Trust, decide_hints, find_hints
+from executor.model.actor import Actor
+from executor.model.permissions import refusal_of
+from executor.model.source import HOSTED, Choice, Source
 from executor.network.client import check_headers
 from executor.policy.drafts import text
-from executor.sources.kind import Progress, SourceRequest
-from executor.sources.lifecycle.persistence import NewChoice
-from executor.sources.lifecycle.preview import Preview
-from executor.storage.catalog import policies, sources
-from executor.storage.catalog.sources import HOSTED
-from executor.surfaces import views
-from executor.surfaces.api.context import Context, EdgeRoute, context, needs
-from executor.surfaces.api.json_response import PROBLEMS, answer
-from executor.surfaces.api.progress import wants_progress, with_progress
+from executor.sources.lifecycle.persistence import NewChoice, present
+from executor.sources.source_request import Consent, Progress, ReadContext, SourceRequest
+from executor.surfaces.api.context import Context, EdgeRoute, needs
+from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
+from executor.surfaces.api.progress import with_progress
 from executor.surfaces.api.schemas.requests import HintsDecision, NewSource, SourceChange, ToolChoice
-from executor.surfaces.api.schemas.sources import (
-    AddedView,
-    HintsView,
-    PreviewView,
-    ProbeView,
-    RefreshedView,
-    SourcePage,
-    SourceView,
-)
+from executor.surfaces.api.sse import wants_stream
+from executor.surfaces.views import sources as views
 
 router = APIRouter(prefix="/v1/sources", route_class=EdgeRoute, tags=["sources"], responses=PROBLEMS)
 SKIPPED = 100
 
 
-@router.get("", response_model=SourcePage)
+@router.get("")
 @needs("discover")
-async def listing(request: Request) -> Response:
-    here = context(request)
-    found = await here.executor.database.read(lambda c: sources.listing(c, here.workspace_id))
+async def listing(here: Context) -> Answer[views.SourcePage]:
+    found = await here.executor.catalog.sources(here.workspace_id)
     return answer({"items": [views.source_view(source, secrets=here.actor.may_decide) for source in found]})
 
 
-@router.post("", status_code=201, response_model=AddedView)
+@router.post("", status_code=201)
 @needs("administer")
-async def add(request: Request, body: NewSource) -> Response:
+async def add(here: Context, body: NewSource) -> Answer[views.AddedView] | StreamingResponse:
     """Connect a source. With `Accept: text/event-stream`, the answer tells of the progress first."""
-    here = context(request)
     wanted = wish(body, here.actor)
 
-    async def work(progress: Progress) -> views.View:
-        request = replace(wanted, progress=progress)
-        added = await here.executor.catalog.add_source(here.workspace_id, request, by=here.actor)
+    async def work(progress: Progress) -> views.AddedView:
+        asked = replace(wanted, context=ReadContext(progress))
+        added = await here.executor.catalog.add_source(here.workspace_id, asked, by=here.actor)
         told = await first_hints(here, added, body.hints)
         return {**views.source_view(added, secrets=True), "rules": await covering(here, added), "hints": told}
 
-    if wants_progress(request):
+    if wants_stream(here):
         return with_progress(work)
-    view = await work(wanted.progress)
+    view = await work(wanted.context.progress)
     return answer(view, 201, {"Location": f"/v1/sources/{view['id']}"})
 
 
-@router.post("/probe", response_model=ProbeView)
+@router.post("/probe")
 @needs("administer")
-async def probe(request: Request, body: NewSource) -> Response:
+async def probe(here: Context, body: NewSource) -> Answer[views.ProbeView]:
     """What is at an address, without connecting it."""
-    here = context(request)
     return answer(views.probe_view(await here.executor.catalog.probe(wish(body, here.actor))))
 
 
-@router.post("/preview", response_model=PreviewView)
+@router.post("/preview")
 @needs("administer")
-async def preview(request: Request, body: NewSource) -> Response:
+async def preview(here: Context, body: NewSource) -> Answer[views.PreviewView] | StreamingResponse:
     """What would be connected: read in full, and thrown away. Also with progress, as when it is added."""
-    here = context(request)
     wanted = wish(body, here.actor)
 
-    async def work(progress: Progress) -> views.View:
-        return preview_view(await here.executor.catalog.lifecycle.preview(replace(wanted, progress=progress)))
+    async def work(progress: Progress) -> views.PreviewView:
+        asked = replace(wanted, context=ReadContext(progress))
+        return views.preview_view(await here.executor.catalog.lifecycle.preview(asked))
 
-    return with_progress(work) if wants_progress(request) else answer(await work(wanted.progress))
+    return with_progress(work) if wants_stream(here) else answer(await work(wanted.context.progress))
 
 
-@router.post("/demo", response_model=SourceView)
+@router.post("/demo")
 @needs("administer")
-async def demo(request: Request) -> Response:
+async def demo(here: Context) -> Answer[views.SourceView]:
     """A sample API that the daemon runs itself, connected as `demo`. Asked again, it is the same one."""
-    here = context(request)
     source, is_new = await here.executor.hosting.demo(here.workspace_id, by=here.actor)
     where = {"Location": f"/v1/sources/{source.id}"} if is_new else None
     return answer(views.source_view(source, secrets=True), 201 if is_new else 200, where)
 
 
-@router.get("/{source}", response_model=SourceView)
+@router.get("/{source}")
 @needs("discover")
-async def show(request: Request, source: str) -> Response:
+async def show(here: Context, source: str) -> Answer[views.SourceView]:
     """By id or namespace."""
-    here = context(request)
-    return answer(views.source_view(await present(here, source), secrets=here.actor.may_decide))
+    return answer(
+        views.source_view(
+            await present(here.executor.database, here.workspace_id, source), secrets=here.actor.may_decide
+        )
+    )
 
 
-@router.patch("/{source}", response_model=SourceView)
+@router.patch("/{source}")
 @needs("administer")
-async def change(request: Request, source: str, body: SourceChange) -> Response:
+async def change(here: Context, source: str, body: SourceChange) -> Answer[views.SourceView]:
     """Its name for people. The namespace stays: it is part of every path."""
-    here = context(request)
     renamed = await here.executor.catalog.lifecycle.rename(here.workspace_id, source, body.name, by=here.actor)
     return answer(views.source_view(renamed, secrets=True))
 
 
-@router.delete("/{source}", response_model=SourceView)
+@router.delete("/{source}")
 @needs("administer")
-async def remove(request: Request, source: str) -> Response:
+async def remove(here: Context, source: str) -> Answer[views.SourceView]:
     """Questions about calls of it are denied: nothing could come of them any more."""
-    here = context(request)
     removed = await here.executor.catalog.remove_source(here.workspace_id, source, by=here.actor)
     await deny_orphans(here.executor.engine, removed, by=here.actor)
     return answer(views.source_view(removed))
 
 
-@router.post("/{source}/refresh", response_model=RefreshedView)
+@router.post("/{source}/refresh")
 @needs("administer")
-async def refresh(request: Request, source: str) -> Response:
+async def refresh(here: Context, source: str) -> Answer[views.RefreshedView] | StreamingResponse:
     """Read the source again, and tell what has changed. When that fails the tools stay as they were.
 
     A command or a Python module is run again for the operator of this installation alone.
     """
-    here = context(request)
     refreshing = here.executor.catalog.refresh
 
-    async def work(progress: Progress) -> views.View:
+    async def work(progress: Progress) -> views.RefreshedView:
         return views.refreshed_view(await refreshing(here.workspace_id, source, progress, by=here.actor))
 
-    return with_progress(work) if wants_progress(request) else answer(await work(lambda text: None))
+    return with_progress(work) if wants_stream(here) else answer(await work(lambda text: None))
 
 
-@router.get("/{source}/hints", response_model=HintsView)
+@router.get("/{source}/hints")
 @needs("read")
-async def show_hints(request: Request, source: str) -> Response:
+async def show_hints(here: Context, source: str) -> Answer[views.HintsView]:
     """Which of its tools an MCP server says only read, and which of these are trusted to."""
-    here = context(request)
-    found = await present(here, source)
-    check_kind(found)
-    return answer(hints_view(await here.executor.database.read(lambda c: read_hints(c, found))))
+    found = await present(here.executor.database, here.workspace_id, source)
+    return answer(views.hints_view(await find_hints(here.executor.database, found)))
 
 
-@router.put("/{source}/hints", response_model=HintsView)
+@router.put("/{source}/hints")
 @needs("administer")
-async def put_hints(request: Request, source: str, body: HintsDecision) -> Response:
+async def put_hints(here: Context, source: str, body: HintsDecision) -> Answer[views.HintsView]:
     """Trust an MCP server where it says that tools only read, by a rule for the tools as they are now; or ask again."""
-    here = context(request)
-    found = await present(here, source)
+    found = await present(here.executor.database, here.workspace_id, source)
     return answer(
-        hints_view(await decide_hints(here.executor.pipeline, found, body.decision, body.tools, by=here.actor))
+        views.hints_view(await decide_hints(here.executor.pipeline, found, body.decision, body.tools, by=here.actor))
     )
 
 
-async def first_hints(here: Context, added: Source, trust: Trust) -> views.View | None:
+async def first_hints(here: Context, added: Source, trust: Trust) -> views.HintsView | None:
     if added.kind != MCP:
         return None
     if trust == "trust":
-        return hints_view(await decide_hints(here.executor.pipeline, added, trust, None, by=here.actor))
-    return hints_view(await here.executor.database.read(lambda c: read_hints(c, added)))
+        return views.hints_view(await decide_hints(here.executor.pipeline, added, trust, None, by=here.actor))
+    return views.hints_view(await find_hints(here.executor.database, added))
 
 
-def hints_view(hints: Hints) -> views.View:
-    rule = hints.rule.id if hints.rule is not None else None
-    return {"claimed": list(hints.claimed), "trusted": list(hints.trusted), "policyId": rule}
-
-
-@router.put("/{source}/choice", response_model=RefreshedView)
+@router.put("/{source}/choice")
 @needs("administer")
-async def choose(request: Request, source: str, body: ToolChoice) -> Response:
+async def choose(here: Context, source: str, body: ToolChoice) -> Answer[views.RefreshedView] | StreamingResponse:
     """Another choice of its tools, made from what it offers now; the answer tells which ones come and go."""
-    here = context(request)
     check = (lambda c, source, gone: None) if body.drop else check_dropped
     new = NewChoice(Choice(tuple(body.include), tuple(body.exclude)), body.preview, check, here.actor)
 
-    async def work(progress: Progress) -> views.View:
+    async def work(progress: Progress) -> views.RefreshedView:
         upkeep = here.executor.catalog.lifecycle
         return views.refreshed_view(await upkeep.choose(here.workspace_id, source, new, progress, by=here.actor))
 
-    return with_progress(work) if wants_progress(request) else answer(await work(lambda text: None))
+    return with_progress(work) if wants_stream(here) else answer(await work(lambda text: None))
 
 
-async def present(here: Context, source: str) -> Source:
-    found = await here.executor.database.read(lambda c: sources.get(c, here.workspace_id, source))
-    if found is None:
-        raise NotFound(f"no source {source!r} here", hint="`executor sources list` shows what there is")
-    return found
-
-
-async def covering(here: Context, source: Source) -> list[views.View]:
+async def covering(here: Context, source: Source) -> list[views.CoveringRule]:
     """Rules that allow calls in the namespace of a source, and whether they hold for it."""
-    rules = await here.executor.database.read(lambda c: policies.covering(c, source))
+    rules = await list_covering(here.executor.database, source)
     return [{"id": one.id, "text": text(one), "holds": source.id not in one.excluded} for one in rules]
-
-
-def preview_view(preview: Preview) -> views.View:
-    return {
-        "name": preview.name,
-        "namespace": preview.namespace,
-        "toolCount": preview.tool_count,
-        "offered": preview.offered,
-        "groups": [asdict(one) for one in preview.groups],
-        "tools": [asdict(one) for one in preview.tools],
-        "skipped": [asdict(one) for one in preview.skipped[:SKIPPED]],
-        "note": preview.note or None,
-    }
 
 
 def wish(body: NewSource, by: Actor) -> SourceRequest:
     check_headers(body.headers)
     if body.hints == "trust" and body.kind not in ("", MCP):
-        raise InvalidRequest(f"only MCP servers give hints, not {body.kind} sources", hint="leave `hints` out")
+        raise InvalidRequest(f"only MCP servers give hints, not {body.kind} sources", hint="leave out `hints`")
     if own := next((name for name in body.headers if is_protocol_header(name)), None):
-        raise InvalidRequest(f"the header {own} is the protocol's own", hint="leave it out: it is set by itself")
+        raise InvalidRequest(f"the header {own} is set by the protocol", hint="leave it out")
     if HOSTED in body.options:
-        raise InvalidRequest(f"the option `{HOSTED}` is the daemon's own", hint="leave it out")
+        raise InvalidRequest(f"the option `{HOSTED}` is reserved for the daemon", hint="leave it out")
     if body.command and (body.location or body.document is not None):
-        raise InvalidRequest("a source has a command or a location, not both", hint="leave one out")
+        raise InvalidRequest("a source has a command or a location, not both", hint="leave out one of them")
     return SourceRequest(
         kind=body.kind,
         location=location_for(by, body),
         document=None if body.document is None else body.document.encode(),
         command=tuple(body.command),
-        consent=body.consent,
-        inherit_rules=body.inherit_rules,
         namespace=body.namespace,
         name=body.name,
         base_url=body.base_url,
@@ -243,8 +197,12 @@ def wish(body: NewSource, by: Actor) -> SourceRequest:
         headers=tuple(body.headers.items()),
         options=body.options,
         choice=Choice(tuple(body.include), tuple(body.exclude)),
-        allow_private=True,
-        by_operator=by.may("operate"),
+        consented=Consent(
+            runs_code=body.consent,
+            inherit_policies=body.inherit_rules,
+            private_network=True,
+            by_operator=by.may("operate"),
+        ),
     )
 
 

@@ -5,46 +5,35 @@ from __future__ import annotations
 import os
 import platform
 import sqlite3
-from typing import Any
+from typing import cast
 
 from fastapi import APIRouter
-from sqlalchemy.engine import Connection
-from starlette.requests import Request
-from starlette.responses import Response
 
 from executor import __version__
+from executor.execution import history
+from executor.identity import workspaces
 from executor.model.ids import now_ms
-from executor.model.tenancy import Workspace
-from executor.storage.catalog import sources
-from executor.storage.executions import executions
-from executor.storage.identity import workspaces
-from executor.surfaces import views
-from executor.surfaces.api.context import EdgeRoute, context, needs, public
-from executor.surfaces.api.json_response import PROBLEMS, answer
-from executor.surfaces.api.schemas.system import Doctor, Health, StatusView
-from executor.surfaces.http.health import healthy
+from executor.surfaces.api.context import Context, EdgeRoute, needs, public
+from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
+from executor.surfaces.views.base import time
+from executor.surfaces.views.system import Check, Doctor, Health, StatusView
 
 router = APIRouter(route_class=EdgeRoute, tags=["daemon"], responses=PROBLEMS)
 
 
-@router.get("/healthz", response_model=Health)
+@router.get("/healthz")
 @public
-async def health() -> Response:
+async def health() -> Answer[Health]:
     """Public, and says nothing but that it answers. The front answers it, even before this is loaded."""
-    return healthy()
+    return answer({"ok": True})
 
 
-@router.get("/v1/status", response_model=StatusView)
+@router.get("/v1/status")
 @needs("discover")
-async def status(request: Request) -> Response:
-    here = context(request)
+async def status(here: Context) -> Answer[StatusView]:
     layers = [layer.name for layer in here.executor.runtime.layers if layer.active]
-
-    def read(c: Connection) -> tuple[Workspace, dict[str, int], list[Any]]:
-        workspace, _ = workspaces.get(c, here.workspace_id)
-        return workspace, executions.counts(c, workspace.id), sources.listing(c, workspace.id)
-
-    workspace, counts, connected = await here.executor.database.read(read)
+    workspace, _ = await workspaces.current(here.executor.database, here.actor)
+    connected = await here.executor.catalog.sources(here.workspace_id)
     return answer(
         {
             "version": __version__,
@@ -52,10 +41,10 @@ async def status(request: Request) -> Response:
             "sqlite": sqlite3.sqlite_version,
             "pid": os.getpid(),
             "address": here.executor.settings.base_url,
-            "startedAt": views.time(here.executor.started_at),
+            "startedAt": time(here.executor.started_at),
             "uptimeSeconds": (now_ms() - here.executor.started_at) / 1000,
             "workspace": {"id": workspace.id, "name": workspace.name},
-            "executions": counts,
+            "executions": await history.count_by_status(here.executor.database, here.actor),
             "sources": len(connected),
             "tools": sum(source.tool_count for source in connected),
             "sandbox": {"runtime": "typescript", "workers": here.executor.settings.workers, "layers": layers},
@@ -63,10 +52,10 @@ async def status(request: Request) -> Response:
     )
 
 
-@router.get("/v1/doctor", response_model=Doctor)
+@router.get("/v1/doctor")
 @needs("administer")
-async def doctor(request: Request) -> Response:
+async def doctor(here: Context) -> Answer[Doctor]:
     """Every check with what to do about it."""
     from executor.daemon.doctor import checks  # heavy, and rarely asked for
 
-    return answer({"checks": await checks.daemon_checks(context(request).executor)})
+    return answer({"checks": cast("list[Check]", await checks.daemon_checks(here.executor))})

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from fastapi import APIRouter
-from starlette.requests import Request
-from starlette.responses import Response
 
-from executor.sources.templates import Template, read_templates
-from executor.surfaces import views
+from executor.sources.templates import read_templates
 from executor.surfaces.api.context import EdgeRoute, needs
-from executor.surfaces.api.json_response import PROBLEMS, answer
-from executor.surfaces.api.schemas.sources import TemplatePage
+from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
+from executor.surfaces.views.sources import TemplatePage, template_view
 
 router = APIRouter(prefix="/v1/templates", route_class=EdgeRoute, tags=["sources"], responses=PROBLEMS)
 
 
-@router.get("", response_model=TemplatePage)
+@router.get("")
 @needs("discover")
-async def listing(request: Request) -> Response:
+async def listing() -> Answer[TemplatePage]:
     """The `id` of each can be given as the `location` of a source."""
     return answer({"items": [template_view(one) for one in read_templates().values()]})
-
-
-def template_view(template: Template) -> views.View:
-    told = asdict(template)
-    told["baseUrl"] = told.pop("base_url") or None
-    return {**told, "auth": template.auth or None, "note": template.note or None}

@@ -3,60 +3,56 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, Query
-from starlette.requests import Request
 from starlette.responses import Response
 
 from executor.errors import NotFound
-from executor.execution.policies.always import check_permitted, keep_rule
 from executor.execution.policies.renamed_tools import check_renames, ended_rules
-from executor.execution.policies.treat_as_read import draft_read_rule
+from executor.execution.policies.treat_as_read import make_read_rule
 from executor.model.tool import Effect
 from executor.policy.drafts import text
 from executor.sources.lifecycle.renames import Rename, described_as, renamed_to
-from executor.surfaces.api.context import EdgeRoute, context, needs, visibility_for
-from executor.surfaces.api.json_response import PROBLEMS, answer
-from executor.surfaces.api.policy_drafts import existing, names, view
-from executor.surfaces.api.schemas.policies import PolicyView
+from executor.surfaces.api.context import Context, EdgeRoute, needs, visibility_for
+from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
+from executor.surfaces.api.policy_drafts import existing, names
 from executor.surfaces.api.schemas.requests import ToolLabels
-from executor.surfaces.api.schemas.tools import LabelledView, ToolMatches, ToolPage
+from executor.surfaces.views import tools as views
+from executor.surfaces.views.policies import PolicyView, policy_view
 
 router = APIRouter(prefix="/v1/tools", route_class=EdgeRoute, tags=["tools"], responses=PROBLEMS)
 
 
-@router.get("", response_model=ToolPage)
+@router.get("")
 @needs("discover")
 async def page(
-    request: Request,
+    here: Context,
     prefix: Annotated[str, Query(max_length=500)] = "",
     source: str | None = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     after: str | None = None,
-) -> Response:
+) -> Answer[views.ToolPage]:
     """By path. `next` is the `after` of the following page."""
-    here = context(request)
     heads = await here.executor.catalog.page(here.workspace_id, prefix=prefix, source=source, limit=limit, after=after)
     visibility = await visibility_for(here)
     items = [_head(head) for head in heads if visibility is None or not visibility.hides(head.path, head.effect)]
     return answer({"items": items, "next": heads[-1].path if len(heads) == limit else None})
 
 
-@router.get("/search", response_model=ToolMatches)
+@router.get("/search")
 @needs("discover")
 async def search(
-    request: Request,
+    here: Context,
     query: str = "",
     limit: Annotated[int, Query(ge=1, le=100)] = 10,
     namespace: str | None = None,
     source: str | None = None,
     effect: Effect | None = None,
     depth: Annotated[int, Query(ge=0, le=2)] = 1,
-) -> Response:
+) -> Answer[views.ToolMatches]:
     """By intent: app + verb + object, best first; the first 1,000 characters are read. Without a query, what groups of
     tools there are."""
-    here = context(request)
     found = await here.executor.catalog.search(
         here.workspace_id,
         query,
@@ -67,21 +63,20 @@ async def search(
         depth=depth,
         visibility=await here.executor.policies.visibility(here.workspace_id, here.actor.id),
     )
-    return answer(found)
+    return answer(cast("views.ToolMatches", found))
 
 
 @router.get("/versions/{digest}")
 @needs("discover")
-async def version(request: Request, digest: str) -> Response:
+async def version(here: Context, digest: str) -> Response:
     """A tool as it was when a call was made to it: `digest` is the call's `schemaDigest`."""
-    here = context(request)
     return answer(await here.executor.catalog.version(here.workspace_id, digest, visibility=await visibility_for(here)))
 
 
 @router.get("/{path}")
 @needs("discover")
 async def describe(
-    request: Request,
+    here: Context,
     path: str,
     include_schemas: Annotated[bool, Query(alias="includeSchemas")] = False,
     language: Literal["typescript", "python"] = "typescript",
@@ -90,7 +85,6 @@ async def describe(
     types: Annotated[list[str] | None, Query(max_length=30)] = None,
 ) -> Response:
     """One tool with its signature and an example, within a number of tokens, and its JSON Schemas if asked for."""
-    here = context(request)
     described = await here.executor.catalog.describe(
         here.workspace_id,
         path,
@@ -104,17 +98,16 @@ async def describe(
     return answer(described)
 
 
-@router.patch("/{path}", response_model=LabelledView)
+@router.patch("/{path}")
 @needs("administer")
-async def change(request: Request, path: str, body: ToolLabels) -> Response:
+async def change(here: Context, path: str, body: ToolLabels) -> Answer[views.LabelledView]:
     """Another path or description for a tool; with `.*` at the end of both, another path for a group.
 
     Rules about the name that the source gives it go on to hold.
     """
-    here = context(request)
     source = await here.executor.catalog.source(here.workspace_id, path.partition(".")[0])
     if source is None:
-        raise NotFound(f"there is no tool {path[:200]}", hint="`executor tools list` shows what there is")
+        raise NotFound(f"there is no tool {path[:200]}", hint="see `executor tools list`")
     upkeep, given = here.executor.catalog.lifecycle, body.model_fields_set
     rules = (await here.executor.policies.of(here.workspace_id)).policies
     check = partial(check_renames, inherit_rules=body.inherit_rules)
@@ -126,23 +119,20 @@ async def change(request: Request, path: str, body: ToolLabels) -> Response:
     if "path" in given:
         renames = (await upkeep.relabel(source, renamed_to(path, body.path), check, by=here.actor)).renames
     ended = ended_rules(rules, source, renames)
-    renamed = [{"was": one.old, "path": one.new} for one in renames]
+    renamed: list[views.RenameView] = [{"was": one.old, "path": one.new} for one in renames]
     return answer({"renamed": renamed, "reworded": list(reworded), "rules": [text(one) for one in ended]})
 
 
-@router.post("/{path}/treat-as-read", status_code=201, response_model=PolicyView)
+@router.post("/{path}/treat-as-read", status_code=201)
 @needs("administer")
-async def treat_as_read(request: Request, path: str) -> Response:
+async def treat_as_read(here: Context, path: str) -> Answer[PolicyView]:
     """Make the rule that a tool, as it is now, is allowed as reads are. It never comes before another rule."""
-    here = context(request)
     tool = await existing(here, path)
-    always = await draft_read_rule(here.executor.pipeline, here.workspace_id, tool, here.actor.id)
-    check_permitted(here.actor, always.rule)
-    made = await here.executor.database.write(lambda c: keep_rule(c, here.workspace_id, always, by=here.actor))
-    return answer(view(made, await names(here)), 201)
+    made = await make_read_rule(here.executor.pipeline, tool, by=here.actor)
+    return answer(policy_view(made, await names(here)), 201)
 
 
-def _head(head: Any) -> dict[str, Any]:
+def _head(head: Any) -> views.ToolHead:
     return {
         "path": head.path,
         "description": head.description,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
-from starlette.requests import Request
 from starlette.responses import Response
 
 from executor.daemon.wiring.executor import Executor
 from executor.errors import NotFound
 from executor.identity.oidc.issuer import Issuer
-from executor.surfaces.api.context import EdgeRoute, public
+from executor.surfaces.api.context import Context, EdgeRoute, public
 from executor.surfaces.api.json_response import answer
 
 router = APIRouter(prefix="/.well-known", route_class=EdgeRoute, include_in_schema=False)
@@ -18,9 +17,9 @@ router = APIRouter(prefix="/.well-known", route_class=EdgeRoute, include_in_sche
 @router.get("/oauth-protected-resource/mcp")
 @router.get("/oauth-protected-resource")
 @public
-async def protected_resource(request: Request) -> Response:
+async def protected_resource(here: Context) -> Response:
     """RFC 9728: what `/mcp` is called, who issues tokens for it, and which scopes they need."""
-    executor: Executor = request.app.state.executor
+    executor = here.executor
     issuer, settings = issuer_of(executor), executor.settings
     return answer(
         {
@@ -35,13 +34,13 @@ async def protected_resource(request: Request) -> Response:
 
 @router.get("/oauth-authorization-server")
 @public
-async def authorization_server(request: Request) -> Response:
+async def authorization_server(here: Context) -> Response:
     """RFC 8414, word for word as the authorization server publishes it: older clients look for it here."""
-    executor: Executor = request.app.state.executor
+    executor = here.executor
     return answer(dict(await issuer_of(executor).metadata()))
 
 
 def issuer_of(executor: Executor) -> Issuer:
     if executor.issuers.mcp is None:
-        raise NotFound("there is nothing at this address", hint="an operator names an authorization server: mcp_issuer")
+        raise NotFound("not found", hint=("an operator can set an authorization server: mcp_issuer"))
     return executor.issuers.mcp

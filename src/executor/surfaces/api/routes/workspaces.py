@@ -3,96 +3,91 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
-from starlette.requests import Request
-from starlette.responses import Response
 
 from executor.identity import workspaces
-from executor.surfaces.api.context import Context, EdgeRoute, context, needs
-from executor.surfaces.api.json_response import PROBLEMS, answer
+from executor.surfaces.api.context import Context, EdgeRoute, needs
+from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.schemas import identity
-from executor.surfaces.views import View
+from executor.surfaces.views import identity as views
+from executor.surfaces.views.base import Named
 
 router = APIRouter(prefix="/v1", route_class=EdgeRoute, tags=["identity"], responses=PROBLEMS)
 
 
-@router.get("/workspaces", response_model=identity.WorkspacePage)
+@router.get("/workspaces")
 @needs("credential")
-async def listing(request: Request) -> Response:
+async def listing(here: Context) -> Answer[views.WorkspacePage]:
     """Those that one may act in: a request names one in the header `X-Executor-Workspace`."""
-    return answer({"items": await _places(context(request))})
+    return answer({"items": await _places(here)})
 
 
-@router.post("/workspaces", status_code=201, response_model=identity.WorkspaceView)
+@router.post("/workspaces", status_code=201)
 @needs("manage")
-async def create(request: Request, body: identity.NewName) -> Response:
+async def create(here: Context, body: identity.NewName) -> Answer[views.WorkspaceView]:
     """Another workspace of the organization."""
-    here = context(request)
     made = await workspaces.create(here.executor.database, here.actor, body.name)
     return answer(await _place(here, made.id), 201)
 
 
-@router.patch("/workspaces/{workspace_id}", response_model=identity.WorkspaceView)
+@router.patch("/workspaces/{workspace_id}")
 @needs("manage")
-async def rename(request: Request, workspace_id: str, body: identity.NewName) -> Response:
-    here = context(request)
+async def rename(here: Context, workspace_id: str, body: identity.NewName) -> Answer[views.WorkspaceView]:
     await workspaces.rename(here.executor.database, here.actor, workspace_id, body.name)
     return answer(await _place(here, workspace_id))
 
 
-@router.get("/organizations", response_model=identity.OrganizationPage)
+@router.get("/organizations")
 @needs("human")
-async def organizations(request: Request) -> Response:
-    here = context(request)
-    found: dict[str, View] = {}
+async def organizations(here: Context) -> Answer[views.OrganizationPage]:
+    found: dict[str, views.OrganizationView] = {}
     for place in await _places(here):
-        known = found.setdefault(place["organization"]["id"], {**place["organization"], "role": place["role"]})
-        known["current"] = known.get("current", False) or place["current"]
+        own, role = place["organization"], place["role"]
+        known = found.setdefault(own["id"], {"id": own["id"], "name": own["name"], "role": role, "current": False})
+        known["current"] = known["current"] or place["current"]
     return answer({"items": list(found.values())})
 
 
-@router.post("/organizations", status_code=201, response_model=identity.WorkspaceView)
+@router.post("/organizations", status_code=201)
 @needs("own")
-async def create_organization(request: Request, body: identity.NewName) -> Response:
+async def create_organization(here: Context, body: identity.NewName) -> Answer[views.WorkspaceView]:
     """Whoever makes it owns it. The answer is its first workspace."""
-    here = context(request)
     made = await workspaces.create_organization(here.executor.database, here.actor, body.name)
-    return answer(identity.workspace_view(made, here.workspace_id), 201)
+    return answer(views.workspace_view(made, here.workspace_id), 201)
 
 
-@router.patch("/organizations/{organization_id}", response_model=identity.OrganizationView)
+@router.patch("/organizations/{organization_id}")
 @needs("own")
-async def rename_organization(request: Request, organization_id: str, body: identity.NewName) -> Response:
-    here = context(request)
+async def rename_organization(
+    here: Context, organization_id: str, body: identity.NewName
+) -> Answer[views.OrganizationView]:
     renamed = await workspaces.rename_organization(here.executor.database, here.actor, organization_id, body.name)
     return answer({"id": renamed.id, "name": renamed.name, "role": "owner", "current": True})
 
 
-@router.get("/separation", response_model=identity.SeparationView)
+@router.get("/separation")
 @needs("read")
-async def separation(request: Request) -> Response:
+async def separation(here: Context) -> Answer[views.SeparationView]:
     """Which calls nobody in this organization approves who asked for them, themselves or through their agent."""
-    here = context(request)
-    return answer(identity.separation_view(await workspaces.separation(here.executor.database, here.actor)))
+    return answer(views.separation_view(await workspaces.separation(here.executor.database, here.actor)))
 
 
-@router.patch("/separation", response_model=identity.SeparationView)
+@router.patch("/separation")
 @needs("manage")
-async def separate(request: Request, body: identity.NewSeparation) -> Response:
+async def separate(here: Context, body: identity.NewSeparation) -> Answer[views.SeparationView]:
     """`off`, `destructive`, `all`, or `default`: destructive calls once there is a second person."""
-    here = context(request)
     changed = await workspaces.separate(here.executor.database, here.actor, body.separation)
-    return answer(identity.separation_view(changed))
+    return answer(views.separation_view(changed))
 
 
-async def _places(here: Context) -> list[View]:
+async def _places(here: Context) -> list[views.WorkspaceView]:
     """Of a program with a token, its own workspace; it belongs to no account."""
     found = await workspaces.listing(here.executor.database, here.actor)
     if found:
-        return [identity.workspace_view(place, here.workspace_id) for place in found]
+        return [views.workspace_view(place, here.workspace_id) for place in found]
     workspace, organization = await workspaces.current(here.executor.database, here.actor)
-    told = {"id": organization.id, "name": organization.name}
-    return [{"id": workspace.id, "name": workspace.name, "organization": told, "role": None, "current": True}]
+    own: Named = {"id": organization.id, "name": organization.name}
+    return [{"id": workspace.id, "name": workspace.name, "organization": own, "role": None, "current": True}]
 
 
-async def _place(here: Context, workspace_id: str) -> View:
+async def _place(here: Context, workspace_id: str) -> views.WorkspaceView:
     return next(place for place in await _places(here) if place["id"] == workspace_id)

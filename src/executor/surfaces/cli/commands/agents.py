@@ -35,7 +35,7 @@ def create(name: str, days: int | None, as_json: bool) -> None:
     body: dict[str, Any] = {"name": name, "expiresInDays": days}
     show_token(connect(Settings.load()).post("/v1/agents", body), as_json)
     if not as_json:
-        say(with_program("`executor connect CLIENT --agent NAME` makes an agent and prints what its client needs"))
+        say(with_program("`executor connect CLIENT --agent NAME` creates an agent and prints what its client needs"))
 
 
 @command.command("list")

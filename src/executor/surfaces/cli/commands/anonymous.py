@@ -38,12 +38,12 @@ def listing(as_json: bool) -> None:
 
 @command.command("clear")
 @click.argument("session_id", metavar="ID", required=False)
-@click.option("--all", "everything", is_flag=True, help="All of them.")
+@click.option("--all", "everything", is_flag=True, help="End all sessions.")
 @json_option
 def clear(session_id: str | None, everything: bool, as_json: bool) -> None:
     """End an anonymous session and delete everything it stored."""
     if (session_id is not None) == everything:
-        raise InvalidRequest("name one session, or use --all", hint="`executor anonymous list` shows them")
+        raise InvalidRequest("pass one session, or --all", hint="see `executor anonymous list`")
     path = f"/v1/anonymous/{segment(session_id)}" if session_id is not None else "/v1/anonymous"
     connect(Settings.load()).delete(path)
     print_end("cleared", session_id or "all", as_json)

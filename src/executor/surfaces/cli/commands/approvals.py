@@ -30,7 +30,13 @@ def command() -> None: ...
 
 
 @command.command("list")
-@click.option("--status", type=click.Choice(STATUSES), default="pending", show_default=True, help="Only these.")
+@click.option(
+    "--status",
+    type=click.Choice(STATUSES),
+    default="pending",
+    show_default=True,
+    help=("Only interactions with this status."),
+)
 @click.option("--execution-id", metavar="ID", help="Only from this execution.")
 @click.option("--actor", metavar="NAME", help="Only approvals for this actor's code, by name or ID.")
 @click.option("--source", metavar="NAMESPACE", help="Only calls of this source.")
@@ -51,9 +57,9 @@ def listing(
         columns = {"id": "ID", "kind": "KIND", "status": "STATUS", "tool": "TOOL", "effect": "EFFECT"}
         emit(table(page["items"], {**columns, "actor": "ACTOR"}))
         if page["total"] > len(page["items"]):
-            say(f"{page['total']} in all; --limit shows more")
+            say(f"{page['total']} in total; --limit shows more")
     else:
-        say("nothing waits for a decision" if status == "pending" else "none")
+        say("no pending approvals" if status == "pending" else "none")
 
 
 @command.command("show")
@@ -68,7 +74,7 @@ def show(interaction_id: str, as_json: bool) -> None:
     emit(prompt(interaction))
     emit(_facts(interaction))
     if refusal := interaction.get("refusal"):
-        say(f"it waits for {clean(interaction['waitsFor'])}: {clean(refusal['message'])}")
+        say(f"it needs {clean(interaction['waitsFor'])}: {clean(refusal['message'])}")
         say(f"hint: {clean(refusal['hint'])}")
     if interaction.get("status") == "pending":
         for line in ways_to_decide(interaction):
@@ -124,7 +130,7 @@ def approve(
     if len(ids) > 1 and (scope == "always" or treat_as_read or result is not None):
         raise click.UsageError("--for always, --treat-as-read and --result take one ID")
     if treat_as_read and scope != "once":
-        raise click.UsageError("--treat-as-read makes its own rule: leave --for out")
+        raise click.UsageError("--treat-as-read creates its own policy: leave out --for")
     details: dict[str, Any] = {} if result is None else {"result": _parse(result)}
     if treat_as_read:
         drafted_rule(client, ids[0], [("treatAsRead", "true")], yes=yes)
@@ -178,7 +184,7 @@ def check_length(interaction: dict[str, Any]) -> None:
     length = len(interaction.get("prompt") or "")
     if length > LONG:
         raise InvalidRequest(
-            f"the arguments are long: the question has {length} characters; nothing was decided",
+            f"the arguments are long: the prompt has {length} characters; nothing was decided",
             hint=f"read it with `executor approvals show {interaction['id']}`, then approve it with --full",
         )
 
@@ -196,9 +202,9 @@ def confirmed_rule(
 def drafted_rule(client: Client, interaction_id: str, query: list[tuple[str, str]], *, yes: bool) -> dict[str, Any]:
     drafted = client.get(f"/v1/interactions/{segment(interaction_id)}/rule?{urlencode(query)}")
     rule: dict[str, Any] = drafted["rule"]
-    say(f"this rule is made:\n  {clean(rule['text'])}\n{describe_matches(drafted['matches'])}")
-    if not yes and not (interactive() and click.confirm("make it, and approve the call?", err=True)):
-        raise InvalidRequest("the rule was not confirmed; nothing was decided", hint="answer y, or give --yes")
+    say(f"this policy will be created:\n  {clean(rule['text'])}\n{describe_matches(drafted['matches'])}")
+    if not yes and not (interactive() and click.confirm("create it and approve the call?", err=True)):
+        raise InvalidRequest("the policy was not confirmed; nothing was decided", hint="answer y, or pass --yes")
     return rule
 
 
@@ -233,7 +239,7 @@ def _print_decision(interaction: dict[str, Any], as_json: bool) -> None:
         return
     emit(f"{clean(interaction['status'])} {clean(interaction['id'])}: {clean(interaction.get('tool', ''))}")
     if execution_id := interaction.get("executionId"):
-        say(f"to see how it goes on:\n  {program()} resume --execution-id {clean(execution_id)}")
+        say(f"to see its outcome:\n  {program()} resume --execution-id {clean(execution_id)}")
 
 
 def _parse(text: str) -> Any:

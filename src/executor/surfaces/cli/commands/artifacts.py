@@ -53,7 +53,7 @@ def show(artifact_id: str, as_json: bool) -> None:
     if view.get("preview") is not None:
         emit(f"\npreview\n{clean_lines(json_text(view['preview']))}")
     for cut in view["cut"]:
-        say(f"{clean(cut['at']) or 'the whole'}: {cut['shown']} of {cut['total']} {clean(cut['what'])} shown")
+        say(f"{clean(cut['at']) or 'the whole result'}: {cut['shown']} of {cut['total']} {clean(cut['what'])} shown")
 
 
 _FACTS = {
@@ -110,7 +110,7 @@ def _write(path: Path, content: bytes, *, force: bool) -> None:
     try:
         target = os.open(path, os.O_WRONLY | os.O_CREAT | exists | getattr(os, "O_NOFOLLOW", 0), 0o600)
     except FileExistsError:
-        raise InvalidRequest(f"{path} is there already", hint="choose another name, or give --force") from None
+        raise InvalidRequest(f"{path} already exists", hint="choose another name, or pass --force") from None
     except OSError as error:
         raise InvalidRequest(f"{path} can't be written: {error.strerror}", hint="choose another place") from error
     with os.fdopen(target, "wb") as file:

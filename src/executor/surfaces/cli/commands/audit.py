@@ -65,8 +65,8 @@ def verify(head: str | None, as_json: bool) -> int:
     if as_json:
         emit_json(report)
     elif report["ok"]:
-        emit(f"whole: {report['events']} events, head {clean(report['head'])}")
-        say("keep the head somewhere else: `--head` proves later that nothing before it was rewritten")
+        emit(f"intact: {report['events']} events, head {clean(report['head'])}")
+        say("store the head elsewhere: with `--head` you can later prove that nothing before it was rewritten")
     else:
         broken = report["broken"]
         where = "" if broken["eventId"] is None else f" at event {broken['eventId']}"
@@ -85,5 +85,5 @@ def export(after: int, as_json: bool) -> int:
     sys.stdout.flush()
     if '"audit.exported"' in line:  # the export itself is the last event of every export
         return exit_codes.COMPLETED
-    say("the daemon stopped before all events were written: go on with --after and the last line's id")
+    say("the daemon stopped before all events were written: continue with --after and the ID of the last line")
     return exit_codes.FAILED

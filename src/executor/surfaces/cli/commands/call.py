@@ -11,8 +11,8 @@ from executor.surfaces.cli.options import json_option
 @click.argument("code", required=False)
 @click.option("--file", "file", metavar="PATH", help="Read the code from this file.")
 @click.option("--stdin", is_flag=True, help="Read the code from standard input.")
-@click.option("--language", help="typescript or python; by default from the file's name, or from the code.")
-@click.option("--runtime", metavar="ID", help="The runtime to use. Default: the one named like the language.")
+@click.option("--language", help="typescript or python. Default: detected from the file's name or the code.")
+@click.option("--runtime", metavar="ID", help="The runtime to use. Default: the one of the language.")
 @click.option("--typecheck", type=click.Choice(["error", "warn", "off"]), help="What to do about type errors.")
 @click.option("--no-open", is_flag=True, help="Don't prompt in the terminal when a decision is needed.")
 @click.option(

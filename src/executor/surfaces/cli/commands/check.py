@@ -9,11 +9,11 @@ from executor.surfaces.cli.main import COMMANDS
 from executor.surfaces.cli.options import json_option
 
 
-@click.command("check", help=f"{COMMANDS['check']} Nothing is run; exits with 1 if the code would not be run either.")
+@click.command("check", help=f"{COMMANDS['check']} Runs nothing; exits with 1 if the code would not run.")
 @click.argument("code", required=False)
 @click.option("--file", "file", metavar="PATH", help="Read the code from this file.")
 @click.option("--stdin", is_flag=True, help="Read the code from standard input.")
-@click.option("--language", help="typescript or python; by default from the file's name, or from the code.")
+@click.option("--language", help="typescript or python. Default: detected from the file's name or the code.")
 @json_option
 def command(code: str | None, file: str | None, stdin: bool, language: str | None, as_json: bool) -> int:
     from executor.model.language import is_python
@@ -35,7 +35,7 @@ def command(code: str | None, file: str | None, stdin: bool, language: str | Non
         if found["unavailable"]:
             say(f"not checked: {found['unavailable']}")
         elif not found["diagnostics"]:
-            say("nothing found")
+            say("no problems found")
     return exit_codes.COMPLETED if found["ok"] else exit_codes.FAILED
 
 

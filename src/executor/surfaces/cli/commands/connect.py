@@ -19,7 +19,7 @@ COLUMNS = {"id": "CLIENT", "name": "NAME", "place": "WHERE"}
 @click.option(
     "--agent",
     metavar="NAME",
-    help="The agent that the client acts as; created if it doesn't exist. Default: named like the client.",
+    help="The agent that the client acts as; created if it doesn't exist. Default: named after the client.",
 )
 @click.option("--http", "over_http", is_flag=True, help="Connect over HTTP with the agent's token instead of stdio.")
 @json_option
@@ -34,7 +34,7 @@ def command(client_id: str, agent: str | None, over_http: bool, as_json: bool) -
     shown = _find(client, client_id, name)
     transport = "http" if over_http or not shown["stdio"] else "stdio"
     if not shown[transport]:
-        raise NotFound(f"{shown['name']} connects over stdio only", hint="leave `--http` out")
+        raise NotFound(f"{shown['name']} connects over stdio only", hint="leave out `--http`")
     token = _kept_token(client, settings, name)
     text = shown[transport].replace(shown["placeholder"], token)
     if as_json:
@@ -50,7 +50,7 @@ def _list(client: Client, as_json: bool) -> None:
         emit_json({"items": found})
     else:
         emit(table(found, COLUMNS))
-        say(with_program("`executor connect CLIENT` prints what that client needs"))
+        say(with_program("`executor connect CLIENT` prints the configuration for that client"))
 
 
 def _find(client: Client, client_id: str, agent: str) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def _find(client: Client, client_id: str, agent: str) -> dict[str, Any]:
         if one["id"] == client_id:
             return {**one, "placeholder": page["tokenPlaceholder"]}
     known = ", ".join(one["id"] for one in page["items"])
-    raise NotFound(f"there is no client {client_id[:100]!r}", hint=f"the clients are {known}")
+    raise NotFound(f"there is no client {client_id[:100]!r}", hint=f"known clients: {known}")
 
 
 def _kept_token(client: Client, settings: Settings, name: str) -> str:

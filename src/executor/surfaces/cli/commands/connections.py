@@ -58,7 +58,7 @@ def add(source: str, as_json: bool, **given: Any) -> None:
         body["way"], wanted = way["name"], way["inputs"]
     if given["secret"]:
         if len(wanted) != 1:
-            raise InvalidRequest(f"it takes {len(wanted)} values", hint="leave --secret out, and enter them")
+            raise InvalidRequest(f"this credential has {len(wanted)} values", hint="leave out --secret and enter them")
         body["secrets"] = {wanted[0]["name"]: given["secret"]}
     else:
         body["values"] = secret_input.inputs(wanted)
@@ -107,7 +107,7 @@ def listing(as_json: bool) -> None:
         columns = {"source": "SOURCE", "name": "NAME", "scope": "SCOPE", "scheme": "SCHEME", "status": "STATUS"}
         emit(table(page["items"], {**columns, "id": "ID"}))
     else:
-        say(f"no connections yet; give a source a credential:\n  {program()} connections add SOURCE")
+        say(f"no connections yet; add one for a source:\n  {program()} connections add SOURCE")
 
 
 @command.command("show")
@@ -180,7 +180,7 @@ def find_connection(client: Client, text: str, name: str) -> str:
     found = [one for one in items if text == one["id"] or (text == one["source"] and name in ("", one["name"]))]
     if len(found) > 1:
         names = ", ".join(f"{clean(one['name'])} ({clean(one['id'])})" for one in found)
-        raise InvalidRequest(f"{text} has {len(found)} connections", hint=f"give --name or the id: {names}")
+        raise InvalidRequest(f"{text} has {len(found)} connections", hint=f"pass --name or the ID: {names}")
     if not found:
         raise InvalidRequest(f"there is no connection {text!r}", hint=f"see `{program()} connections list`")
     return str(found[0]["id"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from html import escape
 from typing import Any
 
 import click
@@ -12,6 +11,7 @@ import click
 from executor.errors import ExecutorError, InvalidRequest, OAuthFailed
 from executor.settings import Settings
 from executor.surfaces.cli import exit_codes
+from executor.surfaces.cli.browser import open_page
 from executor.surfaces.cli.client import Client, connect, segment
 from executor.surfaces.cli.options import json_option
 from executor.surfaces.cli.output import clean, emit, emit_json, interactive, program, say
@@ -19,7 +19,6 @@ from executor.surfaces.cli.prompts import secret_input
 
 LOOK_SECONDS = 1.0
 WAIT_SECONDS = 600.0
-_PAGE = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url={url}"><title>Executor</title>'
 
 
 @click.command("login")
@@ -48,7 +47,7 @@ _PAGE = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content
 def login(source: str, as_json: bool, **given: Any) -> int:
     """Log in to SOURCE with OAuth. Calls then use the account you sign in with."""
     if given["device"] and given["client_credentials"]:
-        raise InvalidRequest("a login is by device or by client credentials, not both", hint="leave one out")
+        raise InvalidRequest("--device and --client-credentials can't be combined", hint=("leave out one of them"))
     settings = Settings.load()
     client, body = connect(settings), wish(source, given)
     if given["client_credentials"]:
@@ -71,17 +70,17 @@ def read_connections(client: Client) -> dict[str, int]:
 
 
 def show_link(client: Client, started: dict[str, Any], *, opens: bool, show: Callable[[str], None]) -> None:
-    say("open this within ten minutes, in the browser you want to log in with; it works once:")
+    say("open this link within ten minutes, in the browser you want to log in with; it works once:")
     show(clean(started["authorizationUrl"]))
     if opens and interactive():
-        open_page(client.settings, started["authorizationUrl"])
+        open_page(client.settings, "oauth.html", started["authorizationUrl"])
 
 
 def for_interaction(client: Client, body: dict[str, Any]) -> None:
     """Begin the login that a question asks for, and wait until it is done. Nothing goes to standard output."""
     before = read_connections(client)
     show_link(client, begin(client, "start", body, as_json=False), opens=True, show=say)
-    say("waiting for your login; Ctrl-C stops waiting")
+    say("waiting for your login; press Ctrl-C to stop waiting")
     wait_for_connection(client, body, before)
 
 
@@ -103,7 +102,7 @@ def wish(source: str, given: dict[str, Any]) -> dict[str, Any]:
     )
     if given["with_secret"]:
         if not given["client_id"]:
-            raise InvalidRequest("a secret belongs to a client", hint="give --client-id, too")
+            raise InvalidRequest("a client secret needs a client", hint="also pass --client-id")
         body["clientSecret"] = secret_input.enter_secret("the client's secret")
     return body
 
@@ -126,16 +125,16 @@ def begin(client: Client, how: str, body: dict[str, Any], as_json: bool) -> dict
 
 def confirm_private(server: str, error: ExecutorError) -> str:
     say(f"the login server {clean(server)} is on a private network")
-    if not click.confirm("is it the right one?", err=True):
+    if not click.confirm("is this the right server?", err=True):
         raise error
     return server
 
 
 def confirm_servers(servers: list[dict[str, str]], error: ExecutorError) -> list[str]:
-    say("this login is spread over several servers:")
+    say("this login involves several servers:")
     for one in servers:
         say(f"  {clean(one['says'])}: {clean(one['origin'])}")
-    if not click.confirm("are all of them the service's own?", err=True):
+    if not click.confirm("do all of them belong to the service?", err=True):
         raise error
     return [one["origin"] for one in servers]
 
@@ -185,7 +184,7 @@ def is_settled(client: Client, interaction_id: str) -> bool:
         return False
     status = client.get(f"/v1/interactions/{segment(interaction_id)}")["status"]
     if status not in ("pending", "approved"):
-        raise OAuthFailed(f"{interaction_id} no longer waits for a login: {status}", hint="run the code again")
+        raise OAuthFailed(f"{interaction_id} is no longer waiting for a login: {status}", hint="run the code again")
     return bool(status == "approved")
 
 
@@ -198,21 +197,9 @@ def print_connection(connection: dict[str, Any], as_json: bool) -> int:
     return exit_codes.COMPLETED
 
 
-def open_page(settings: Settings, url: str) -> None:
-    """Through a page that only its owner can read: the arguments of the browser are for everybody to see."""
-    import webbrowser
-
-    from executor.daemon import data_files
-
-    page = settings.state_dir / "oauth.html"
-    data_files.write_private(page, _PAGE.format(url=escape(url, quote=True)))
-    if not webbrowser.open(page.as_uri()):
-        say("no browser could be opened here")
-
-
 def unfinished_error(body: dict[str, Any]) -> OAuthFailed:
     asked = f" --interaction {body['interactionId']}" if body["interactionId"] else ""
     return OAuthFailed(
-        "nobody has finished the login in time",
+        "the login was not completed in time",
         hint=f"start it again: `{program()} connections login {body['source']}{asked}`",
     )

@@ -31,11 +31,11 @@ return {customer: invoice.customer, refunded: refund.amount};"""
 def command(no_open: bool, as_json: bool) -> int:
     client = connect(Settings.load())
     source = _connect(client)
-    _step(1, "connect", f"a sample API runs at {clean(source['baseUrl'])}; it is connected as source `{NAMESPACE}`")
-    say(f"  {source['toolCount']} tools, until `{program()} sources remove {NAMESPACE}`")
-    found = _ran(client, 2, "discover: find the tool for the job", DISCOVER)
+    _step(1, "connect", f"a sample API is running at {clean(source['baseUrl'])} and connected as source `{NAMESPACE}`")
+    say(f"  {source['toolCount']} tools; remove them with `{program()} sources remove {NAMESPACE}`")
+    found = _ran(client, 2, "discover: find the right tool", DISCOVER)
     say(f"  → {clean(found['bestPath'])}\n{_indent(found['items'][0]['signature'])}")
-    read = _ran(client, 3, "read: allowed, so nobody is asked", READ)
+    read = _ran(client, 3, "read: allowed without approval", READ)
     say(f"  →\n{_indent(json_text(read))}")
     return _write(ExecutionFollower(client, as_json=as_json, ask=not no_open), as_json)
 
@@ -50,10 +50,10 @@ def _write(follower: ExecutionFollower, as_json: bool) -> int:
         return exit_codes.of_execution(view)
     code = follower.finish(view)
     if code in (exit_codes.COMPLETED, exit_codes.FAILED, exit_codes.DENIED):
-        _step(5, "timeline: everything that happened is recorded", "")
+        _step(5, "timeline: everything is recorded", "")
         emit("\n".join(_line(event) for event in timeline))
-        say(f"\nGo on with your own code:\n  {program()} call {_quote(READ)}")
-        say(f"or connect an API of yours:\n  {program()} sources add https://…/openapi.json")
+        say(f"\nTry your own code:\n  {program()} call {_quote(READ)}")
+        say(f"or connect your own API:\n  {program()} sources add https://…/openapi.json")
     return code
 
 
@@ -84,7 +84,7 @@ def _ran(client: Client, number: int, title: str, code: str) -> Any:
     view = ExecutionFollower(client, as_json=True, ask=False).run({"code": code})
     if view["status"] != "completed":
         show_failure(view)
-        raise SampleFailed(f"the demo could not go on: {title}", hint="`executor doctor` may tell why")
+        raise SampleFailed(f"the demo could not continue: {title}", hint="`executor doctor` may show why")
     return view["result"]
 
 

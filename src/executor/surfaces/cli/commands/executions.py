@@ -36,7 +36,7 @@ def command() -> None: ...
 @click.option("--runtime", metavar="RUNTIME", help="Only executions that used this runtime.")
 @click.option("--actor", metavar="NAME", help="Only executions submitted by this actor, by name or ID.")
 @click.option(
-    "--tool", metavar="PATH", help="Only executions that called this tool or any below it: shop, shop.things."
+    "--tool", metavar="PATH", help="Only executions that called this tool or any tool below it: shop, shop.things."
 )
 @click.option("--text", metavar="TEXT", help="Only code that contains this text.")
 @range_options
@@ -53,7 +53,7 @@ def listing(statuses: tuple[str, ...], since: str | None, until: str | None, as_
     if page["items"]:
         emit(table(page["items"], _COLUMNS))
     else:
-        say("none among those that were looked at" if page.get("partial") else "no executions")
+        say("no match among the executions that were searched" if page.get("partial") else "no executions")
     if page.get("next"):
         say(f"more: --before {clean(page['next'])}")
 
@@ -98,7 +98,7 @@ def show(execution_id: str, seq: int | None, as_json: bool) -> None:
 
 def _show_call(found: list[dict[str, Any]], seq: int, as_json: bool) -> None:
     if not found:
-        raise NotFound(f"it made no call {seq}", hint="`executor executions show ID` lists its calls")
+        raise NotFound(f"there is no call {seq}", hint="`executor executions show ID` lists its calls")
     [call] = found
     if as_json:
         emit_json(call)
@@ -160,7 +160,7 @@ def replay(execution_id: str, as_json: bool) -> int:
         emit(f"{'matches' if report['matches'] else 'differs'}: {quote_remote(report.get('detail') or 'same outcome')}")
         if told := report.get("difference"):
             emit(f"\nrecorded\n{_indent(json_text(told['recorded']))}")
-            emit(f"\nthis time\n{_indent(json_text(told['replayed']))}")
+            emit(f"\nreplay\n{_indent(json_text(told['replayed']))}")
     return exit_codes.COMPLETED if report["matches"] else exit_codes.FAILED
 
 

@@ -30,7 +30,7 @@ def create(role: str, email: str, days: int, as_json: bool) -> None:
     if as_json:
         emit_json(made)
         return
-    say(f"made {clean(made['id'])}; this link makes one person a {clean(made['role'])}:")
+    say(f"created {clean(made['id'])}; this link adds one person as {clean(made['role'])}:")
     emit(clean(made["url"]))
 
 

@@ -70,7 +70,7 @@ def show_token(made: dict[str, Any], as_json: bool) -> None:
     if as_json:
         emit_json(made)
         return
-    say(f"made {clean(made['id'])} ({clean(made['name'])}); its token is shown this once:")
+    say(f"created {clean(made['id'])} ({clean(made['name'])}); its token is shown only once:")
     emit(clean(made["token"]))
 
 

@@ -17,8 +17,8 @@ PATH = click.Path(path_type=Path)
 @click.option("--agent", metavar="NAME", help="Act as this agent, created by `executor connect --agent NAME`.")
 @click.option("--data-dir", type=PATH, help="The data directory of the daemon to connect to.")
 @click.option("--state-dir", type=PATH, help="The daemon's state directory. Default: `state` in the data directory.")
-@click.option("--config", type=PATH, help="The config file to start it with.")
-@click.option("--port", type=click.IntRange(0, 65535), help="The port to start it on.")
+@click.option("--config", type=PATH, help="The config file to start the daemon with.")
+@click.option("--port", type=click.IntRange(0, 65535), help="The port to start the daemon on.")
 @json_option
 def command(
     agent: str | None,

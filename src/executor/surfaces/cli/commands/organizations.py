@@ -11,9 +11,9 @@ from executor.surfaces.cli.output import clean, emit, emit_json, say, table
 
 CHOICES = ("default", "off", "destructive", "all")
 IN_FORCE = {
-    "off": "people approve what they or their agents ask for",
-    "destructive": "another person approves destructive calls",
-    "all": "another person approves every call that is asked about",
+    "off": "people may approve what they or their agents request",
+    "destructive": "another person must approve destructive calls",
+    "all": "another person must approve every call that needs approval",
 }
 
 
@@ -41,7 +41,7 @@ def create(name: str, as_json: bool) -> None:
     if as_json:
         emit_json(made)
         return
-    emit(f"made {clean(made['organization']['id'])}: {clean(made['organization']['name'])}")
+    emit(f"created {clean(made['organization']['id'])}: {clean(made['organization']['name'])}")
     say(f"to act in its workspace:\n  export EXECUTOR_WORKSPACE={clean(made['id'])}")
 
 
@@ -69,4 +69,4 @@ def separation(choice: str | None, as_json: bool) -> None:
         emit_json(found)
         return
     emit(f"separation of duties: {clean(found['separation'])}")
-    say(f"in force now: {IN_FORCE[found['inForce']]}")
+    say(f"currently: {IN_FORCE[found['inForce']]}")

@@ -38,7 +38,7 @@ def listing(as_json: bool) -> None:
     elif page["items"]:
         emit(rule_table(page["items"]))
     else:
-        say("no rules: reads are allowed, everything else needs approval")
+        say("no policies: reads are allowed, everything else needs approval")
 
 
 @command.command("add")
@@ -163,7 +163,7 @@ def simulate(
     body: dict[str, Any] = {"limit": limit, "without": list(without)}
     if pattern is not None:
         if action is None:
-            raise click.UsageError("a rule needs a PATTERN and an ACTION")
+            raise click.UsageError("a policy needs a PATTERN and an ACTION")
         body["rule"] = rule_body(pattern, action, **rule)
     if position is not None:
         body["position"] = position
@@ -177,10 +177,10 @@ def simulate(
     if rows:
         columns = {"executionId": "EXECUTION", "path": "TOOL", "actor": "ACTOR", "was": "NOW", "would": "THEN"}
         emit(table(rows, columns))
-    say(f"of the last {found['judged']} calls {len(rows)} would be decided otherwise")
+    say(f"{len(rows)} of the last {found['judged']} calls would be decided differently")
 
 
 def _describe(decision: dict[str, Any]) -> str:
     rule = decision.get("policy")
-    by = f"\nby the rule {clean(rule['id'])} of the {clean(rule['level'])}: {clean(rule['text'])}" if rule else ""
+    by = f"\nby policy {clean(rule['id'])} of the {clean(rule['level'])}: {clean(rule['text'])}" if rule else ""
     return f"{clean(decision['action'])}: {clean(decision.get('reason', ''))}{by}"

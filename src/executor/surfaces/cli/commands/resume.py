@@ -7,7 +7,7 @@ from executor.surfaces.cli.main import COMMANDS
 from executor.surfaces.cli.options import json_option
 
 
-@click.command("resume", help=f"{COMMANDS['resume']} Approves nothing by itself.")
+@click.command("resume", help=f"{COMMANDS['resume']} It never approves anything.")
 @click.option(
     "--execution-id", required=True, metavar="ID", help="Execution ID, as printed by `call` or `executions list`."
 )

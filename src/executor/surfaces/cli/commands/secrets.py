@@ -95,7 +95,7 @@ def allow_origin(name: str, origin: str, as_json: bool) -> None:
 @command.command("remove")
 @click.argument("name")
 @click.option(
-    "--force", is_flag=True, help="Remove it even if connections use it. Their calls will ask for a credential again."
+    "--force", is_flag=True, help="Remove it even if connections use it. Their calls will need a new credential."
 )
 @json_option
 def remove(name: str, force: bool, as_json: bool) -> None:
@@ -116,4 +116,4 @@ def rotate_key(as_json: bool) -> None:
     if as_json:
         emit_json(done)
     else:
-        emit(f"sealed {done['values']} values anew; a backup of the old key no longer opens this database")
+        emit(f"re-encrypted {done['values']} values; a backup of the old key no longer opens this database")

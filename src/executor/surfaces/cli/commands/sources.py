@@ -76,7 +76,7 @@ def add(location: tuple[str, ...], demo: bool, yes: bool, preview: bool, as_json
     or the command of an MCP server: `sources add -- npx -y @modelcontextprotocol/server-everything`.
     """
     if bool(location) == demo:
-        raise InvalidRequest("give either a location or --demo", hint=f"see `{program()} sources add --help`")
+        raise InvalidRequest("pass either a location or --demo", hint=f"see `{program()} sources add --help`")
     client = connect(Settings.load())
     if demo:
         _print_added(client.post("/v1/sources/demo", seconds=LOAD_SECONDS), as_json)
@@ -118,9 +118,7 @@ def _ask_consent(body: dict[str, Any], *, yes: bool) -> dict[str, Any]:
     if "command" in body:
         source_location.consent("this command would run on this machine", shlex.join(body["command"]), yes=yes)
     elif body.get("kind") == "python" or location.startswith("python:"):
-        source_location.consent(
-            "this module would be imported into the daemon, and its code run there", location, yes=yes
-        )
+        source_location.consent("this module would be imported into the daemon, where its code runs", location, yes=yes)
     elif not yes:
         return {}
     return {"consent": True}
@@ -128,7 +126,7 @@ def _ask_consent(body: dict[str, Any], *, yes: bool) -> dict[str, Any]:
 
 def _probe(client: Client, body: dict[str, Any]) -> dict[str, Any]:
     """Ask what is there, show it, and connect exactly that."""
-    say("looking at what it is …")
+    say("detecting its kind …")
     found = client.post("/v1/sources/probe", body, seconds=LOAD_SECONDS)
     labels = {
         "kind": "kind",
@@ -139,7 +137,7 @@ def _probe(client: Client, body: dict[str, Any]) -> dict[str, Any]:
     }
     say(facts([("found", "")] + [(label, found.get(field)) for label, field in labels.items()]))
     for auth in found.get("auth") or ():
-        say(f"asks for {_auth(auth)}")
+        say(f"requires {_auth(auth)}")
     if found.get("note"):
         say(f"note: {clean(found['note'])}")
     kept = {"kind": found["kind"]}
@@ -192,9 +190,9 @@ def show(source: str, as_json: bool) -> None:
     tools = [("chosen", chosen_from(found))] if choice else []
     emit(facts([*((label, shown.get(field)) for label, field in _FACTS.items()), *tools, *filters]))
     for auth in found.get("auth") or ():
-        emit(f"asks for  {_auth(auth)}")
+        emit(f"requires  {_auth(auth)}")
     for skipped in found.get("skipped") or ():
-        emit(f"left out  {clean(skipped.get('where'))}: {clean(skipped.get('reason'))}")
+        emit(f"skipped   {clean(skipped.get('where'))}: {clean(skipped.get('reason'))}")
 
 
 _FACTS = {
@@ -242,7 +240,7 @@ def _refresh_all(client: Client, names: list[str], as_json: bool) -> int:
                 _show_differences(items[-1])
         except ExecutorError as error:
             failures += 1
-            say(f"{clean(name)} can't be refreshed; its tools stay as they were")
+            say(f"{clean(name)} can't be refreshed; its tools are unchanged")
             show_error(error)
     if as_json:
         emit_json({"items": items, "failed": failures})
@@ -281,18 +279,18 @@ def _print_added(source: dict[str, Any], as_json: bool) -> None:
     if needed:
         oauth = any(auth.get("type") in ("oauth2", "openIdConnect") for auth in needed)
         act = "login" if oauth else "add"
-        say(f"to give a credential: {program()} connections {act} {clean(source['namespace'])}")
-        say("or just call a tool: it waits until you have given one")
+        say(f"to add a credential: {program()} connections {act} {clean(source['namespace'])}")
+        say("or call a tool: the call waits until you add one")
 
 
 def _show_rules(source: dict[str, Any]) -> None:
     """Rules that allow calls in its namespace: those that hold for it, and those that don't without consent."""
     for rule in source.get("rules") or ():
         if rule["holds"]:
-            say(f"this rule holds for it: {clean(rule['text'])}")
+            say(f"this policy applies to it: {clean(rule['text'])}")
         else:
-            say(f"this rule covers its namespace and does not hold for it: {clean(rule['text'])}")
-            say(f"  to let it hold:\n  {program()} policies renew {clean(rule['id'])}")
+            say(f"this policy covers its namespace but does not apply to it: {clean(rule['text'])}")
+            say(f"  to apply it:\n  {program()} policies renew {clean(rule['id'])}")
 
 
 def count_of(number: int, what: str) -> str:
@@ -300,7 +298,7 @@ def count_of(number: int, what: str) -> str:
 
 
 def _show_differences(source: dict[str, Any]) -> None:
-    news = "nothing new" if source.get("unchanged") else _count_tools(source)
+    news = "no changes" if source.get("unchanged") else _count_tools(source)
     emit(f"refreshed {clean(source['namespace'])}: {chosen_from(source)}, {news}")
     sources_choose.show_paths(source)
     _show_skipped(source)
@@ -308,18 +306,18 @@ def _show_differences(source: dict[str, Any]) -> None:
 
 def _count_tools(source: dict[str, Any]) -> str:
     counts = [f"{len(source.get(field) or ())} {field}" for field in ("added", "removed", "changed")]
-    return ", ".join(counts) if any(source.get(field) for field in ("added", "removed", "changed")) else "nothing new"
+    return ", ".join(counts) if any(source.get(field) for field in ("added", "removed", "changed")) else ("no changes")
 
 
 def _show_skipped(source: dict[str, Any]) -> None:
     skipped = source.get("skipped") or ()
     if not skipped:
         return
-    say(f"{count_of(len(skipped), 'part')} {'was' if len(skipped) == 1 else 'were'} left out:")
+    say(f"{count_of(len(skipped), 'part')} {'was' if len(skipped) == 1 else 'were'} skipped:")
     for one in skipped[:SHOWN]:
         say(f"  {clean(one.get('where'))}: {clean(one.get('reason'))}")
     if len(skipped) > SHOWN:
-        say(f"  … all of them: {program()} sources show {clean(source['namespace'])}")
+        say(f"  … see all: {program()} sources show {clean(source['namespace'])}")
 
 
 def _auth(auth: dict[str, Any]) -> str:

@@ -20,7 +20,7 @@ SHOWN = 20
 @click.command("choose")
 @click.argument("source", metavar="NAMESPACE")
 @filter_options
-@click.option("--everything", is_flag=True, help="Keep all of its tools again.")
+@click.option("--everything", is_flag=True, help="Keep all tools again.")
 @click.option("--preview", is_flag=True, help="Show which tools would be added and removed, without changing anything.")
 @click.option("--yes", is_flag=True, help="Remove tools even if policies or pending calls depend on them.")
 @json_option
@@ -33,7 +33,7 @@ def choose(source: str, everything: bool, preview: bool, yes: bool, as_json: boo
     filters = filters_of(given)
     if bool(filters) == everything:
         hint = f"see `{program()} sources choose --help`; `{program()} sources preview` lists what can be chosen"
-        raise InvalidRequest("give filters or --everything", hint=hint)
+        raise InvalidRequest("pass filters or --everything", hint=hint)
     client = connect(Settings.load())
     body = {**filters, "preview": preview, "drop": yes}
     told = _put_choice(client, source, body)
@@ -54,9 +54,9 @@ def _put_choice(client: Client, source: str, body: dict[str, Any]) -> dict[str, 
         if not lost or not interactive():
             raise
     for one in lost:
-        say(f"depends on a tool that would go: {clean(one)}")
-    if not click.confirm("let these tools go?", err=True):
-        raise InvalidRequest("nothing was changed", hint="answer y, or give --yes")
+        say(f"this depends on a tool that would be removed: {clean(one)}")
+    if not click.confirm("remove these tools?", err=True):
+        raise InvalidRequest("nothing was changed", hint="answer y, or pass --yes")
     return dict(client.follow(path, {**body, "drop": True}, progress=_progress, seconds=LOAD_SECONDS, method="PUT"))
 
 

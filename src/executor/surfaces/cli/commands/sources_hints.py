@@ -46,9 +46,9 @@ def told_or_asked(client: Client, source: dict[str, Any], *, is_decided: bool) -
         return
     names = ", ".join(clean(one) for one in told["claimed"][:SHOWN])
     more = f" and {len(told['claimed']) - SHOWN} more" if len(told["claimed"]) > SHOWN else ""
-    say(f"the server says that these only read: {names}{more}")
-    answer = click.prompt("trust it, ask about each call, or choose?", type=click.Choice(["trust", "ask", "choose"]),
-                          default="ask", err=True)  # fmt: skip
+    say(f"the server says that these tools only read: {names}{more}")
+    question = "trust it, require approval for each call (ask), or choose?"
+    answer = click.prompt(question, type=click.Choice(["trust", "ask", "choose"]), default="ask", err=True)
     if answer == "ask":
         return
     wanted = None
@@ -65,8 +65,8 @@ def _put_decision(client: Client, source: str, decision: str, tools: list[str] |
 def describe_hints(namespace: str, told: dict[str, Any]) -> str:
     claimed, trusted = len(told["claimed"]), len(told["trusted"])
     if not claimed:
-        return "the server says of none of its tools that it only reads"
+        return "the server marks none of its tools as read-only"
     if trusted == claimed:
-        return f"trusted to read: {trusted} tools; {program()} policies remove {clean(told['policyId'])} takes it back"
-    rest = f"the server says that {claimed} of its tools only read; {trusted} are trusted, the others are asked about"
+        return f"{trusted} tools are trusted as reads; undo with {program()} policies remove {clean(told['policyId'])}"
+    rest = f"the server marks {claimed} of its tools as read-only; {trusted} are trusted, the others need approval"
     return f"{rest}\nto trust it:\n  {program()} sources hints {clean(namespace)} trust"

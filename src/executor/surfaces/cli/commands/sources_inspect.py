@@ -11,7 +11,7 @@ import click
 from executor.errors import InvalidRequest
 from executor.settings import Settings
 from executor.surfaces.cli.client import Client, connect, segment
-from executor.surfaces.cli.commands.tools import shorten
+from executor.surfaces.cli.commands.tools import with_short_description
 from executor.surfaces.cli.filters import chosen_from, filter_options, filters_of
 from executor.surfaces.cli.options import json_option
 from executor.surfaces.cli.output import clean, clean_lines, emit, emit_json, say, table
@@ -61,7 +61,7 @@ def _write(path: Path, content: bytes) -> None:
     try:
         path.write_bytes(content)
     except OSError as error:
-        raise InvalidRequest(f"{path} can't be written: {error.strerror}", hint="give another --out") from error
+        raise InvalidRequest(f"{path} can't be written: {error.strerror}", hint="choose another --out") from error
 
 
 @click.command("changes")
@@ -81,7 +81,7 @@ def changes(source: str, at: str | None, as_json: bool) -> None:
         return
     revision = found["revision"]
     if revision is None:
-        say("nothing has changed since it was connected")
+        say("no changes since it was connected")
         return
     counts = ", ".join(f"{revision[name]} {name}" for name in SIGNS if revision[name])
     emit(f"{clean(source)} at {clean(revision['at'])}: {counts}")
@@ -115,9 +115,9 @@ def dependents(source: str, as_json: bool) -> None:
     for one in found["connections"]:
         emit(f"credential   {clean(one['name'])} ({clean(one['scheme'])}, {clean(one['status'])})")
     for one in found["policies"]:
-        emit(f"rule         {clean(one['pattern'])} → {clean(one['action'])}")
+        emit(f"policy       {clean(one['pattern'])} → {clean(one['action'])}")
     for one in found["waiting"]:
-        emit(f"waiting      {clean(one['executionId'])}: {clean(one['tool'])}")
+        emit(f"pending      {clean(one['executionId'])}: {clean(one['tool'])}")
     emit(f"calls        {recent['calls']} in the last {recent['executions']} executions")
 
 
@@ -153,11 +153,11 @@ def show_preview(client: Client, body: dict[str, Any], as_json: bool) -> None:
         return
     emit(f"{clean(told['name'])}: {chosen_from(told)}, in the namespace {clean(told['namespace'])}")
     if groups := [f"{clean(one['filter'])} ({one['tools']})" for one in told["groups"][:GROUPS]]:
-        say(f"to choose some of them: {', '.join(groups)}")
+        say(f"to choose some of them, filter by: {', '.join(groups)}")
     if told["tools"]:
         emit(
             table(
-                [shorten(one) for one in told["tools"]],
+                [with_short_description(one) for one in told["tools"]],
                 {"path": "TOOL", "effect": "EFFECT", "description": "DESCRIPTION"},
             )
         )
@@ -177,7 +177,7 @@ def rename(source: str, name: str, as_json: bool) -> None:
     if as_json:
         emit_json(renamed)
     else:
-        emit(f"{clean(renamed['namespace'])} is called {clean(renamed['name'])} now")
+        emit(f"{clean(renamed['namespace'])} is now called {clean(renamed['name'])}")
 
 
 def _progress(text: str) -> None:

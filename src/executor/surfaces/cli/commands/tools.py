@@ -134,18 +134,18 @@ def rename(path: str, new_path: str | None, reset: bool, inherit_rules: bool, as
     Policies about the source's own name continue to apply.
     """
     if bool(new_path) == reset:
-        raise click.UsageError("give a NEW_PATH or --reset")
+        raise click.UsageError("pass a NEW_PATH or --reset")
     body = {"path": new_path or "", **({"inheritRules": True} if inherit_rules else {})}
     told = connect(Settings.load()).patch(f"/v1/tools/{segment(path)}", body)
     if as_json:
         emit_json(told)
         return
     for one in told["renamed"]:
-        emit(f"{clean(one['was'])} is {clean(one['path'])} now")
+        emit(f"{clean(one['was'])} is now {clean(one['path'])}")
     for rule in told["rules"]:
-        say(f"this rule allowed it, and does not under the new path: {clean(rule)}")
+        say(f"this policy allowed the tool and does not match its new path: {clean(rule)}")
     if not told["renamed"]:
-        say("nothing is called otherwise now")
+        say("no name has changed")
 
 
 @command.command("reword")
@@ -156,12 +156,12 @@ def rename(path: str, new_path: str | None, reset: bool, inherit_rules: bool, as
 def reword(path: str, text: str | None, reset: bool, as_json: bool) -> None:
     """Set your own description of a tool. Agents find and understand it by this text."""
     if bool(text) == reset:
-        raise click.UsageError("give a TEXT or --reset")
+        raise click.UsageError("pass a TEXT or --reset")
     told = connect(Settings.load()).patch(f"/v1/tools/{segment(path)}", {"description": text or ""})
     if as_json:
         emit_json(told)
     else:
-        emit(f"{clean(path)} has {'the description of its source' if reset else 'your description'} now")
+        emit(f"{clean(path)} now has {'the description of its source' if reset else 'your description'}")
 
 
 @command.command("treat-as-read")
@@ -183,10 +183,10 @@ def cut_said(cut: dict[str, Any]) -> str:
     """What had no room, and the option that shows it."""
     ways = [f"--type {clean(str(name))}" for name in cut.get("types", [])[:3]]
     ways += [f"--part {part}" for part in ("arguments", "result", "description") if part in cut]
-    return f"not all of it fits; more with {', '.join([*ways, '--budget N'])}"
+    return f"this is not all of it; see more with {', '.join([*ways, '--budget N'])}"
 
 
-def shorten(item: dict[str, Any]) -> dict[str, Any]:
+def with_short_description(item: dict[str, Any]) -> dict[str, Any]:
     """The first line, as far as it has room beside the path."""
     from executor.catalog.signatures.escape import plain_text
 
@@ -195,18 +195,23 @@ def shorten(item: dict[str, Any]) -> dict[str, Any]:
 
 
 @command.command("list")
+@click.argument("beginning", metavar="[PREFIX]", required=False)
 @click.option("--prefix", help="Only paths with this prefix.")
 @click.option("--source", metavar="NAMESPACE", help="Only tools of this source.")
 @click.option("--after", metavar="PATH", help="Only paths after this one.")
 @limit_option(100)
 @json_option
-def listing(prefix: str | None, source: str | None, after: str | None, limit: int, as_json: bool) -> None:
-    """List tools by path."""
-    page = connect(Settings.load()).get("/v1/tools", prefix=prefix, source=source, after=after, limit=limit)
+def listing(
+    beginning: str | None, prefix: str | None, source: str | None, after: str | None, limit: int, as_json: bool
+) -> None:
+    """List tools by path: all, or those with a prefix such as github or github.issues."""
+    page = connect(Settings.load()).get(
+        "/v1/tools", prefix=prefix or beginning, source=source, after=after, limit=limit
+    )
     if as_json:
         emit_json(page)
     elif page["items"]:
-        emit(table([shorten(item) for item in page["items"]], FOUND))
+        emit(table([with_short_description(item) for item in page["items"]], FOUND))
         if page.get("next"):
             say(f"more: --after {clean(page['next'])}")
     else:

@@ -19,7 +19,7 @@ from executor.surfaces.cli.options import json_option
 def command(path: str, no_open: bool, as_json: bool) -> None:
     """PATH is a page, such as /approvals."""
     if not path.startswith("/") or path.startswith("//"):
-        raise InvalidRequest(f"`{path}` is not a page", hint="a path that begins with /, such as `/approvals`")
+        raise InvalidRequest(f"`{path}` is not a page", hint="use a path that starts with /, such as `/approvals`")
     settings = Settings.load()
     link = connect(settings).post("/v1/auth/links", {})
     link["url"] = leading_to(path, link["url"])

@@ -35,8 +35,8 @@ def create(name: str, as_json: bool) -> None:
     if as_json:
         emit_json(made)
         return
-    emit(f"made {clean(made['id'])}: {clean(made['name'])}")
-    say(f"to act in it:\n  export EXECUTOR_WORKSPACE={clean(made['id'])}")
+    emit(f"created {clean(made['id'])}: {clean(made['name'])}")
+    say(f"to use it:\n  export EXECUTOR_WORKSPACE={clean(made['id'])}")
 
 
 @command.command("rename")

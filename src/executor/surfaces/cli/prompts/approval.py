@@ -68,7 +68,7 @@ def supply(client: Client, interaction: dict[str, Any]) -> bool:
 
 
 def deny(client: Client, interaction: dict[str, Any]) -> bool:
-    reason = _line("reason, for the code (Enter for none): ")
+    reason = _line("reason, shown to the code (Enter for none): ")
     settle(client, interaction["id"], "deny", reason=(reason or "").strip())
     return True
 
@@ -135,12 +135,12 @@ def whole(client: Client, interaction: dict[str, Any]) -> dict[str, Any]:
 def say_how_to_go_on(view: dict[str, Any], shown: Collection[str] = ()) -> None:
     """The exact commands, to be pasted. Questions that were `shown` already are only named."""
     execution_id = clean(view["executionId"])
-    say(f"paused: execution {execution_id} waits for a decision")
+    say(f"paused: execution {execution_id} needs a decision")
     for interaction in view.get("interactions") or ():
         say(f"  {clean(interaction.get('tool', ''))}" if interaction["id"] in shown else prompt(interaction))
         for line in ways_to_decide(interaction):
             say(line)
-    say("then, to go on:")
+    say("then, to continue:")
     say(f"  {program()} resume --execution-id {execution_id}")
 
 

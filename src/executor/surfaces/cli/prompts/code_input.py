@@ -15,7 +15,8 @@ def read_code(inline: str | None, file: str | None, stdin: bool, limit: int) -> 
     if len(given) != 1:
         got = f"got {' and '.join(given)}" if given else "got none of them"
         raise InvalidRequest(
-            f"code comes as an argument, with --file or with --stdin: {got}", hint="try `executor call 'return 1 + 1'`"
+            f"pass the code as an argument, with --file or with --stdin: {got}",
+            hint="try `executor call 'return 1 + 1'`",
         )
     if inline is not None:
         code = inline
@@ -27,7 +28,7 @@ def read_code(inline: str | None, file: str | None, stdin: bool, limit: int) -> 
     if size > limit:
         raise too_large(f"more than {limit:,} bytes" if stdin else f"{size:,} bytes", limit)
     if not code.strip():
-        raise EmptyCode("the code is empty", hint="give code that returns something: `executor call 'return 1 + 1'`")
+        raise EmptyCode("the code is empty", hint=("pass code that returns something: `executor call 'return 1 + 1'`"))
     return code
 
 
@@ -37,8 +38,11 @@ def language_of(file: str | None, language: str | None) -> str | None:
 
 def too_large(size: str, limit: int) -> CodeTooLarge:
     return CodeTooLarge(
-        f"the code has {size}; at most {limit:,} are taken",
-        hint="pass data through tools instead of writing it into the code; the limit is EXECUTOR_MAX_CODE_BYTES",
+        f"the code has {size}; the limit is {limit:,} bytes",
+        hint=(
+            "pass data through tools instead of writing it into the code; the setting EXECUTOR_MAX_CODE_BYTES "
+            "is the limit"
+        ),
     )
 
 
@@ -52,7 +56,7 @@ def _from_file(file: str, limit: int) -> bytes:
             return opened.read(limit + 1)
     except OSError as error:
         raise InvalidRequest(
-            f"the file {file} can't be read: {error.strerror}", hint="check the path given with --file"
+            f"the file {file} can't be read: {error.strerror}", hint="check the path you passed with --file"
         ) from error
 
 

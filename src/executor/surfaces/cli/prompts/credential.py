@@ -23,7 +23,9 @@ def needs_login(interaction: dict[str, Any]) -> bool:
 def check_may_give(client: Client) -> None:
     """Nobody is asked for a secret that they may not give."""
     if "connect" not in client.get("/v1/auth/whoami")["permissions"]:
-        raise Forbidden("this token may not give credentials", hint="a person gives it, in a terminal or a browser")
+        raise Forbidden(
+            "this token may not provide credentials", hint=("a person can provide it, in a terminal or a browser")
+        )
 
 
 def next_command(interaction: dict[str, Any]) -> tuple[str, str]:
@@ -36,8 +38,8 @@ def next_command(interaction: dict[str, Any]) -> tuple[str, str]:
     if needs_login(interaction):
         return "log in", f"{program()} connections login {source} --interaction {identity}"
     if not wanted.get("ways"):
-        return "give it, as a variable of its environment", f"{program()} connections add {source} --env NAME"
-    return "give it", f"{program()} approvals give {identity}"
+        return "provide it as an environment variable", f"{program()} connections add {source} --env NAME"
+    return "provide it", f"{program()} approvals give {identity}"
 
 
 def give(
@@ -65,11 +67,13 @@ def way_of(interaction: dict[str, Any], name: str | None = None) -> dict[str, An
     wanted = interaction.get("credential") or {}
     if interaction.get("kind") not in KINDS or not wanted:
         raise InvalidRequest(
-            f"{interaction.get('id')} asks for no credential", hint=f"see `{program()} approvals show`"
+            f"{interaction.get('id')} does not ask for a credential", hint=f"see `{program()} approvals show`"
         )
     if not wanted["ways"]:
         does, command = next_command(interaction)
-        raise InvalidRequest(f"{wanted['source']} does not say what it takes", hint=f"to {does}: `{command}`")
+        raise InvalidRequest(
+            f"{wanted['source']} does not say which credential it accepts", hint=f"to {does}: `{command}`"
+        )
     chosen = secret_input.choose_way(wanted["ways"], name)
     secret_input.explain_way(chosen, wanted["sentTo"])
     return chosen
@@ -86,7 +90,7 @@ def log_in(client: Client, interaction: dict[str, Any], *, scope: str = "workspa
         does, command = next_command(interaction)
         link = f", or open {interaction['url']}" if interaction.get("url") else ""
         raise InvalidRequest(
-            f"{interaction['id']} waits for a login, which happens in a browser", hint=f"to {does}: `{command}`{link}"
+            f"{interaction['id']} needs a login, which happens in a browser", hint=f"to {does}: `{command}`{link}"
         )
     body = connections_login.request_for(
         interaction["credential"]["source"], name=name, scope=scope, interactionId=interaction["id"]

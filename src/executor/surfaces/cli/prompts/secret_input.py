@@ -53,7 +53,7 @@ def lines(labels: Sequence[str]) -> list[str]:
     for label, value in zip(labels, found, strict=True):
         if not value:
             raise InvalidRequest(
-                f"there is no value for: {label}", hint="give each value on a line of standard input, in this order"
+                f"a value is missing: {label}", hint=("pass each value on a line of standard input, in this order")
             )
     return found
 
@@ -66,10 +66,11 @@ def choose_way(ways: Sequence[dict[str, Any]], name: str | None) -> dict[str, An
         known = ", ".join(clean(way["name"]) for way in typed)
         hint = f"choose one with --way: {known}" if known else "say where it goes: --bearer, --basic, --header NAME …"
         raise InvalidRequest(
-            "the source does not take that" if name else "the source does not say what it takes", hint=hint
+            "the source does not accept that" if name else "the source does not say which credential it accepts",
+            hint=hint,
         )
     if len(typed) > 1 and name is None:
-        say(f"it takes one of {', '.join(clean(way['name']) for way in typed)}; this is {clean(found['name'])}")
+        say(f"it accepts {', '.join(clean(way['name']) for way in typed)}; this is {clean(found['name'])}")
     return found
 
 

@@ -46,11 +46,11 @@ def read_location(words: Sequence[str], templates: Mapping[str, Any]) -> dict[st
         return command([word])
     if _HOST.match(word):
         return {"location": f"{'http' if _LOCAL.match(word) else 'https'}://{word}"}
-    usual = f"give a URL, a file, a command that is installed, or a name that `{program()} sources templates` lists"
+    usual = f"use a URL, a file, an installed command, or a name that `{program()} sources templates` lists"
     near = difflib.get_close_matches(word, list(templates), n=1)
     raise InvalidRequest(
-        f"{word!r} is no address, file, template or command",
-        hint=f"did you mean the template {near[0]}? Else {usual}" if near else usual,
+        f"{word!r} is not an address, file, template or command",
+        hint=f"did you mean the template {near[0]}? Otherwise, {usual}" if near else usual,
     )
 
 
@@ -59,7 +59,7 @@ def command(words: list[str]) -> dict[str, Any]:
     if shutil.which(words[0]) is None:
         raise InvalidRequest(
             f"the command {words[0]!r} was not found",
-            hint="install it, or give the full path of the program; an address, file or template is one word",
+            hint="install it, or use the full path of the program; an address, file or template is one word",
         )
     return {"command": words, "options": {"cwd": str(Path.cwd())}}
 
@@ -80,7 +80,7 @@ def read_file(path: Path) -> dict[str, str]:
     except OSError as error:
         raise InvalidRequest(
             f"the file {path} can't be read: {error.strerror}",
-            hint="give a file, or a URL that starts with http:// or https://",
+            hint="use a file, or a URL that starts with http:// or https://",
         ) from error
     except UnicodeDecodeError as error:
         raise InvalidRequest(f"the file {path} is not UTF-8", hint="save it as UTF-8") from error
@@ -92,7 +92,9 @@ def headers(given: Sequence[str]) -> dict[str, str]:
     for text in given:
         name, colon, value = (part.strip() for part in text.partition(":"))
         if not name:
-            raise InvalidRequest("a header needs a name", hint="write --header Authorization; its value is asked for")
+            raise InvalidRequest(
+                "a header needs a name", hint=("write --header Authorization; you are prompted for its value")
+            )
         if colon and value and not PLAIN_HEADER.fullmatch(name):
             raise in_sight(f"--header {name}", f"the header {name}")
         found[name] = value or enter_secret(f"value of the header {name}")
@@ -115,8 +117,8 @@ def variables(given: Sequence[str], handed_on: Sequence[str] = ()) -> dict[str, 
 
 def in_sight(option: str, what: str) -> InvalidRequest:
     return InvalidRequest(
-        f"the value of {what} would be seen by everyone on this machine, and kept in the history of the shell",
-        hint=f"write {option} alone: the value is asked for, or read as a line of standard input",
+        f"the value of {what} would be visible to everyone on this machine and stay in the shell history",
+        hint=f"write only {option}: you are prompted for the value, or it is read as a line of standard input",
     )
 
 
@@ -126,6 +128,6 @@ def consent(what: str, exact: str, *, yes: bool) -> None:
     if yes:
         return
     if not interactive():
-        raise ConsentRequired(f"{what}, and nobody is here to agree", hint="look at it, then repeat with --yes")
+        raise ConsentRequired(f"{what}, and no one is here to give consent", hint="check it, then repeat with --yes")
     if not click.confirm("run it on this machine?", default=False, err=True):
         raise ConsentRequired("nothing was connected", hint="")

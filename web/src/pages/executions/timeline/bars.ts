@@ -82,7 +82,7 @@ export function spent(bar: Bar, kind: Kind): number {
 }
 
 export const LOOKS: Record<Look, string> = {
-  waiting: "waits for a human",
+  waiting: "needs a decision",
   running: "running",
   sleeping: "timer",
   succeeded: "succeeded",

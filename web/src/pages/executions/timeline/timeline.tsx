@@ -86,7 +86,7 @@ function Drawn({ bars, scale }: { bars: Bar[]; scale: Scale }) {
       <p className="text-dim text-xs">
         {summary(bars, scale)}
         {shortened.length > 0 &&
-          ` ${shortened.length === 1 ? "One stretch" : `${shortened.length} stretches`} where nothing ran, ${duration(shortened.reduce((sum, one) => sum + one.to - one.from, 0))} in all, ${shortened.length === 1 ? "is" : "are"} shortened.`}
+          ` ${shortened.length === 1 ? "One stretch" : `${shortened.length} stretches`} without activity, ${duration(shortened.reduce((sum, one) => sum + one.to - one.from, 0))} in total, ${shortened.length === 1 ? "is" : "are"} shortened.`}
       </p>
     </section>
   );
@@ -111,7 +111,7 @@ function Legend({ bars }: { bars: Bar[] }) {
   for (const bar of bars) counted.set(bar.look, (counted.get(bar.look) ?? 0) + 1);
   const waited = bars.some((bar) => bar.parts.some((part) => part.kind === "waiting"));
   return (
-    <ul aria-label="What the marks mean" className="flex flex-wrap gap-x-4 gap-y-1 text-dim text-xs">
+    <ul aria-label="Legend" className="flex flex-wrap gap-x-4 gap-y-1 text-dim text-xs">
       {[...counted].map(([look, count]) => (
         <li key={look} className="flex items-center gap-1">
           <span
@@ -125,8 +125,8 @@ function Legend({ bars }: { bars: Bar[] }) {
       ))}
       {waited && (
         <li className="flex items-center gap-1">
-          <span aria-hidden="true" className="hatched inline-block h-3 w-5 rounded-sm border border-line" /> time a
-          human took
+          <span aria-hidden="true" className="hatched inline-block h-3 w-5 rounded-sm border border-line" /> time spent
+          waiting for a person
         </li>
       )}
     </ul>

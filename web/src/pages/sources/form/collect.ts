@@ -6,7 +6,8 @@ import { type Draft, type Field, type Shape, shapeOf } from "./shape";
 export type Problems = Record<string, string>;
 type Told = { value: unknown; problems: Problems };
 
-export const INEXACT = "A number in it is too large to be sent exactly from here: call it from Python code";
+export const INEXACT =
+  "It contains a number that is too large to send exactly from here: call the tool from Python code";
 const NOTHING: unique symbol = Symbol("nothing");
 
 export function collect(fields: Field[], drafts: { [name: string]: Draft }, root: Schema): Told {

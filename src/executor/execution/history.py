@@ -1,0 +1,163 @@
+"""What executions did. An actor sees its own, or with the permission `read` all of its workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
+
+from sqlalchemy.engine import Connection
+
+from executor.errors import NotFound
+from executor.execution.names import identify
+from executor.model.actor import Actor
+from executor.model.artifact import Artifact
+from executor.model.event import Event
+from executor.model.execution import Call, CallHead, Execution, ExecutionFilter
+from executor.storage.catalog import policy_scope
+from executor.storage.database import Database
+from executor.storage.executions import artifacts, calls, events, execution_search, executions
+from executor.storage.scan import Page
+
+SEARCH_SECONDS = 5.0
+T = TypeVar("T")
+
+
+def may_see(actor: Actor, execution: Execution) -> bool:
+    """Its own, or with the right to read everything of the workspace; never another workspace's."""
+    mine = execution.actor_id == actor.id or actor.may("read")
+    return execution.workspace_id == actor.workspace_id and mine
+
+
+def look_up(c: Connection, by: Actor, execution_id: str) -> Execution:
+    found = executions.get(c, by.workspace_id, execution_id)
+    if found is None or not may_see(by, found):
+        raise NotFound(f"there is no execution {execution_id}", hint="see `executor executions list`")
+    return found
+
+
+async def find(database: Database, by: Actor, execution_id: str) -> Execution:
+    return await database.read(lambda c: look_up(c, by, execution_id))
+
+
+async def _read(database: Database, by: Actor, execution_id: str, job: Callable[[Connection], T]) -> T:
+    """Read something of an execution, if the actor may see that."""
+
+    def job_if_seen(c: Connection) -> T:
+        look_up(c, by, execution_id)
+        return job(c)
+
+    return await database.read(job_if_seen)
+
+
+# Lists.
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """An execution in a list, with the name of its actor and the number of its calls."""
+
+    execution: Execution
+    actor: str
+    calls: int
+
+
+async def search(
+    database: Database, by: Actor, wanted: ExecutionFilter, *, actor: str = "", limit: int = 50, before: str = ""
+) -> Page[Summary]:
+    """Newest first; `actor` is a name or an id. Without the permission `read`, an actor finds only its own."""
+
+    def job(c: Connection) -> Page[Summary]:
+        actor_id = _actor_id(c, by, actor)
+        if actor_id is None:
+            return Page()
+        narrowed = replace(wanted, actor_id=actor_id)
+        found = execution_search.page(c, by.workspace_id, narrowed, limit=limit, before=before)
+        counts = execution_search.call_counts(c, by.workspace_id, [one.id for one in found])
+        names = policy_scope.actor_names(c, by.workspace_id, {one.actor_id for one in found})
+        items = [Summary(one, names.get(one.actor_id, ""), counts.get(one.id, 0)) for one in found]
+        return Page(items, found.next, partial=found.partial)
+
+    unindexed = wanted.text or wanted.tool
+    return await (database.search(job, SEARCH_SECONDS) if unindexed else database.read(job))
+
+
+def _actor_id(c: Connection, by: Actor, given: str) -> str | None:
+    """Empty for everybody, None where nothing can be found."""
+    if by.may("read"):
+        return identify("actor", given, policy_scope.actor_names(c, by.workspace_id)) if given else ""
+    return by.id if given in ("", by.id, by.name) else None
+
+
+async def list_recent(database: Database, by: Actor, since: int, limit: int) -> list[Execution]:
+    """The actor's own: first those that have not ended, then those that started after `since` and have."""
+    unfinished = ExecutionFilter(actor_id=by.id, statuses=("queued", "running", "paused"))
+    recent = ExecutionFilter(actor_id=by.id, since=since)
+
+    def job(c: Connection) -> list[Execution]:
+        live = execution_search.page(c, by.workspace_id, unfinished, limit=limit)
+        newest = execution_search.page(c, by.workspace_id, recent, limit=limit)
+        return [*live, *(one for one in newest if one.is_final)]
+
+    return await database.read(job)
+
+
+async def count_by_status(database: Database, by: Actor) -> dict[str, int]:
+    return await database.read(lambda c: executions.counts(c, by.workspace_id))
+
+
+# One execution.
+async def find_submitter(database: Database, execution: Execution) -> str:
+    """The name of its actor; empty if that is gone."""
+    mine = {execution.actor_id}
+    names = await database.read(lambda c: policy_scope.actor_names(c, execution.workspace_id, mine))
+    return names.get(execution.actor_id, "")
+
+
+async def read_calls(
+    database: Database, by: Actor, execution_id: str, *, whole: bool, seq: int | None = None
+) -> list[tuple[Call, Artifact | None]]:
+    """All of its calls, or the one with the number `seq`, each with the artifact that holds a large result.
+
+    Unless `whole`, such a result is left there.
+    """
+
+    def job(c: Connection) -> list[tuple[Call, Artifact | None]]:
+        if seq is None:
+            found = calls.of_execution(c, by.workspace_id, execution_id)
+        else:
+            one = calls.one(c, by.workspace_id, execution_id, seq)
+            found = [one] if one else []
+        large = any(call.artifact_id for call in found)
+        kept = artifacts.of_execution(c, by.workspace_id, execution_id) if large else {}
+        shown = artifacts.filled_calls(c, found) if whole else found
+        return [(call, kept.get(call.artifact_id)) for call in shown]
+
+    return await _read(database, by, execution_id, job)
+
+
+async def read_call_heads(database: Database, by: Actor, execution_id: str) -> list[CallHead]:
+    return await _read(database, by, execution_id, lambda c: calls.heads(c, by.workspace_id, execution_id))
+
+
+async def read_logs(database: Database, by: Actor, execution_id: str) -> list[Event]:
+    return await _read(database, by, execution_id, lambda c: events.logs(c, by.workspace_id, execution_id))
+
+
+async def has_ended(database: Database, by: Actor, execution_id: str) -> bool:
+    found = await database.read(lambda c: executions.get(c, by.workspace_id, execution_id))
+    return found is None or found.is_final
+
+
+# Events.
+async def read_events(
+    database: Database, by: Actor, execution_id: str | None, *, types: Sequence[str] = (), after: int, limit: int
+) -> list[Event]:
+    """Of one execution. None is for everything in the workspace, and the caller checks the permission `read`."""
+    job = partial(
+        events.after, workspace_id=by.workspace_id, execution_id=execution_id, types=types, after=after, limit=limit
+    )
+    return await (database.read(job) if execution_id is None else _read(database, by, execution_id, job))
+
+
+async def newest_event(database: Database, by: Actor) -> int:
+    return await database.read(lambda c: events.newest(c, by.workspace_id))

@@ -1,0 +1,1 @@
+"""One run of an execution: driving its code, its calls, its log and its clock."""

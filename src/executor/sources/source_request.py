@@ -1,0 +1,111 @@
+"""What a kind is given to read a source: what was asked, what people agreed to, how it was last read, and the reading.
+
+A frozen dataclass for each, see `SourceRequest`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from executor.model.credential import Credential
+from executor.model.source import ALL_TOOLS, Choice
+from executor.sources.deprecated import OldRequestNames, accept_old_names
+
+Progress = Callable[[str], None]
+
+
+def silent(text: str) -> None:
+    """Progress that nobody watches."""
+
+
+def as_it_came(content: bytes) -> bytes:
+    """For a source that is read without any credential: there is nothing that it could echo."""
+    return content
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """What people agreed to. Nothing else is opened or run.
+
+    `private_network`: what the request itself names may be on a private network. `granted` are the private origins that
+    this opened when the source was added, None as long as that is not decided (see `address_grants`); an address found
+    later opens nothing. `runs_code`: a human saw what is going to be run (a command, a module to import).
+    `by_operator`: that was the operator of this installation, who alone decides what runs on its machine. `by_code`:
+    submitted code asked, and people have seen only the request. `inherit_policies`: an administrator agreed that the
+    policies which allow calls in its namespace hold for it too.
+    """
+
+    private_network: bool = False
+    granted: tuple[str, ...] | None = None
+    runs_code: bool = False
+    by_operator: bool = False
+    by_code: bool = False
+    inherit_policies: bool = False
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        return self.granted or ()
+
+
+@dataclass(frozen=True, slots=True)
+class Previous:
+    """Of a source that is read again: what the last reading left.
+
+    `validators` are for a conditional request. `names` are the names its tools have (`group.name`, without the
+    namespace) by the operation they belong to (`tool.binding["operation"]`), so that they stay.
+    """
+
+    source_id: str = ""
+    validators: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadContext:
+    """Of one reading; kept nowhere.
+
+    `credential` goes with the requests to its own origin. `redact` takes any echo of it, or of the source's headers,
+    out of what was read.
+    """
+
+    progress: Progress = silent
+    credential: Credential | None = None
+    redact: Callable[[bytes], bytes] = as_it_came
+
+
+@accept_old_names
+@dataclass(frozen=True, slots=True)
+class SourceRequest(OldRequestNames):
+    """What someone asked to connect.
+
+    `location` is a URL or the path of a file, `document` the file's content when a client uploads it. `command` is the
+    command line of a server that speaks over standard input and output. Without a `kind` the address is probed.
+    `headers` go with every request of the source. `choice` says which of its tools are wanted; the catalog leaves the
+    others out. Only a source that is read again (`previous`) is read from a file on disk, because a new request's path
+    may come from anyone.
+    """
+
+    kind: str = ""
+    location: str = ""
+    document: bytes | None = None
+    command: tuple[str, ...] = ()
+    namespace: str = ""
+    name: str = ""
+    base_url: str = ""
+    spec_url: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    options: dict[str, Any] = field(default_factory=dict)
+    choice: Choice = ALL_TOOLS
+    consented: Consent = field(default_factory=Consent)
+    previous: Previous | None = None
+    context: ReadContext = field(default_factory=ReadContext)
+
+    @property
+    def validators(self) -> dict[str, str]:
+        return self.previous.validators if self.previous is not None else {}
+
+    @property
+    def names(self) -> dict[str, str]:
+        return self.previous.names if self.previous is not None else {}
