@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator
 
 import host
 import program
@@ -26,8 +25,7 @@ _PROGRAMS = (
     "import json, re, datetime\nre.sub('a', 'b', json.dumps({'a': str(datetime.datetime.now())}))",
 )
 _ROUNDS = 12
-_FILL = b"."  # not nothing: each stretch of zeros would split the image into more segments, whose number is bounded
-_PAGE, _HEADER, _IN_A_ROW, _MOST = 4096, 64, 6, 200_000
+_PAGE, _HEADER, _IN_A_ROW, _MOST = 4096, 64, 6, 50_000
 
 
 class _Host:
@@ -51,34 +49,17 @@ def rehearse() -> None:
     sys.modules.pop("__main__", None)
 
 
-def fill_gaps() -> list[object]:
+def fill_gaps() -> list[bytes]:
     """Takes up the free places between the objects of the image, so that a program's own lie together on new pages."""
     gc.collect()
-    kept: list[object] = [None] * _MOST
-    free = iter(range(_MOST))
-    for size in (*(1 << bits for bits in range(16, 10, -1)), *range(1008, 496, -16)):
-        _fill_large(size, kept, free)
+    kept: list[bytes] = []
     for size in range(1, 512 - sys.getsizeof(b""), 8):
-        _fill_small(size, kept, free)
+        last, row = 0, 0
+        for _ in range(_MOST):
+            filler = bytes(size)
+            kept.append(filler)
+            step, last = id(filler) - last, id(filler)
+            row = row + 1 if row and 0 < step <= 512 else int(last % _PAGE < _HEADER)
+            if row >= _IN_A_ROW:
+                break
     return kept
-
-
-def _fill_large(size: int, kept: list[object], free: Iterator[int]) -> None:
-    """Until one comes from beyond everything that was there."""
-    top = id(bytes(1 << 20))
-    for place in free:
-        filler = _FILL * size
-        if id(filler) >= top:
-            break
-        kept[place] = filler
-
-
-def _fill_small(size: int, kept: list[object], free: Iterator[int]) -> None:
-    """Until one comes from a page that held nothing."""
-    last, row = 0, 0
-    for place in free:
-        filler = kept[place] = _FILL * size
-        step, last = id(filler) - last, id(filler)
-        row = row + 1 if row and 0 < step <= 512 else int(last % _PAGE < _HEADER)
-        if row >= _IN_A_ROW:
-            break
