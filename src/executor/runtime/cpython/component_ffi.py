@@ -26,12 +26,12 @@ class Field(ctypes.Structure):
     _fields_ = [("name", Bytes), ("value", Value)]
 
 
-class Function(ctypes.Structure):
-    _fields_ = [("store_id", c_uint64), ("first", c_uint32), ("second", c_uint32), ("third", c_void_p)]
-
-
 class Instance(ctypes.Structure):
     _fields_ = [("store_id", c_uint64), ("index", c_uint32)]
+
+
+class Function(ctypes.Structure):
+    _fields_ = [("owner", Instance), ("second", c_uint32), ("third", c_void_p)]
 
 
 HostFunction = ctypes.CFUNCTYPE(
