@@ -99,7 +99,7 @@ class Forbidden(ExecutorError):
 
 
 class SeparationOfDuties(Forbidden):
-    """The organization has another person approve what somebody, or their agent, asked for."""
+    """The organization has another person approve what someone, or their agent, asked for."""
 
     code = "separation_of_duties"
 
@@ -360,7 +360,7 @@ class DaemonStopping(Busy):
 
 
 class TooManyWaits(Busy):
-    """Nothing else is wrong: what can do without a place goes on."""
+    """Nothing else is wrong: what can do without a place continues."""
 
 
 class SampleFailed(ExecutorError):

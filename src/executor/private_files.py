@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def write_private(path: Path, content: str | bytes, *, durable: bool = False, mode: int = 0o600) -> None:
-    """A reader sees the old content or the new, never half of it, and nobody else sees either.
+    """A reader sees the old content or the new, never half of it, and no one else sees either.
 
     `durable`: on the disk before this returns.
     """

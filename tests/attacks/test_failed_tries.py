@@ -10,6 +10,7 @@ import pytest
 
 from executor.identity.authentication import LOOKUPS, TRIES
 from executor.identity.rate_limit import neighbourhood
+from tests.support.rate_limits import stop_rate_limit_clocks
 from tests.surfaces.api.daemon_server import Answer, Daemon
 from tests.surfaces.api.identities import Caller, fragment, keyed, made, nobody, operator, signed_in
 
@@ -37,8 +38,11 @@ FLOODS: dict[str, Callable[[Daemon], Answer]] = {
 
 
 @pytest.mark.parametrize("flood", FLOODS)
-def test_a_flood_of_failures_shuts_out_nothing_that_is_good(daemon: Daemon, flood: str) -> None:
+def test_a_flood_of_failures_shuts_out_nothing_that_is_good(
+    daemon: Daemon, flood: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`Attempts.counted`: looked up first, and only what failed is counted and refused."""
+    stop_rate_limit_clocks(daemon, monkeypatch)
     mine = operator(daemon)
     link = made(mine.post("/v1/auth/links"))
     invitation = made(mine.post("/v1/invitations", {"role": "viewer"}))
@@ -62,7 +66,8 @@ def made_session(daemon: Daemon) -> str:
     return str(made(nobody(daemon).post("/v1/auth/anonymous/bootstrap"))["sessionId"])
 
 
-def test_guessed_sessions_shut_out_no_session_that_was_started(daemon: Daemon) -> None:
+def test_guessed_sessions_shut_out_no_session_that_was_started(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    stop_rate_limit_clocks(daemon, monkeypatch)
     session = made_session(daemon)
     statuses = [nobody(daemon).post("/v1/auth/anonymous/token", {"sessionId": junk()}).status for _ in range(30)]
     assert statuses[-1] == 429

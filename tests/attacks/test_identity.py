@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from tests.support.rate_limits import stop_rate_limit_clocks
 from tests.surfaces.api import identities
 from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.api.identities import Caller, fragment, made, nobody, operator
@@ -16,9 +17,10 @@ def forgiven(daemon: Daemon) -> None:
     daemon.executor.authenticator.attempts.clear()
 
 
-def test_guessing_tokens_is_slowed_and_shuts_nobody_else_out(daemon: Daemon) -> None:
+def test_guessing_tokens_is_slowed_and_shuts_nobody_else_out(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
     """Defence: `attempts.check` in identity/authentication.py; `_known` there keeps those out of it who were known
     before."""
+    stop_rate_limit_clocks(daemon, monkeypatch)
     key, browser = identities.keyed(daemon, "read"), identities.signed_in(daemon)
     assert {caller.get("/v1/auth/whoami").status for caller in (key, browser)} == {200}
     deadline, refused = time.monotonic() + 60, None
@@ -31,8 +33,9 @@ def test_guessing_tokens_is_slowed_and_shuts_nobody_else_out(daemon: Daemon) -> 
     assert {caller.get("/v1/auth/whoami").status for caller in everybody} == {200}
 
 
-def test_guessing_links_and_invitations_is_slowed_too(daemon: Daemon) -> None:
+def test_guessing_links_and_invitations_is_slowed_too(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
     """Defence: `attempts.spend` in surfaces/api/routes/auth.py and surfaces/api/routes/members.py."""
+    stop_rate_limit_clocks(daemon, monkeypatch)
     for path in ("/v1/auth/sign-in", "/v1/invitations/accept"):
         daemon.executor.authenticator.attempts.clear()
         statuses = {nobody(daemon).post(path, {"token": f"guess{number}"}).status for number in range(200)}

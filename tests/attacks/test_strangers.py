@@ -18,6 +18,7 @@ from executor.model.ids import now_ms
 from executor.storage.tables.access import anonymous_sessions
 from executor.storage.tables.core import events, executions
 from tests.support.conditions import wait_for
+from tests.support.rate_limits import stop_rate_limit_clocks
 from tests.support.tool_results import about
 from tests.surfaces.api.daemon_server import Daemon, running_daemon
 from tests.surfaces.api.identities import Caller, agent, anonymous, invited, keyed, made, nobody, operator
@@ -153,7 +154,10 @@ def test_a_session_in_which_nothing_ran_lapses_and_one_with_work_stays(daemon: D
     assert busy.get("/v1/auth/whoami").status == 200
 
 
-def test_starts_from_all_addresses_of_this_machine_count_as_one(daemon: Daemon) -> None:
+def test_starts_from_all_addresses_of_this_machine_count_as_one(
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop_rate_limit_clocks(daemon, monkeypatch)
     daemon.executor.anonymous.starts.clear()
     statuses = []
     for number in range(2, 2 + 3 * sessions.STARTS):
@@ -167,7 +171,8 @@ def test_starts_from_all_addresses_of_this_machine_count_as_one(daemon: Daemon) 
     assert statuses[-1] == 429
 
 
-def test_new_tokens_without_end_are_refused(daemon: Daemon) -> None:
+def test_new_tokens_without_end_are_refused(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    stop_rate_limit_clocks(daemon, monkeypatch)
     daemon.executor.anonymous.starts.clear()
     session = {"sessionId": made(nobody(daemon).post("/v1/auth/anonymous/bootstrap"))["sessionId"]}
     statuses = [nobody(daemon).post("/v1/auth/anonymous/token", session).status for _ in range(sessions.RENEWALS + 5)]

@@ -115,7 +115,7 @@ async def test_removing_a_connection_takes_its_values_with_it(harness: Connectio
     await harness.executor.connections.remove(harness.executor.tenancy.operator, made.id)
     secrets = harness.executor.secrets
     assert await harness.executor.connections.of_source(made.source_id) == []
-    with pytest.raises(Exception, match="missing"):
+    with pytest.raises(Exception, match="was removed"):
         await secrets.value(harness.workspace_id, made.inputs["token"])
 
 

@@ -42,7 +42,8 @@ def texts_of_web() -> Iterator[str]:
 
 
 def texts_of_docs() -> Iterator[str]:
-    for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "reference").glob("*.md")]:
+    pages = (path for path in (ROOT / "docs").rglob("*.md") if "decisions" not in path.parts)
+    for path in (ROOT / "README.md", *pages):
         yield re.sub(r"^```.*?^```|`[^`\n]*`", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
 
 

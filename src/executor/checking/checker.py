@@ -164,7 +164,7 @@ class Checker:
         return await asyncio.shield(known[1])
 
     async def _visible_names(self, workspace_id: str, visibility: Visibility | None) -> Names:
-        """Without what the policies deny: that is not offered to whoever writes code."""
+        """Without what the policies deny: that is not offered to anyone who writes code."""
         names = await self.names(workspace_id)
         if visibility is None:
             return names
@@ -249,7 +249,7 @@ def shown_by(visibility: Visibility, effects: Mapping[str, str]) -> dict[str, st
 
 def outline_code(code: str, language: Language) -> Outline:
     outline = Outline(code, language)
-    _ = outline.chains  # here, where it takes nobody's time
+    _ = outline.chains  # here, where it takes no one's time
     return outline
 
 

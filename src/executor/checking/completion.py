@@ -152,7 +152,7 @@ def schemas_at(schema: dict[str, Any], keys: tuple[str, ...]) -> Iterator[dict[s
 
 
 def objects_at(schema: dict[str, Any], keys: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    """The same, one list further in where that is what stands there."""
+    """The same, one list further in where that is what is there."""
     for one in schemas_at(schema, keys):
         yield one
         if isinstance(one.get("items"), dict) and not (keys and keys[-1] == "*"):

@@ -1,4 +1,4 @@
-"""One check at a time, in the order they came; and a checker's process that nobody needs for a while is ended."""
+"""One check at a time, in the order they came; and a checker's process that no one needs for a while is ended."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class CheckQueue:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """First come, first served; whoever would wait too long is told so instead."""
+        """First come, first served; anyone who would wait too long is told so instead."""
         if self._waiting >= MAX_WAITING:
             raise Unavailable(f"{self._waiting} checks are already waiting")
         self._waiting += 1

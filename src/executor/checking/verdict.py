@@ -31,7 +31,7 @@ ARGUMENTS = {
     "no-matching-overload", "too-many-positional-arguments", "positional-only-parameter-as-kwarg",
     "parameter-already-assigned",
 }  # fmt: skip
-# Said of code that is fine without types: parameters nobody gave a type, and what follows from them.
+# Said of code that is fine without types: parameters no one gave a type, and what follows from them.
 IGNORED = re.compile(
     r"TS7\d{3}|TS18046|TS18047|TS18048|TS2531|TS2532|TS2533|TS6\d{3}|TS80\d{3}|TS2683|TS1108|TS1378|TS2872"
 )
@@ -115,7 +115,7 @@ class Case:
         segments = tuple(path.split(".")) if path else ()
         known = self.names.known_length(segments)
         if known == len(segments):
-            return None  # it exists, only nobody had declared it
+            return None  # it exists, only no one had declared it
         if self.names.is_tool(".".join(segments[:known])):
             return self._diagnose(finding, "warning")  # a property of a tool: `tools.a.b.name`
         at = chain.places[max(0, len(chain.places) - (len(segments) - known))]

@@ -1,7 +1,7 @@
 """Where the parts of a credential go: headers, query, cookies, or the environment of a server that is run here.
 
 A placement is `{"in", "name", "template"}`; the template names inputs in braces (`Bearer {token}`). `{basic}` stands
-for the username and password as HTTP Basic wants them, so that nobody has to encode anything by hand.
+for the username and password as HTTP Basic wants them, so that no one has to encode anything by hand.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def check_variable(name: str) -> None:
 
 PLACES = ("header", "query", "cookie", "environment")
 BASIC = "basic"
-# What decides where a request goes, how long it is and which session it is part of is nobody's to say.
+# What decides where a request goes, how long it is and which session it is part of is no one's to say.
 PROTOCOL_HEADERS = frozenset(
     {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect",
      "content-encoding", "keep-alive", "range", "last-event-id", "idempotency-key"}

@@ -98,7 +98,7 @@ def fits(connection: Connection, required: Sequence[Needed]) -> bool:
 
 def find_unconsented(connection: Connection, required: Sequence[Needed]) -> list[str]:
     """The scopes that a call's document wants and its login never asked for. What was asked for and not granted is the
-    service's to refuse: asking again would go on forever."""
+    service's to refuse: asking again would continue forever."""
     asked = connection.options.get("oauth", {}).get("scopes") or ()
     mine = [one for one in required if asked and one.name == connection.options.get(WAY, "")]
     return min(([scope for scope in one.scopes if scope not in asked] for one in mine), key=len, default=[])

@@ -105,7 +105,7 @@ def way(auth: Auth | None, scopes: Sequence[str] = ()) -> Needed | None:
 
 
 def together(parts: Sequence[Needed]) -> Needed:
-    """Several keys at once. Inputs of the same name are told apart by the scheme they belong to."""
+    """Several keys at once. Inputs of the same name are distinguished by the scheme they belong to."""
     placements: list[Placement] = []
     for part in parts:
         for placement in part.placements:

@@ -46,7 +46,7 @@ def _private(folder: Path, variable: str) -> None:
 
 
 def _claim(folder: Path, variable: str) -> None:
-    """Close the directory to others; but never change the mode of one that is evidently somebody's something else."""
+    """Close the directory to others; but never change the mode of one that is evidently someone's something else."""
     found = folder.stat()
     if found.st_uid != os.geteuid() and os.geteuid() != 0:
         raise DataDirectoryUnusable(

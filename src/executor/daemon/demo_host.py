@@ -108,7 +108,7 @@ class DemoHost:
 
 def start_server(port: int) -> DemoServer:
     """At this port if it is free, else at another."""
-    from executor.demo.server import DemoServer  # not needed by whoever has no demo
+    from executor.demo.server import DemoServer  # not needed by anyone who has no demo
 
     try:
         server = DemoServer(port)
@@ -124,7 +124,7 @@ def stop(server: DemoServer) -> None:
 
 
 def at(config: dict[str, Any], old: str, new: str) -> dict[str, Any]:
-    """The same config at another origin. It is read anew there, whatever it says of itself."""
+    """The same config at another origin. It is read again there, whatever it says of itself."""
     moved = {name: str(config[name]).replace(old, new, 1) for name in ("location", "base_url")}
     origins = [str(one).replace(old, new, 1) for one in config["origins"]]
     return {**config, **moved, "origins": origins, "validators": {}}

@@ -1,4 +1,4 @@
-"""HTTP connections with bounds that hold before anybody has said who they are.
+"""HTTP connections with bounds that hold before anyone has said who they are.
 
 The parser below bounds neither the number nor the size of headers, takes trailers for headers, and queues pipelined
 requests without end. A new connection always finds a place: when all are taken, those that wait longest without a whole
@@ -173,7 +173,7 @@ def most_connections() -> int:
 
 
 def make_room(connections: Set[Any], newest: BoundedProtocol) -> None:
-    """Of the address with the most connections first. What is being answered stays; if that is all, nobody comes in."""
+    """Of the address with the most connections first. What is being answered stays; if that is all, no one comes in."""
     waiting = [one for one in connections if not one.is_answering and one is not newest]
     if not waiting:
         newest.transport.abort()

@@ -124,7 +124,7 @@ def configuration(surfaces: Surfaces) -> uvicorn.Config:
         log_config=None,
         log_level="warning",
         access_log=False,
-        proxy_headers=False,  # else whoever asks could choose the address that the audit records
+        proxy_headers=False,  # else anyone who asks could choose the address that the audit records
         server_header=False,
         timeout_graceful_shutdown=2,
         timeout_keep_alive=60,

@@ -1,6 +1,6 @@
 """One daemon per data directory, held by an operating system lock.
 
-A POSIX record lock, because the kernel then tells which process holds it (`F_GETLK`) without taking it, frees it the
+A POSIX record lock, because the kernel then says which process holds it (`F_GETLK`) without taking it, frees it the
 moment that process dies, and never hands it on to child processes. What bites: closing any descriptor of the file in
 the holding process frees the lock, so a holder must never open the lock file a second time; `_held` sees to that.
 """

@@ -54,7 +54,7 @@ class PrivateFile(RotatingFileHandler):
 
 
 def configure(settings: Settings, *, detached: bool) -> None:
-    """In the foreground warnings are shown as well, since somebody is looking."""
+    """In the foreground warnings are shown as well, since someone is looking."""
     handlers: list[logging.Handler] = [PrivateFile(settings, take_stderr=detached)]
     if not detached:
         watcher = logging.StreamHandler(sys.stderr)

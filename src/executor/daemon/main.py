@@ -156,7 +156,7 @@ async def _live(settings: Settings, load_surfaces: LoadSurfaces, report: Report,
                 await surfaces.load(executor)
                 await _ready(settings, report, stopping)
         finally:
-            settings.daemon_file.unlink(missing_ok=True)  # from now on whoever looks waits for the next daemon
+            settings.daemon_file.unlink(missing_ok=True)  # from now on anyone who looks waits for the next daemon
             logger.info("daemon.stopping")
             await server.stop()
             if executor is not None:

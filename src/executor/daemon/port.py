@@ -29,7 +29,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def owner(port: int) -> str:
-    """`process 12 (name)` of whoever listens there, as far as /proc shows it to us; empty when it does not."""
+    """`process 12 (name)` of anyone who listens there, as far as /proc shows it to us; empty when it does not."""
     try:
         inodes = {f"socket:[{inode}]" for inode in _listening(port)}
         for process in Path("/proc").glob("[0-9]*") if inodes else ():

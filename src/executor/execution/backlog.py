@@ -1,7 +1,7 @@
 """Executions that wait for their turn as rows: in memory there is only an id of each.
 
 Each actor has a few runs of each runtime in memory that wait for a sandbox. The next of its executions is taken up when
-one of them has got its sandbox, so the cost of a long queue falls on nobody, and no actor waits behind another's queue.
+one of them has got its sandbox, so the cost of a long queue falls on no one, and no actor waits behind another's queue.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Does a service accept a connection? Asked with calls that change nothing and that the rules let pass.
+"""Does a service accept a connection? Asked with calls that change nothing and that the policies let pass.
 
-Accepted means that the service answers with the credential and refuses without it. An answer that everybody gets proves
+Accepted means that the service answers with the credential and refuses without it. An answer that everyone gets proves
 nothing.
 """
 
@@ -48,7 +48,7 @@ class Verdict:
 
 @dataclass
 class ConnectionCheck:
-    """Of one connection, for the actor whose rules decide which calls may be made."""
+    """Of one connection, for the actor whose policies decide which calls may be made."""
 
     pipeline: CallPipeline
     connections: Connections
@@ -105,7 +105,7 @@ class ConnectionCheck:
         return found
 
     async def _is_free(self, tool: Tool) -> bool:
-        """It takes an empty object, and nobody has to be asked."""
+        """It takes an empty object, and no one has to be asked."""
         policies = (await self.pipeline.policies.of(self.source.workspace_id)).policies
         if decide(await self.pipeline.admissions.subject(tool, self.actor.id, {}), policies).action != "allow":
             self.withheld = True

@@ -52,7 +52,7 @@ async def find_dependents(database: Database, by: Actor, source: Source) -> Depe
 
 
 def check_dropped(c: Connection, source: Source, gone: Sequence[str]) -> None:
-    """Raises Conflict, which names them, if rules or waiting calls depend on a tool that would go."""
+    """Raises Conflict, which names them, if policies or waiting calls depend on a tool that would go."""
     lost = of_tools(c, source, gone)
     if lost:
         raise Conflict(
@@ -64,7 +64,7 @@ def check_dropped(c: Connection, source: Source, gone: Sequence[str]) -> None:
 
 
 def of_tools(c: Connection, source: Source, gone: Sequence[str]) -> list[str]:
-    """In words: rules of this source that would be about nothing, and calls that wait."""
+    """In words: policies of this source that would be about nothing, and calls that wait."""
     if not gone:
         return []
     lost = set(gone)

@@ -179,7 +179,7 @@ class LocalDispatch:
             raise Busy(f"this actor already has {self._per_actor[actor_id]} executions running or queued", hint=LATER)
 
     def _begin_later(self, journal: Journal, waiting: Waiting) -> None:
-        """Its row is on its way to the writer before anybody tries to claim it."""
+        """Its row is on its way to the writer before anyone tries to claim it."""
         journal.flush()
         self._queue(waiting)
 

@@ -262,7 +262,7 @@ class Engine:
     ) -> Interaction:
         """Decide once. In the same transaction a parked execution is queued, so no decision is lost.
 
-        `always` is the rule that the decision makes, exactly as it was shown.
+        `always` is the policy that the decision makes, exactly as it was shown.
         """
         if not actor.may_decide:
             raise Forbidden("only a human can decide", hint="use the operator's token or an interactive terminal")

@@ -21,7 +21,7 @@ UNANSWERED = ("upstream_timeout", "upstream_unreachable")
 
 
 class AnswerLost(ToolError):
-    """A write left, and nobody knows if it was done. `cause` is what is known."""
+    """A write left, and no one knows if it was done. `cause` is what is known."""
 
     def __init__(self, path: str, cause: ToolError) -> None:
         super().__init__("unknown_outcome", f"{path} was sent; whether it took effect is unknown")

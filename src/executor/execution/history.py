@@ -82,7 +82,7 @@ async def search(
 
 
 def _actor_id(c: Connection, by: Actor, given: str) -> str | None:
-    """Empty for everybody, None where nothing can be found."""
+    """Empty for everyone, None where nothing can be found."""
     if by.may("read"):
         return identify("actor", given, policy_scope.actor_names(c, by.workspace_id)) if given else ""
     return by.id if given in ("", by.id, by.name) else None

@@ -1,4 +1,4 @@
-"""What anonymous agents may use and leave behind: executions, and bytes on the disk of whoever runs this daemon."""
+"""What anonymous agents may use and leave behind: executions, and bytes on the disk of anyone who runs this daemon."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Pool:
 
 
 class Places:
-    """One timer for everyone who waits, and only while somebody does."""
+    """One timer for everyone who waits, and only while someone does."""
 
     def __init__(self, backlog: Backlog) -> None:
         self._backlog = backlog

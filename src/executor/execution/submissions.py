@@ -1,4 +1,4 @@
-"""Code that somebody submits, and the way to what becomes of it."""
+"""Code that someone submits, and the way to what becomes of it."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What becomes of an execution: it fails with `failure`, or goes on with `diagnostics` as warnings."""
+    """What becomes of an execution: it fails with `failure`, or continues with `diagnostics` as warnings."""
 
     failure: Failure | None = None
     diagnostics: tuple[Diagnostic, ...] = ()

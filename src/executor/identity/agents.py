@@ -1,4 +1,4 @@
-"""Agents with a token and an actor of their own each, so that rules and the audit can tell them apart."""
+"""Agents with a token and an actor of their own each, so that policies and the audit can tell them apart."""
 
 from __future__ import annotations
 

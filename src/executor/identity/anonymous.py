@@ -1,4 +1,4 @@
-"""Agents that nobody vouches for. Each gets an organization and a workspace of its own, where no human can decide."""
+"""Agents that no one vouches for. Each gets an organization and a workspace of its own, where no human can decide."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STARTS_PER_SECOND = 10 / 3600
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    session_id: str = field(repr=False)  # whoever knows it gets tokens; only its digest is kept
+    session_id: str = field(repr=False)  # anyone who knows it gets tokens; only its digest is kept
     workspace_id: str
     actor_id: str
     client_id: str
@@ -138,7 +138,7 @@ def _forget(c: Connection, at: int) -> None:
 
 
 def _remove(c: Connection, session: AnonymousSession) -> None:
-    """The event is gone with everything else, but whoever listens is told of it."""
+    """The event is gone with everything else, but anyone who listens is told of it."""
     events.append(c, session.workspace_id, "session.lapsed", {"sessionId": session.id, "agentId": session.actor_id})
     anonymous.erase(c, session.workspace_id)
 

@@ -1,4 +1,4 @@
-"""The audit log: who did what, when and from where, and whether the record is whole."""
+"""The audit log: who did what, when and from where, and whether it is complete."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def search(
 
 
 async def verify(database: Database, by: Actor, noted: tuple[int, str] | None) -> Report:
-    """Check the chain of all events. It must still contain the head that somebody `noted` elsewhere."""
+    """Check the chain of all events. It must still contain the head that was `noted` elsewhere."""
     return await database.scan(lambda c: event_chain.verify(c, by.workspace_id, noted))
 
 

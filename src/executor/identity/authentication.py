@@ -1,4 +1,4 @@
-"""From what a request shows to the actor it acts as. Nothing known of it, or nothing left of it, means nobody."""
+"""From what a request shows to the actor it acts as. Nothing known of it, or nothing left of it, means no one."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Authenticator:
         return await self._acting(await self._identify(shown), shown)
 
     async def _acting(self, actor: Actor, shown: Shown) -> Actor:
-        """This installation's own account, in person, also operates the machine; nobody's role gives that."""
+        """This installation's own account, in person, also operates the machine; no one's role gives that."""
         if actor.address != shown.address:
             actor = replace(actor, address=shown.address)
         actor = await self._place_in_workspace(actor, shown.workspace)
@@ -96,7 +96,7 @@ class Authenticator:
 
     @asynccontextmanager
     async def trying(self, address: str) -> AsyncIterator[None]:
-        """Somebody shows a link or an invitation. Raises what is wrong with it, or that there were too many."""
+        """Someone shows a link or an invitation. Raises what is wrong with it, or that there were too many."""
         with self.attempts.counted(address):
             async with self._lookups:
                 yield

@@ -1,4 +1,4 @@
-"""Invitations: a link, shown once, that makes whoever opens it a member with a given role."""
+"""Invitations: a link, shown once, that makes anyone who opens it a member with a given role."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def revoke(database: Database, by: Actor, invitation_id: str) -> Invitatio
 async def accept(
     database: Database, token: str, name: str, *, signed_in: Actor | None, agent: str, address: str
 ) -> tuple[Actor, str, int]:
-    """Whoever is signed in joins with that account; anybody else gets one. The answer is as of a sign-in."""
+    """Anyone who is signed in joins with that account; anyone else gets one. The answer is as of a sign-in."""
     at = now_ms()
 
     def write(c: Connection) -> tuple[Actor, str, int]:

@@ -45,7 +45,7 @@ async def create(
 
 
 async def listing(database: Database, by: Actor) -> list[Key]:
-    """One's own; those of everyone for whoever administers the workspace."""
+    """One's own; those of everyone for anyone who administers the workspace."""
     whose = None if by.may("administer") else by.id
     return await database.read(lambda c: api_keys.listing(c, by.workspace_id, "personal", whose))
 

@@ -1,4 +1,4 @@
-"""Members and their roles. Nobody gives or takes a role above their own, and an organization keeps an owner."""
+"""Members and their roles. No one gives or takes a role above their own, and an organization keeps an owner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a request shows to say who it is. It stands before the database is open, so it imports nothing heavy."""
+"""What a request shows to say who it is. It is before the database is open, so it imports nothing heavy."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class RateLimit:
 
 
 def neighbourhood(address: str) -> str:
-    """Whoever has one IPv6 address has 2^64 of them, and whoever is on this machine has all of its own."""
+    """Anyone who has one IPv6 address has 2^64 of them, and anyone who is on this machine has all of its own."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:

@@ -19,7 +19,7 @@ from executor.storage.identity import browser_sessions, tenancy, workspaces
 LINK_MS = 10 * 60_000
 SESSION_MS = 14 * 86_400_000
 KEPT_MS = 86_400_000
-# Whoever shows a link's token may be told what became of it: nobody else knows one.
+# Anyone who shows a link's token may be told what became of it: no one else knows one.
 UNUSABLE = {
     "unknown": ("this link is not valid", "copy the whole link; `executor web` creates a new one"),
     "used": (
@@ -31,7 +31,7 @@ UNUSABLE = {
 
 
 async def create_link(database: Database, by: Actor, account_id: str = "") -> tuple[str, int]:
-    """The token that goes behind the `#` of a link, and when it expires. For somebody else only from an owner."""
+    """The token that goes behind the `#` of a link, and when it expires. For someone else only from an owner."""
     account_id = account_id or by.account_id
     if account_id != by.account_id and not by.may("own"):
         raise Forbidden("only an owner can create a link for someone else", hint="they can create their own")

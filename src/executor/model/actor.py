@@ -7,7 +7,7 @@ from typing import Literal
 
 from executor.model.permissions import AGENT, OWNER, Permission, Role
 
-# Which calls nobody approves who asked for them, and what an organization may choose about that.
+# Which calls no one approves who asked for them, and what an organization may choose about that.
 Separation = Literal["off", "destructive", "all"]
 SeparationChoice = Literal["default", "off", "destructive", "all"]
 ActorKind = Literal["human", "agent"]
@@ -60,7 +60,7 @@ class Actor:
 
     @property
     def is_in_person(self) -> bool:
-        """Somebody at a terminal or a browser of theirs, not a program with a key."""
+        """Someone at a terminal or a browser of theirs, not a program with a key."""
         return self.via in ("operator_token", "browser")
 
     @property

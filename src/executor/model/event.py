@@ -28,7 +28,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """That an event was committed; whoever wants its content reads it."""
+    """That an event was committed; anyone who wants its content reads it."""
 
     workspace_id: str
     execution_id: str

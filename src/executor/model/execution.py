@@ -106,7 +106,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionFilter:
-    """What is asked of an execution; what is left empty is not asked about.
+    """Which executions to find. Empty fields match everything.
 
     `tool` is the path of a tool it called, or the beginning of one up to a dot: `shop` is anything of that source.
     """

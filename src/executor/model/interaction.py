@@ -1,4 +1,4 @@
-"""An interaction: what a human must settle before a call goes on."""
+"""An interaction: what a human must settle before a call continues."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ InteractionStatus = Literal["pending", "approved", "denied", "expired", "cancell
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """Exactly what was shown. A decision holds for this and nothing else; anything changed is asked again."""
+    """Exactly what was shown. A decision applies to this and nothing else; anything changed is asked again."""
 
     actor_id: str
     execution_id: str

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 Role = Literal["owner", "admin", "member", "viewer"]
 # discover: find and describe tools · execute: run code and see what came of it · read: look at everything of the
 # workspace · decide: settle interactions · connect: give one's own credentials · administer: sources, policies,
-# secrets, shared connections, keys of agents · manage: members, invitations, rules of the organization · own: the
+# secrets, shared connections, keys of agents · manage: members, invitations, policies of the organization · own: the
 # organization itself · operate: the machine (commands, Python modules, files, the daemon's own vault and environment).
 # No role gives `operate`: the account of this installation has it, at its terminal and in its browsers.
 Permission = Literal["discover", "execute", "read", "decide", "connect", "administer", "manage", "own", "operate"]

@@ -1,4 +1,4 @@
-"""A policy: an ordered rule from a pattern over tool paths, and conditions on the call, to a decision."""
+"""A policy: from a pattern over tool paths, and conditions on the call, to a decision."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class MadeFor:
-    """What a rule of `always` was made for: the digests of the tools as they were, and where their calls went.
+    """What a policy of `always` was made for: the digests of the tools as they were, and where their calls went.
 
-    A digest covers the tool's path too. `host` is the destination in words, for people. By its `basis`, a rule may also
-    say that a person takes the tools for reads: each by name, or all for which they trust a server's hints.
+    A digest covers the tool's path too. `host` is the destination in words, for people. By its `basis`, a policy may
+    also say that a person takes the tools for reads: each by name, or all for which they trust a server's hints.
     """
 
     destination: str
@@ -38,8 +38,8 @@ class MadeFor:
 class Policy:
     """Holds for a call when everything it names holds: pattern, conditions, actor, source and effect.
 
-    An `allow` does not hold for tools other than those it was `made_for`, nor for the sources that are `excluded`:
-    they were added later, and nobody agreed that they inherit it. One that was retired holds for nothing.
+    An `allow` does not apply to tools other than those it was `made_for`, nor for the sources that are `excluded`:
+    they were added later, and no one agreed that they inherit it. One that was retired applies to nothing.
     """
 
     id: str
@@ -61,7 +61,7 @@ class Policy:
 
     @property
     def is_about_reads(self) -> bool:
-        """It says that tools are reads, and so holds where no other rule does, as the default for reads."""
+        """It says that tools are reads, and so holds where no other policy does, as the default for reads."""
         return self.made_for is not None and self.made_for.basis != "always"
 
 

@@ -59,7 +59,7 @@ CHOICE = "choice"  # in the config of a source
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A tool exists if any of `include` matches it, or there is none of these, and none of `exclude` does.
+    """A tool exists if `include` is empty or one of its filters matches, and none of `exclude` does.
 
     `offered` is how many tools the source had to choose from when it was last read.
     """
@@ -86,7 +86,7 @@ def with_choice(config: Mapping[str, Any], choice: Choice, offered: int) -> dict
     return {**rest, CHOICE: kept} if choice else rest
 
 
-HOSTED = "hosted"  # an option of a source, which nobody outside can set
+HOSTED = "hosted"  # an option of a source, which no one outside can set
 SourceStatus = Literal["connected", "failing"]
 
 
@@ -151,5 +151,5 @@ class SourceDocument:
 
 
 def hosted_as(source: Source) -> str:
-    """Which of the daemon's own services it is; empty for a source that is somebody else's."""
+    """Which of the daemon's own services it is; empty for a source that is someone else's."""
     return str((source.known_keys.get("options") or {}).get(HOSTED) or "")

@@ -20,7 +20,7 @@ class Tool:
 
     `binding` is how the source's kind sends a call (for OpenAPI: method, path template, where each argument goes); it
     is the kind's own JSON, and `known_keys` is the part of it that others read.
-    `needs` is set for Executor's own tools: what somebody who settles a call of it must be allowed to do themselves.
+    `needs` is set for Executor's own tools: what someone who settles a call of it must be allowed to do themselves.
     `idempotent` is true only when a repeated send with the same idempotency key can't act twice.
     """
 

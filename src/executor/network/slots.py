@@ -50,7 +50,7 @@ class Clock(Protocol):
 class Slots:
     """Those of one host, one command, or of everything together. A newcomer who may go never waits behind others.
 
-    Where one may take several, `largest` is how many at most: so much must be free before anybody gets any.
+    Where one may take several, `largest` is how many at most: so much must be free before anyone gets any.
     """
 
     def __init__(self, shares: Shares, largest: int = 1) -> None:

@@ -166,7 +166,7 @@ def is_stream(response: aiohttp.ClientResponse) -> bool:
 
 
 async def read_stream(response: aiohttp.ClientResponse, bounds: Bounds, reserve: Reserve) -> tuple[bytes, bool]:
-    """Up to the bounds. The connection of a stream that goes on is closed, not used again."""
+    """Up to the bounds. The connection of a stream that continues is closed, not used again."""
     inflater = Inflater(response.headers.get("Content-Encoding", ""), bounds.size)
     try:
         async with asyncio.timeout(bounds.stream_seconds):

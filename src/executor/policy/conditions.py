@@ -1,6 +1,6 @@
 """Conditions on a call's arguments: does what a JSON pointer names equal, belong to, match, or stay within something?
 
-A condition that can't be judged (nothing there, another type) does not hold for `allow`; see `decide`, where a rule
+A condition that can't be judged (nothing there, another type) does not apply to `allow`; see `decide`, where a policy
 that tightens takes the same doubt the other way.
 """
 
@@ -95,7 +95,7 @@ def text_of(value: Any) -> str | None:
 
 
 def matches(found: Any, pattern: str) -> bool | None:
-    """The whole text must match; longer text than any sensible rule is about can't be judged."""
+    """The whole text must match; longer text than any sensible policy is about can't be judged."""
     if not isinstance(found, str) or len(found) > MAX_SUBJECT:
         return None
     return compile_pattern(pattern).is_valid(found)

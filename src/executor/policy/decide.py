@@ -43,13 +43,13 @@ class Subject:
 
 
 def decide(subject: Subject, policies: Sequence[Policy]) -> Decision:
-    """An organization's rule can only be tightened by a workspace's, and this by a toolkit's.
+    """An organization's policy can only be tightened by a workspace's, and this by a toolkit's.
 
-    Without any rule, reads are allowed and, by the rules that say so, what people take for reads; all else needs
-    approval. `x.all` walks the pages of `x`: it is judged as both, and the stricter decision holds, so that a rule
-    about `x` can't be dodged by the longer name. In the same way a rule about the source's own name holds for a tool
+    Without any policy, reads are allowed and, by the policies that say so, what people take for reads; all else needs
+    approval. `x.all` walks the pages of `x`: it is judged as both, and the stricter decision holds, so that a policy
+    about `x` can't be dodged by the longer name. In the same way a policy about the source's own name applies to a tool
     that was renamed; only one about its present name allows it.
-    Rules about the parts of a call hold for the call too; a default of theirs can't outdo a rule about the call itself.
+    Policies about the parts of a call apply to the call too; a default of theirs can't outdo one about the call itself.
     """
     whole, *parts = [_decide(one, policies) for one in (*names_of(subject), *subject.parts)]
     if whole.policy_id and subject.parts:
@@ -131,7 +131,7 @@ def applies(policy: Policy, subject: Subject) -> bool:
 
 
 def restraint(policy: Policy, subject: Subject) -> str:
-    """Why a rule that allows does not hold for this tool, whatever its pattern covers; empty if it does."""
+    """Why a policy that allows does not apply to this tool, whatever its pattern covers; empty if it does."""
     if policy.retired_at is not None:
         return "it is retired: its source was removed"
     if subject.source_id in policy.excluded:
@@ -148,7 +148,7 @@ def is_other(made_for: MadeFor, subject: Subject) -> bool:
 
 
 def find_outdated(subject: Subject, policies: Iterable[Policy]) -> Policy | None:
-    """The rule that would allow the call if the tool were still the one it was made for."""
+    """The policy that would allow the call if the tool were still the one it was made for."""
     for policy in policies:
         if policy.made_for is None or not is_other(policy.made_for, subject):
             continue

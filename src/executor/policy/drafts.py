@@ -1,4 +1,4 @@
-"""Rules that are not in force yet: read from what people write, shown to them, compared, tried out."""
+"""Policies that are not in force yet: read from what people write, shown to them, compared, tried out."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from executor.policy.decide import BASES, Subject, decide, parse_action
 from executor.policy.pattern import parse_pattern
 from executor.policy.visibility import covers
 
-# How many of the tools there are each rule is about, for many rules and many tools in one go.
+# How many of the tools there are each policy is about, for many policies and many tools in one go.
 Head = tuple[str, str, str]  # path, effect, source
 
 
 def counts(rules: Sequence[Policy], heads: Iterable[Head]) -> dict[str, int]:
-    """By the rule's id. Only tools that share a pattern's beginning are looked at."""
+    """By the policy's id. Only tools that share a pattern's beginning are looked at."""
     known = sorted((path, tuple(path.split(".")), effect, source) for path, effect, source in heads)
     paths = [path for path, *_ in known]
     found = {}
@@ -50,7 +50,7 @@ SIGNS = {"equals": "=", "one_of": " in ", "matches": "~", "at_most": "<=", "at_l
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What rules as they might be would have made of a call that was decided by the rules as they are."""
+    """What policies as they might be would have made of a call that was decided by the policies as they are."""
 
     subject: Subject
     before: Decision
@@ -73,7 +73,7 @@ def draft(
     effect: str = "",
     note: str = "",
 ) -> Policy:
-    """A rule that makes sense, or an error that says why it does not."""
+    """A policy that makes sense, or an error that says why it does not."""
     parse_pattern(pattern)
     if len(conditions) > MAX_CONDITIONS:
         raise InvalidRequest(f"a policy has at most {MAX_CONDITIONS} conditions", hint="create several policies")
@@ -86,7 +86,7 @@ def draft(
 def narrowest(
     subject: Subject, pins: Iterable[str] = (), *, level: Level, owner_id: str, covers: Covers = "tool"
 ) -> Policy:
-    """The rule that allows the call and as little else as possible; each pinned argument must stay as it is.
+    """The policy that allows the call and as little else as possible; each pinned argument must stay as it is.
 
     It `covers` the tool unless said otherwise: only this very `call`, with nothing but these arguments, or all tools
     of the `source` that have the same effect.
@@ -111,7 +111,7 @@ def narrowest(
 
 
 def is_broader(rule: Policy, than: Policy) -> bool:
-    """Whether it covers a call that the other does not. More conditions only make a rule narrower."""
+    """Whether it covers a call that the other does not. More conditions only make a policy narrower."""
     names = ("pattern", "action", "level", "owner_id", "actor_id", "source_id", "effect")
     return any(getattr(rule, name) != getattr(than, name) for name in names) or not (
         set(map(condition_text, than.conditions)) <= set(map(condition_text, rule.conditions))
@@ -119,7 +119,7 @@ def is_broader(rule: Policy, than: Policy) -> bool:
 
 
 def with_rule(policies: Sequence[Policy], rule: Policy, position: int | None) -> list[Policy]:
-    """The rules as they would be with one more; at the end of its level unless a position is given."""
+    """The policies as they would be with one more; at the end of its level unless a position is given."""
     mine = [policy for policy in policies if policy.level == rule.level]
     others = [policy for policy in policies if policy.level != rule.level]
     place = len(mine) if position is None else max(0, min(position, len(mine)))
@@ -127,7 +127,7 @@ def with_rule(policies: Sequence[Policy], rule: Policy, position: int | None) ->
 
 
 def in_order(policies: Sequence[Policy], ids: Sequence[str]) -> list[Policy]:
-    """The rules as they would be with those of one level in this order; a rule of it that is left out is gone."""
+    """The policies as they would be with those of one level in this order; a policy of it that is left out is gone."""
     check_known(policies, ids)
     by_id = {policy.id: policy for policy in policies}
     if len(set(ids)) != len(ids) or len({by_id[one].level for one in ids}) > 1:
@@ -137,7 +137,7 @@ def in_order(policies: Sequence[Policy], ids: Sequence[str]) -> list[Policy]:
 
 
 def remaining(policies: Sequence[Policy], without: Sequence[str]) -> list[Policy]:
-    """The rules as they would be without some of them."""
+    """The policies as they would be without some of them."""
     check_known(policies, without)
     return [policy for policy in policies if policy.id not in without]
 

@@ -1,4 +1,4 @@
-"""How each rule stands: which one nothing is left for, and why one did not decide about a call."""
+"""How each policy stands: which one nothing is left for, and why one did not decide about a call."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Standing:
 
 
 def standings(subject: Subject, policies: Sequence[Policy]) -> list[Standing]:
-    """What became of every rule when a call was judged. It is `decide` that judges; this only reports.
+    """What became of every policy when a call was judged. It is `decide` that judges; this only reports.
 
-    `possible` are those that could decide a call of the same tool, made by somebody else or with other arguments.
+    `possible` are those that could decide a call of the same tool, made by someone else or with other arguments.
     """
     deciding, subjects = decide(subject, policies).policy_id, list(judged_as(subject))
     firsts = [first(one, of_level(policies, level)) for one in subjects for level in LEVELS]
@@ -39,7 +39,7 @@ def standings(subject: Subject, policies: Sequence[Policy]) -> list[Standing]:
 
 
 def candidates(subjects: Sequence[Subject], policies: Sequence[Policy]) -> set[str]:
-    """At each level everything about the tool, down to the first rule that takes every call of it."""
+    """At each level everything about the tool, down to the first policy that takes every call of it."""
     found: set[str] = set()
     for level in LEVELS:
         for policy in of_level(policies, level):
@@ -63,7 +63,7 @@ def standing(policy: Policy, subjects: Sequence[Subject], deciding: str, leading
 
 
 def why_not(policy: Policy, subject: Subject) -> str:
-    """Empty where `applies` says that the rule holds."""
+    """Empty where `applies` says that the policy holds."""
     if why := out_of_reach(policy, subject):
         return why
     if policy.actor_id not in ("", subject.actor_id):
@@ -72,7 +72,7 @@ def why_not(policy: Policy, subject: Subject) -> str:
 
 
 def out_of_reach(policy: Policy, subject: Subject) -> str:
-    """Why the rule can't hold for any call of the tool; empty if it can."""
+    """Why the policy can't apply to any call of the tool; empty if it can."""
     if not matches(policy.pattern, subject.path):
         return "its pattern does not match the path"
     if policy.action == "allow" and (why := restraint(policy, subject)):
@@ -99,7 +99,7 @@ def unmet(condition: Condition, policy: Policy, subject: Subject) -> str:
 
 
 def find_shadowed(policies: Sequence[Policy]) -> dict[str, str]:
-    """Of each rule that can never decide: which one of its level, above it, takes every call it is about."""
+    """Of each policy that can never decide: which one of its level, above it, takes every call it is about."""
     found: dict[str, str] = {}
     for level in LEVELS:
         above: list[Policy] = []
@@ -112,7 +112,7 @@ def find_shadowed(policies: Sequence[Policy]) -> dict[str, str]:
 
 
 def takes_all(one: Policy, other: Policy) -> bool:
-    """Whether `one` holds wherever `other` does. An `allow` with conditions leaves what is in doubt to a stricter rule
+    """Whether `one` holds wherever `other` does. An `allow` with conditions leaves what is in doubt to a stricter one
     below it."""
     if one.retired_at is not None or one.excluded or one.made_for is not None:
         return False

@@ -15,7 +15,7 @@ NO_NAMESPACES: Mapping[str, str] = {}
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`plain` if it holds for whatever arguments. With a `namespace` or an `effect` it holds for those tools only."""
+    """`plain` if it applies to whatever arguments. With a `namespace` or an `effect` it applies to those tools only."""
 
     pattern: tuple[str, ...]
     action: Action
@@ -29,8 +29,8 @@ class Visibility:
     """The same decision as `decide` makes, for a hundred thousand paths in one go.
 
     A tool is hidden only if every call of it is denied, with whatever arguments. `rules` are those of each level that
-    has any. Without the tool's effect, a rule about effects leaves it open. `own_paths` are the paths that sources give
-    to tools which people renamed, by the ones that these have here.
+    has any. Without the tool's effect, a policy about effects leaves it open. `own_paths` are the paths that sources
+    give to tools which people renamed, by the ones that these have here.
     """
 
     rules: tuple[tuple[Rule, ...], ...]
@@ -58,7 +58,7 @@ def visibility_of(
     namespaces: Mapping[str, str] = NO_NAMESPACES,
     own_paths: Mapping[str, str] = NO_NAMESPACES,
 ) -> Visibility | None:
-    """For one actor, or for whoever it may be. `namespaces` are those of the sources that rules name, by id.
+    """For one actor, or for any actor. `namespaces` are those of the sources that policies name, by id.
 
     None when nothing is denied.
     """
@@ -74,7 +74,7 @@ def visibility_of(
 
 
 def is_of_use(policy: Policy, namespaces: Mapping[str, str]) -> bool:
-    """A rule about a source that is gone holds for nothing."""
+    """A policy about a source that is gone applies to nothing."""
     return not namespaces or not policy.source_id or policy.source_id in namespaces
 
 
@@ -85,7 +85,7 @@ def rule_of(policy: Policy, actor_id: str, namespaces: Mapping[str, str]) -> Rul
 
 
 def is_denied(rules: Sequence[Rule], given: tuple[str, ...], effect: str) -> bool:
-    """A rule that may or may not hold: one that denies leaves it open, any other shows the tool."""
+    """A policy that may or may not hold: one that denies leaves it open, any other shows the tool."""
     for rule in rules:
         if not covers(rule.pattern, given) or (rule.namespace and rule.namespace != given[0]):
             continue

@@ -59,7 +59,7 @@ class Runtimes:
 class Lazy:
     """A runtime that is imported, built and started by its first `open`: until then it costs nothing.
 
-    The start belongs to nobody who waits for it: an execution that is cancelled meanwhile does not leave it half done.
+    The start belongs to no one who waits for it: an execution that is cancelled meanwhile does not leave it half done.
     """
 
     def __init__(self, languages: tuple[str, ...], build: Callable[[], Coroutine[Any, Any, Runtime]]) -> None:
@@ -82,7 +82,7 @@ class Lazy:
             raise InvalidRequest("the runtime is closed", hint="start the daemon again")
         if self._building is None or (self._building.done() and _has_failed(self._building)):
             self._building = asyncio.get_running_loop().create_task(self._build())
-            self._building.add_done_callback(_has_failed)  # looked at even if nobody waits any more
+            self._building.add_done_callback(_has_failed)  # looked at even if no one waits any more
         return await asyncio.shield(self._building)
 
     async def close(self) -> None:

@@ -35,7 +35,7 @@ class ValidationCost:
         if key not in known:
             if len(known) > MAX_PAIRS:
                 raise OverflowError
-            known[key] = 1  # also for whoever comes back here on the way
+            known[key] = 1  # also for anyone who comes back here on the way
             known[key] = 1 + sum(self._steps(part, inner, known) for part, inner in self._inner_values(schema, value))
         return known[key]
 

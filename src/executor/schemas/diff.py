@@ -92,7 +92,7 @@ def walk(at: str, before: Any, after: Any, sides: Sides, into: Comparison, depth
 
 
 def inner(at: str, old: dict[str, Any], new: dict[str, Any], into: Comparison) -> Iterator[tuple[str, Any, Any]]:
-    """The places below that are on both sides; those on one side alone are told here."""
+    """The places below that are on both sides; those on one side alone are reported here."""
     yield from properties(at, old, new, into)
     if isinstance(old.get("items"), dict) and isinstance(new.get("items"), dict):
         yield f"{at}[]", old["items"], new["items"]

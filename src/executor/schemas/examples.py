@@ -72,7 +72,7 @@ Accepts = Callable[[Any], bool]
 def example(
     tool: Tool, strict: Schema, definitions: Mapping[str, Schema], accepts: Accepts, matches: Callable[[str, str], bool]
 ) -> dict[str, Any] | None:
-    """Arguments that `accepts` agrees to; None if none were found. `matches` tells whether a pattern fits a text."""
+    """Arguments that `accepts` agrees to; None if none were found. `matches` says whether a pattern fits a text."""
     seen: list[Any] = []
     for choice, full in WAYS:
         made = Maker(definitions, choice, full, matches).value(strict, "")

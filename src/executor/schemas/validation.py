@@ -16,7 +16,7 @@ from executor.schemas.cost import ValidationCost
 MAX_REPAIRS = 100
 MAX_PROBLEMS = 20
 MAX_MESSAGE = 300
-# The library holds all other threads up while it works: some 10 ns a step to check, 50 µs a step to tell what is wrong.
+# The library holds all other threads up while it works: some 10 ns a step to check, 50 µs a step to say what is wrong.
 CHECKED_STEPS = 10_000_000
 EXPLAINED_STEPS = 5_000
 # Patterns come from documents: an expression that explodes gives up instead of holding the process.

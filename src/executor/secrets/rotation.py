@@ -11,7 +11,7 @@ from executor.secrets.sealing import Sealed, Sealing
 from executor.storage.credentials import secrets as rows
 from executor.storage.tables.access import grants, oauth_clients, oauth_flows, secrets
 
-# Seals anew whatever else is sealed, in the same transaction; those who seal other things register one.
+# Seals again whatever else is sealed, in the same transaction; those who seal other things register one.
 Reseal = Callable[[Connection, Sealing], None]
 
 
@@ -19,7 +19,7 @@ def rotate(c: Connection, sealing: Sealing, others: Sequence[Reseal] = ()) -> in
     """One transaction: every value is sealed with the new data key, every data key with the new master key.
 
     The new master key is on the disk beside the old one before the commit, and takes its place after it
-    (`Sealing.finish_rotation`). How many values were sealed anew.
+    (`Sealing.finish_rotation`). How many values were sealed again.
     """
     sealing.new_data_key(c)
     count = 0

@@ -27,7 +27,7 @@ from executor.storage.database import Database
 from executor.storage.executions import events
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}\Z")
-OWN = ":"  # in the names of what Executor keeps itself; nobody can give such a name
+OWN = ":"  # in the names of what Executor keeps itself; no one can give such a name
 MAX_VALUE = 64 * 1024
 TOUCH_MS = 60_000
 OUTSIDE_SECONDS = 60.0
@@ -140,7 +140,7 @@ class Secrets:
         return secret
 
     async def get(self, workspace_id: str, id_or_name: str) -> Secret:
-        """One that somebody named; what Executor keeps itself is not among them."""
+        """One that someone named; what Executor keeps itself is not among them."""
         found = await self._database.read(lambda c: rows.get(c, workspace_id, id_or_name))
         if found is None or OWN in found.name:
             raise NotFound(f"there is no secret {id_or_name[:100]!r}", hint="see `executor secrets list`")
@@ -151,7 +151,7 @@ class Secrets:
         return [secret for secret in found if OWN not in secret.name]
 
     async def value(self, workspace_id: str, id_or_name: str, origin: str | None = None) -> str:
-        """For a call on its way out, and nobody else. One that has a name is sent to its own `origin` alone."""
+        """For a call on its way out, and no one else. One that has a name is sent to its own `origin` alone."""
 
         def read(c: Connection) -> tuple[Secret | None, str]:
             found = rows.get(c, workspace_id, id_or_name)
@@ -182,7 +182,7 @@ class Secrets:
         return await self._database.write(job)
 
     async def rotate_key(self, *, workspace_id: str = "", by: Actor | None = None) -> int:
-        """A new master key and a new data key for everything; how many values were sealed anew."""
+        """A new master key and a new data key for everything; how many values were sealed again."""
 
         def job(c: Connection) -> int:
             count = rotation.rotate(c, self.sealing, self.others)

@@ -25,7 +25,7 @@ MOVED = {
 
 
 class MovedModules(MetaPathFinder, Loader):
-    """Asked last, so it costs nothing while nobody imports an old name."""
+    """Asked last, so it costs nothing while no one imports an old name."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

@@ -90,7 +90,7 @@ def in_order(names: Sequence[str], location: str) -> list[str]:
 
 
 async def ask(kinds: Kinds, name: str, request: SourceRequest, seconds: float) -> Probe | ExecutorError | None:
-    """Each kind is made by whoever asks it, so that one with a slow library holds up no other."""
+    """Each kind is made by anyone who asks it, so that one with a slow library holds up no other."""
     try:
         async with asyncio.timeout(seconds):
             return await (await kinds.get(name)).probe(request)

@@ -11,7 +11,7 @@ HEAD = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """`name` as it stands behind «is»; `advice` says what to do instead."""
+    """`name` as it is behind «is»; `advice` says what to do instead."""
 
     name: str
     advice: str

@@ -23,7 +23,7 @@ WARNINGS: ContextVar[list[str] | None] = ContextVar("executor_call_warnings", de
 
 
 def warn(text: str) -> None:
-    """Nothing of a credential may be in it, nor words of the service's own. Without an execution nobody reads it."""
+    """Nothing of a credential may be in it, nor words of the service's own. Without an execution no one reads it."""
     found = WARNINGS.get()
     if found is not None and text not in found and len(found) < MAX_WARNINGS:
         found.append(text)

@@ -17,7 +17,7 @@ Progress = Callable[[str], None]
 
 
 def silent(text: str) -> None:
-    """Progress that nobody watches."""
+    """Progress that no one watches."""
 
 
 def as_it_came(content: bytes) -> bytes:
@@ -34,7 +34,7 @@ class Consent:
     later opens nothing. `runs_code`: a human saw what is going to be run (a command, a module to import).
     `by_operator`: that was the operator of this installation, who alone decides what runs on its machine. `by_code`:
     submitted code asked, and people have seen only the request. `inherit_policies`: an administrator agreed that the
-    policies which allow calls in its namespace hold for it too.
+    policies which allow calls in its namespace apply to it too.
     """
 
     private_network: bool = False

@@ -31,7 +31,7 @@ def short_hash(text: str, length: int = 4) -> str:
 
 
 def to_ascii(text: str) -> tuple[str, bool]:
-    """Accents are dropped; the flag tells that other letters were lost: lookalikes must not pass for each other."""
+    """Accents are dropped; the flag says that other letters were lost: lookalikes must not pass for each other."""
     if text.isascii():
         return text, False
     plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))

@@ -1,7 +1,7 @@
 """The database: one writer thread with group commit, and readers beside it.
 
 Everything that is queued while a commit is under way shares the next one; a failing job rolls back alone. Jobs are
-committed in the order in which they were queued, so a later job's success tells that the earlier ones are durable too.
+committed in the order in which they were queued, so a later job's success says that the earlier ones are durable too.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from executor.storage.integrity import damage_error, is_damage
 
 # Moving what was written into the database file, beside the writer instead of in one of its commits.
 def checkpoint(c: Connection) -> None:
-    """For whoever writes much. Else some commit has to do it, and everything that is queued behind waits.
+    """For anyone who writes much. Else some commit has to do it, and everything that is queued behind waits.
 
-    It waits for nobody and stops nobody: what a reader still needs stays where it is.
+    It waits for no one and stops no one: what a reader still needs stays where it is.
     """
     if c.dialect.name == "sqlite":
         c.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
@@ -111,7 +111,7 @@ class Database:
             self._scanning -= 1
 
     async def compact(self) -> None:
-        """Write the file anew, so that nothing of what was deleted or overwritten is left in it or in the WAL."""
+        """Write the file again, so that nothing of what was deleted or overwritten is left in it or in the WAL."""
         await self._loop.run_in_executor(self._scanners, self._compact)
 
     def _compact(self) -> None:

@@ -1,4 +1,4 @@
-"""The live feed: committed events, read once and handed to everybody who follows a workspace or an execution."""
+"""The live feed: committed events, read once and handed to everyone who follows a workspace or an execution."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Feed:
         database.on_events = self._publish
 
     def listen(self, listener: Callable[[Announcement], None]) -> None:
-        """Call `listener` for every committed event, in commit order, before the writer's own caller goes on."""
+        """Call `listener` for every committed event, in commit order, before the writer's own caller continues."""
         self._listeners.append(listener)
 
     def close(self) -> None:

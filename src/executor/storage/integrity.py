@@ -95,7 +95,7 @@ def check_all(path: Path, seconds: float = math.inf) -> tuple[str, list[str]]:
 
 
 async def in_background(path: Path) -> str:
-    """`check_all` in a thread that gives way to all others, and that nobody waits for when the process ends."""
+    """`check_all` in a thread that gives way to all others, and that no one waits for when the process ends."""
     loop = asyncio.get_running_loop()
     found: asyncio.Future[str] = loop.create_future()
 

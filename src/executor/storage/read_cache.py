@@ -20,8 +20,8 @@ class ReadCache(Generic[K, V]):
     """What `read` found for a key. None is never kept.
 
     A read can begin before a commit and end after its event: it has seen the old rows, and the event that would drop
-    them is over. So every change is counted, and a read during which the count moved is made again. The feed calls its
-    listeners before the writer's own caller goes on, so nobody reads what they have just replaced.
+    them is over. So every change is counted, and a read during which the count moved is repeated. The feed calls its
+    listeners before the writer's own caller continues, so a writer never reads what it has just replaced.
     """
 
     def __init__(self, database: Database, read: Callable[[Connection, K], V]) -> None:

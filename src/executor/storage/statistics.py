@@ -1,7 +1,7 @@
 """What SQLite's planner knows of the large tables.
 
 Every list has its index without it. What bites: statistics from when a table was small make SQLite read all of it, and
-go on doing so when it has grown. So a table has none until it is large.
+continue doing so when it has grown. So a table has none until it is large.
 """
 
 from __future__ import annotations

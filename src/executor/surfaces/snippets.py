@@ -47,7 +47,7 @@ def bridge_command(settings: Settings, agent: str = "", environ: Mapping[str, st
 
 
 def snippets(command: Sequence[str] | None, address: str, token: str = TOKEN) -> list[Snippet]:
-    """Without a `command` only those for HTTP: nobody can start a program on a machine that is not theirs."""
+    """Without a `command` only those for HTTP: no one can start a program on a machine that is not theirs."""
     url, headers = f"{address}/mcp", {"Authorization": f"Bearer {token}"}
     start: Table = {"command": command[0], "args": list(command[1:])} if command else {}
     remote: Table = {"url": url, "headers": headers}

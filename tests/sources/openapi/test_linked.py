@@ -19,7 +19,7 @@ from executor.sources.kind import Unchanged
 from executor.sources.openapi.documents import external_documents, parser
 from executor.sources.openapi.documents import linked_files as parts
 from executor.sources.openapi.kind import OpenApi
-from executor.sources.source_request import Consent, SourceRequest
+from executor.sources.source_request import Consent, ReadContext, SourceRequest
 from tests.sources.openapi.documents import answers, document, load
 from tests.sources.upstream import Reply, Upstream, as_json
 
@@ -246,7 +246,7 @@ async def test_many_files_are_read_by_url_a_few_at_a_time_and_progress_is_shown(
     for number in range(parts.BATCH + 5):
         upstream.routes[f"/api/{number}.json"] = as_json({"get": {"operationId": f"op{number}"}})
     paths = {f"/p{number}": {"$ref": f"{number}.json"} for number in range(parts.BATCH + 5)}
-    loaded = await loaded_from(kind, upstream, paths, progress=lines.append)
+    loaded = await loaded_from(kind, upstream, paths, context=ReadContext(lines.append))
     assert [tool.binding["path"] for tool in loaded.tools] == list(paths)
     assert f"reading the files it refers to: {parts.BATCH} read, 5 to come" in lines
     assert upstream.connections <= parts.AT_ONCE + 1

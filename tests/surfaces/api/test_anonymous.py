@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from executor.settings import Settings
+from tests.support.rate_limits import stop_rate_limit_clocks
 from tests.support.tool_results import about, value_of
 from tests.surfaces.api import identities
 from tests.surfaces.api.daemon_server import Daemon, running_daemon
@@ -69,7 +70,10 @@ def test_a_new_token_ends_the_one_before(daemon: Daemon) -> None:
     assert Caller(daemon, "second", second).get("/v1/auth/whoami").status == 200
 
 
-def test_a_session_that_was_not_started_gets_no_token_and_few_tries(daemon: Daemon) -> None:
+def test_a_session_that_was_not_started_gets_no_token_and_few_tries(
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop_rate_limit_clocks(daemon, monkeypatch)
     session = made(nobody(daemon).post("/v1/auth/anonymous/bootstrap"))
     wrong = {"sessionId": session["sessionId"], "clientId": "cli_other"}
     assert nobody(daemon).post("/v1/auth/anonymous/token", wrong).status == 401
@@ -80,7 +84,8 @@ def test_a_session_that_was_not_started_gets_no_token_and_few_tries(daemon: Daem
     daemon.executor.anonymous.failures.clear()
 
 
-def test_one_address_can_start_only_so_many(daemon: Daemon) -> None:
+def test_one_address_can_start_only_so_many(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    stop_rate_limit_clocks(daemon, monkeypatch)
     daemon.executor.anonymous.starts.clear()
     answers = [nobody(daemon).post("/v1/auth/anonymous/bootstrap") for _ in range(11)]
     assert [answer.status for answer in answers] == [201] * 10 + [429]

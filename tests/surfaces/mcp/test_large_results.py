@@ -54,7 +54,7 @@ async def test_a_file_is_told_by_its_handle_instead_of_its_bytes(daemon: Daemon)
     async with connected(daemon) as client:
         result = await client.call_tool("execute", {"code": code})
     assert tokens(seen(result)) < 1_000
-    assert "18000 bytes of application/pdf, kept as art_" in text_of(result)
+    assert "18000 bytes of application/pdf, stored as art_" in text_of(result)
 
 
 async def test_a_flood_of_logs_is_cut_everywhere_and_says_so(daemon: Daemon) -> None:

@@ -233,7 +233,7 @@ def test_nobody_is_shown_an_image_of_another_agent_or_of_another_execution(daemo
     first = call(daemon, "execute", returning(LARGE))
     kept = text(first).partition("Shown below: ")[2].partition(".")[0]
     pad = "x" * 40_000
-    named = f"return {{pad: '{pad}', base64: '… (20000 bytes of image/png, kept as {kept})', mimeType: 'image/png'}}"
+    named = f"return {{pad: '{pad}', base64: '… (20000 bytes of image/png, stored as {kept})', mimeType: 'image/png'}}"
     assert blocks(call(daemon, "execute", {"code": named})) == []
     other = identities.agent(daemon, "onlooker")
     message = {"name": "resume", "arguments": {"executionId": about(first)["executionId"]}}

@@ -1,4 +1,4 @@
-// Desktop notifications, only where somebody has switched them on. They tell that there is a question, not what it is.
+// Desktop notifications, only where someone has switched them on. They say that there is a request, not what it is.
 import type { LiveEvent } from "@/api/types";
 
 const WANTED = "executor.notices";
@@ -22,7 +22,7 @@ export async function switchNotices(on: boolean): Promise<boolean> {
   return noticesAreOn();
 }
 
-/** One for each question, however many tabs are open: the same tag is the same notice. */
+/** One for each request, however many tabs are open: the same tag is the same notice. */
 export function notifyOf(event: LiveEvent, open: (address: string) => void): void {
   if (event.type !== "interaction.requested" || document.visibilityState === "visible" || !noticesAreOn()) return;
   const id = String(event.data.id ?? "");

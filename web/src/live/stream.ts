@@ -12,7 +12,7 @@ const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 10_000;
 const SILENCE = 40_000; // the daemon says something at least every 15 seconds
 
-/** Follows until the signal ends it. After a break it goes on behind the last event it has seen. */
+/** Follows until the signal ends it. After a break it continues behind the last event it has seen. */
 export async function follow(listener: Listener, signal: AbortSignal): Promise<void> {
   let last = 0;
   let pause = FIRST_PAUSE;

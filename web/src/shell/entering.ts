@@ -50,7 +50,7 @@ export function useSignOut(): () => Promise<void> {
   };
 }
 
-/** Somebody signed out in another tab of this browser. */
+/** Someone signed out in another tab of this browser. */
 export function onSignedOut(act: () => void): void {
   addEventListener("storage", (event) => event.key === SIGNED_OUT && act());
 }

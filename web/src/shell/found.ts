@@ -17,7 +17,7 @@ export type Entry = {
   to: string;
   icon?: LucideIcon;
   act?: () => void;
-  /** The question that is decided where it was found. */
+  /** The request that is decided where it was found. */
   asked?: string;
 };
 

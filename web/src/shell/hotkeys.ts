@@ -49,7 +49,7 @@ function pressed(event: KeyboardEvent): void {
   act?.(event);
 }
 
-/** Single keys, where nobody types and no dialog is open; `g s` is one after the other. `mod+k` also holds while typing. */
+/** Single keys, where no one types and no dialog is open; `g s` is one after the other. `mod+k` also holds while typing. */
 export function useHotkeys(keys: Keys, active = true): void {
   const current = useRef(keys);
   current.current = keys;

@@ -15,7 +15,7 @@ export function isMissing(error: unknown): error is Error {
 }
 
 /** A page that is fetched when it is first opened. Where that fails the router alone would load the address again, and
- * show the browser's error page if nobody answers. */
+ * show the browser's error page if no one answers. */
 export function page(fetchPage: () => Promise<ComponentType>) {
   const load = async (): Promise<{ Shown: ComponentType }> => {
     try {

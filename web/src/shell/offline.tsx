@@ -13,7 +13,7 @@ export async function isReachable(): Promise<boolean> {
   }
 }
 
-/** Nobody answers: how to start it. The page opens by itself once somebody does. */
+/** No one answers: how to start it. The page opens by itself once someone does. */
 export function Offline() {
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout>;

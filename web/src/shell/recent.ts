@@ -9,7 +9,7 @@ export type Recent = { to: string; title: string; about: string };
 const KEPT = 8;
 const KINDS: Record<string, string> = { sources: "source", executions: "execution", approvals: "question" };
 
-// Whoever comes to this browser after somebody else is another actor.
+// Anyone who comes to this browser after someone else is another actor.
 const store = (actor: string) => `executor.recent.${actor}`;
 
 export function recent(actor: string): Recent[] {

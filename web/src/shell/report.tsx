@@ -2,7 +2,7 @@ import { visible } from "@/text/visible";
 import { Button } from "@/ui/button";
 import { CopyButton } from "@/ui/copy";
 
-/** An error as it is, to copy and to send to somebody. */
+/** An error as it is, to copy and to send to someone. */
 export function Report({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return (

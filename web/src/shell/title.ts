@@ -1,4 +1,4 @@
-// The tab tells where one is, and how many decisions wait: in its title and in its icon.
+// The tab says where one is, and how many decisions wait: in its title and in its icon.
 let page = "";
 let pending = 0;
 

@@ -6,7 +6,7 @@ type Props = { title: string; about?: ReactNode; actions?: ReactNode; children: 
 let arrivals = 0;
 
 /** On the way to another page the focus would fall out of the document: the heading takes it, and is read aloud.
- * Not on the first page, which the browser announces itself, and never away from somebody who has begun to type. */
+ * Not on the first page, which the browser announces itself, and never away from someone who has begun to type. */
 function useArrival() {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {

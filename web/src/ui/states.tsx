@@ -61,7 +61,7 @@ type Asked<T> = {
   failureReason?: unknown;
 };
 
-/** Whether what is there answers an earlier question, and this one could not be asked. */
+/** Whether what is there answers an earlier request, and this one could not be asked. */
 export function isOutdated(asked: { isPlaceholderData?: boolean; failureReason?: unknown }): boolean {
   return Boolean(asked.isPlaceholderData && asked.failureReason);
 }

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from "react";
 import { relative } from "@/text/time";
 
-// One clock for the whole page; it ticks only while somebody looks at it.
+// One clock for the whole page; it ticks only while someone looks at it.
 const watchers = new Set<() => void>();
 let now = Date.now();
 let timer: ReturnType<typeof setInterval> | undefined;

@@ -29,7 +29,7 @@ class Node:
 
 
 def tree(tools: Iterable[Tool], anything: Iterable[str] = ()) -> Node:
-    """`anything` names places about which nothing is said: whatever stands there may be called in any way."""
+    """`anything` names places about which nothing is said: whatever is there may be called in any way."""
     root = Node()
     for tool in sorted(tools, key=lambda one: one.path):
         root.at(tool.path).tool = tool

@@ -29,7 +29,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """`outside` tells of each tool how surely it is not of the source that was named."""
+    """`outside` says for each tool how surely it is not of the source that was named."""
 
     slots: list[Placed]
     scores: Array

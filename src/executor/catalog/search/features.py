@@ -26,7 +26,7 @@ from executor.catalog.search.query import actions
 from executor.catalog.search.query.intent import WISHES
 from executor.catalog.search.query.query import Question
 
-# Of the objects of a query, how much stands in each field; of its verbs too; `explained` is the part of a tool's name
+# Of the objects of a query, how much is in each field; of its verbs too; `explained` is the part of a tool's name
 # that the query accounts for, so a tool for more than was asked for loses; `strayed` is a route whose end, which names
 # what the tool is about, has nothing of the query; `substituted` is what only a synonym or a saying answers although
 # another tool is named by the very word, in a terse query.
@@ -39,7 +39,7 @@ MEASURES = (
     "wish_make", "wish_change", "wish_drop", "unwished", "reading", "dropping", "said_with_wish", "held",
 )  # fmt: skip
 BITS = np.array([[1.0 if mask & field else 0.0 for field in FIELDS] for mask in range(MASKS)], dtype=np.float32)
-# How much a word tells that stands only there.
+# How much a word says that stands only there.
 STRENGTH = np.array([1.0, 0.85, 0.9, 0.95, 0.6, 0.4, 0.5, 0.85, 0.0], dtype=np.float32)
 SUMMARY_COLUMN, END_COLUMN = list(FIELDS).index(SUMMARY), list(FIELDS).index(END)
 UNKNOWN = 0.5
@@ -157,7 +157,7 @@ def agreement(index: Index, asked: Question, candidates: Array) -> tuple[Array, 
 
 
 def granting(index: Index, asked: Question, candidates: Array) -> Array:
-    """How far a tool does what is wished for: reading, making, changing, dropping; what it does that nobody wished."""
+    """How far a tool does what is wished for: reading, making, changing, dropping; what it does that no one wished."""
     does = index.actions[candidates]
     posts = (does & actions.ANY_POST) == actions.ANY_POST
     does = np.where(posts, does & ~np.uint16(actions.BITS["attach"]), does)

@@ -2,7 +2,7 @@
 
 The weights were fitted once, by how often the right tool came first over sets of queries with whole sources left out;
 `scripts/eval-search` measures them. A short query names what it wants; a long one tells a story around it, so each
-measure counts differently in the two, and the length of a query tells how much of each it is.
+measure counts differently in the two, and the length of a query says how much of each it is.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ WEIGHTS: dict[str, tuple[float, float]] = {
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """`matched`: what was said → the tool's word for it and the best field it stands in."""
+    """`matched`: what was said → the tool's word for it and the best field it is in."""
 
     path: str
     score: float
@@ -103,7 +103,7 @@ def search(
 ) -> Found:
     """The best matches, best first, and how many there are. Equal scores come in the order of their paths.
 
-    `near` tells of each tool how near in meaning it is to a text.
+    `near` says for each tool how near in meaning it is to a text.
     """
     asked = question(text, index.spoken, index.knows, index.nearest_words)
     gathered = gather(index, asked)

@@ -48,6 +48,6 @@ def _parameters(match: re.Match[str]) -> str:
     *lines, last = [line.strip() for line in match[1].split("\n")]
     if any("#" in line for line in lines) or "#" in last[1:]:
         return match[0]
-    if last.startswith("#"):  # how many there are more: the line can't go on after it
+    if last.startswith("#"):  # how many there are more: the line can't continue after it
         return f"(*, {' '.join(lines)} {last}\n) ->"
     return f"(*, {' '.join([*lines, last]).rstrip(',')}) ->"

@@ -127,7 +127,7 @@ class Types:
         return " | ".join(group_union(one, " | ") for one in shown)
 
     def _with_fields(self, schema: Schema, word: str, choices: str, depth: int) -> str:
-        """What stands beside the choices holds for each of them."""
+        """What is beside the choices applies to each of them."""
         if not schema.get("properties"):
             return choices
         rest = self.render({other: part for other, part in schema.items() if other != word}, depth)

@@ -28,6 +28,10 @@ class ServerLost(Exception):
     """The process ended, broke the protocol or did not answer in time."""
 
 
+class ServerTimedOut(ServerLost):
+    """It works on what it was asked, and has had its time."""
+
+
 def program() -> Path | None:
     """Where the checker is; None if this installation has none."""
     found = next((path for path in (NATIVE / "tsc", NATIVE / "tsc.exe") if path.is_file()), None)
@@ -35,7 +39,7 @@ def program() -> Path | None:
 
 
 class LanguageServer:
-    """One request at a time; whoever asks waits for the answer before the next."""
+    """One request at a time; anyone who asks waits for the answer before the next."""
 
     def __init__(self, tsc: Path) -> None:
         self._tsc = tsc
@@ -97,7 +101,7 @@ class LanguageServer:
                 return await answer
         except TimeoutError:
             self.kill()
-            raise ServerLost(f"it did not answer within {seconds:.3g} s") from None
+            raise ServerTimedOut(f"it did not answer within {seconds:.3g} s") from None
         finally:
             self._answers.pop(number, None)
 

@@ -119,7 +119,7 @@ class PythonChecker:
             except MontyTypingError as error:
                 return error.display()
             except MontySyntaxError:
-                return "[]"  # the sandbox tells that better
+                return "[]"  # the sandbox says that better
         return "[]"
 
     def _running(self) -> Monty:

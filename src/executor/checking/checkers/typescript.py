@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from executor.checking.checkers import language_server
-from executor.checking.checkers.language_server import LanguageServer, ServerLost
+from executor.checking.checkers.language_server import LanguageServer, ServerLost, ServerTimedOut
 from executor.checking.completion import MAX_ITEMS, Item, rank_names
 from executor.checking.diagnostics import MAX_FINDINGS, MAX_SAID, Finding, Lines
 from executor.checking.queue import IDLE_SECONDS, CheckQueue, Unavailable, seconds
@@ -31,7 +31,7 @@ KINDS = {
 
 
 class TypeScriptChecker:
-    """Starts its process when it is first needed, and ends it when nobody has needed it for a while."""
+    """Starts its process when it is first needed, and ends it when no one has needed it for a while."""
 
     def __init__(self, *, idle_seconds: float = IDLE_SECONDS) -> None:
         self._server: LanguageServer | None = None
@@ -43,7 +43,7 @@ class TypeScriptChecker:
         return self._server.pid if self._server is not None and not self._server.is_dead else 0
 
     async def warm(self) -> None:
-        """Reads the libraries once, so that nobody waits for that."""
+        """Reads the libraries once, so that no one waits for that."""
         with contextlib.suppress(Unavailable):
             await self.check("tools", "declare const tools: {};\n")
 
@@ -74,12 +74,11 @@ class TypeScriptChecker:
             try:
                 return await ask(await self._running())
             except ServerLost as error:
-                timed_out = "no answer" in str(error)
                 await self._end()
-                if is_last or timed_out or self._turns.closed:
+                if is_last or isinstance(error, ServerTimedOut) or self._turns.closed:
                     raise Unavailable(f"the TypeScript checker failed: {error}") from error
             except asyncio.CancelledError:
-                await self._end()  # it still works on what nobody waits for
+                await self._end()  # it still works on what no one waits for
                 raise
             except OSError as error:
                 raise Unavailable(f"the TypeScript checker can't be started: {error}") from error
@@ -110,7 +109,7 @@ class TypeScriptChecker:
     async def close(self) -> None:
         self._turns.stop()
         if self._server is not None:
-            self._server.kill()  # whoever still waits for it is told at once
+            self._server.kill()  # anyone who still waits for it is told at once
         await self._turns.close()
 
 

@@ -1,4 +1,4 @@
-"""What stands at a place in unfinished code: a path of tools, a field of a call's arguments, or a value of one."""
+"""What is at a place in unfinished code: a path of tools, a field of a call's arguments, or a value of one."""
 
 from __future__ import annotations
 

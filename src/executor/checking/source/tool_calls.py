@@ -85,7 +85,7 @@ class Outline:
         return best[1] if best else None
 
     def call_named(self, start: int) -> Chain | None:
-        """The call of which a finding marks the callee: too few or too many arguments are told there."""
+        """The call of which a finding marks the callee: too few or too many arguments are reported there."""
         here = [one for one in self.chains if one.is_call and self._start(one) <= start < self.tokens[one.last].end]
         return here[0] if len(here) == 1 else None
 

@@ -86,7 +86,7 @@ class AccessTokens:
         return held
 
     async def _renewed(self, connection: Connection, held: Held, rejected: str) -> Held:
-        """One task renews for all who wait here; it goes on when they leave."""
+        """One task renews for all who wait here; it continues when they leave."""
         task = self._renewing.get(connection.id)
         if task is None:
             task = asyncio.create_task(self._renew(connection, rejected))
@@ -102,7 +102,7 @@ class AccessTokens:
     def _over(self, connection_id: str, task: asyncio.Task[Held]) -> None:
         self._renewing.pop(connection_id, None)
         if not task.cancelled():
-            task.exception()  # it may be that nobody waits any more
+            task.exception()  # it may be that no one waits any more
 
     async def _renew(self, connection: Connection, rejected: str) -> Held:
         loop, wait = asyncio.get_running_loop(), FIRST_LOOK
@@ -196,7 +196,7 @@ async def refresh_tokens(wire: Wire, terms: Terms, client: Client, old: Tokens) 
 
 
 async def request_client_credentials(wire: Wire, terms: Terms, client: Client) -> Tokens:
-    """Client credentials: nobody has to consent."""
+    """Client credentials: no one has to consent."""
     form = {"grant_type": "client_credentials"}
     form |= {"scope": " ".join(terms.scopes)} if terms.scopes else {}
     form |= {"resource": terms.resource} if terms.resource else {}

@@ -67,7 +67,7 @@ class Asked:
 
 
 class Logins:
-    """`on_connected` are told of every login that came to its end, so that what waits for it goes on."""
+    """`on_connected` are told of every login that came to its end, so that what waits for it continues."""
 
     def __init__(self, database: Database, secrets: Secrets, egress: Egress, base_url: str) -> None:
         self._database = database

@@ -87,7 +87,7 @@ def root_of(url: str) -> str:
 
 
 def read_server(document: Mapping[str, Any], issuer: str) -> Server:
-    """Whoever answers for another issuer than the one asked could pass its endpoints off as that one's."""
+    """Anyone who answers for another issuer than the one asked could pass its endpoints off as that one's."""
     said = document.get("issuer")
     if not isinstance(said, str) or not same_issuer(said, issuer):
         told = display_url(said) if isinstance(said, str) else "nobody"

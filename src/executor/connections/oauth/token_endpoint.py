@@ -37,7 +37,7 @@ AGAIN = "start the login again; if it fails the same way, contact the operator o
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Who Executor is at a server. `kind` tells how it became known there."""
+    """Who Executor is at a server. `kind` says how it became known there."""
 
     row_id: str
     client_id: str

@@ -33,7 +33,7 @@ def check_wasm() -> Check:
 
 
 def check_sandbox() -> list[Check]:
-    """A process seals itself as a worker does and tells which layers hold; it can't be undone, so it ends then."""
+    """A process seals itself as a worker does and says which layers hold; it can't be undone, so it ends then."""
     command = [sys.executable, "-P", "-c", SEAL]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=SEAL_SECONDS, check=True, cwd="/")

@@ -61,7 +61,7 @@ CHECKER_ROOM = 512 * 1024 * 1024
 
 
 def silent(text: str) -> None:
-    """Progress that nobody watches."""
+    """Progress that no one watches."""
 
 
 class Executor:

@@ -37,7 +37,7 @@ class LateGrants:
 
 
 def reseal(c: Database_, sealing: Sealing) -> None:
-    """Part of the rotation of keys, whether or not anybody has logged in since the start."""
+    """Part of the rotation of keys, whether or not anyone has logged in since the start."""
     from executor.connections.oauth import sealing as keeping
 
     keeping.reseal(c, sealing)

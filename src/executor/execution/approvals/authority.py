@@ -1,4 +1,4 @@
-"""Who may settle an interaction: somebody who may do the act directly, and somebody else than the one who asked for it
+"""Who may settle an interaction: someone who may do the act directly, and someone else than the one who asked for it
 where the organization separates the two."""
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Verdict:
 
 
 class Authority:
-    """What one actor may settle, as it is in one transaction. What holds for many questions is looked up once."""
+    """What one actor may settle, as it is in one transaction. What applies to many questions is looked up once."""
 
     def __init__(self, c: Connection, actor: Actor) -> None:
         self._c = c
@@ -47,13 +47,13 @@ class Authority:
         return Verdict(needs, self._check_separation(asked, needs))
 
     def check(self, asked: Interaction, *, approves: bool) -> None:
-        """Whoever asked for something may always withdraw it, if their role lets them settle it at all."""
+        """Anyone who asked for something may always withdraw it, if their role lets them settle it at all."""
         refusal = self.judge(asked).refusal
         if refusal is not None and (approves or not isinstance(refusal, SeparationOfDuties)):
             raise refusal
 
     def _check_separation(self, asked: Interaction, needs: Sequence[Permission]) -> Forbidden | None:
-        """Why the one who asked may not also approve. Never where nobody else could: that would be a dead end."""
+        """Why the one who asked may not also approve. Never where no one else could: that would be a dead end."""
         if asked.kind in NEEDS:
             return None
         if self._choice is None:

@@ -1,4 +1,4 @@
-"""A human gives a credential: the connection is made, and what waited for it goes on, in one transaction."""
+"""A human gives a credential: one transaction creates the connection and settles the calls that wait for it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PAGE = 500
 async def provide(
     engine: Engine, connections: Connections, actor: Actor, interaction_id: str, offer: Offer
 ) -> Interaction:
-    """A connection for the actor whose call waits, or for the whole workspace. Nobody is told the values again."""
+    """A connection for the actor whose call waits, or for the whole workspace. The values are never shown again."""
     if not actor.may("connect"):
         raise Forbidden("only a human may provide a credential", hint="use a terminal, or a browser that is signed in")
     check_scope(offer.scope, actor)
@@ -52,7 +52,7 @@ async def provide(
 
 
 async def resume_waiting(engine: Engine, connection: Connection, *, by: Actor) -> None:
-    """Let every call go on that waits for a credential which this connection is."""
+    """Settle every interaction that waits for the credential of this connection."""
     await engine.settle_by(lambda c: settle_waiting(c, connection, by=by))
 
 

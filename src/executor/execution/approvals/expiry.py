@@ -1,4 +1,4 @@
-"""What nobody decides in time expires: until when a person can decide, and the sweep that closes the rest."""
+"""What no one decides in time expires: until when a person can decide, and the sweep that closes the rest."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check_open(asked: Interaction) -> None:
 
 
 async def expire(database: Database, settle_by: SettleBy, now: int) -> int:
-    """Close what nobody decided in time; how many."""
+    """Close what no one decided in time; how many."""
 
     def job(c: Connection) -> Settled:
         return [settle(c, asked, "expired") for asked in interactions.list_expired(c, now)]

@@ -1,4 +1,4 @@
-"""What a human should know besides the call itself: which rule no longer holds for it and why, which rules it meets."""
+"""What an approver should know besides the call: which policies apply to it, and which no longer do and why."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_RULES = 20
 
 
 async def notices_of(pipeline: CallPipeline, execution: Execution, call: Call, tool: Tool) -> dict[str, Any]:
-    """For the prompt: `changed` of a tool that a rule allowed as it was, `rules` of a source that is to be added."""
+    """For the prompt: `changed` of a tool that a policy allowed as it was, `rules` of a source that is to be added."""
     arguments = parse_arguments(call.arguments)
     rules = (await pipeline.policies.of(execution.workspace_id)).policies
     if tool.path == ADD_SOURCE:
@@ -42,7 +42,7 @@ async def notices_of(pipeline: CallPipeline, execution: Execution, call: Call, t
 
 
 def is_for(rule: Policy, tool: Tool) -> bool:
-    """A rule about a server's hints is for what it says only reads, and for nothing else of it."""
+    """A policy about a server's hints is for what it says only reads, and for nothing else of it."""
     hinted = rule.made_for is not None and rule.made_for.basis == "hints"
     return not hinted or claims_to_read(tool.known_keys)
 
@@ -50,7 +50,7 @@ def is_for(rule: Policy, tool: Tool) -> bool:
 async def _describe_change(
     pipeline: CallPipeline, workspace_id: str, tool: Tool, rule: Policy, made_for: MadeFor
 ) -> dict[str, Any]:
-    """What is different from the tool that the rule was made for; `isNew` if there was none of this path."""
+    """What is different from the tool that the policy was made for; `isNew` if there was none of this path."""
     found = await pipeline.database.read(lambda c: revisions.since(c, workspace_id, made_for.digests, tool))
     source = await pipeline.bindings.source_of(workspace_id, tool)
     differences = [asdict(one) for one in found.found] if found is not None else []

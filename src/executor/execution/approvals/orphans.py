@@ -1,4 +1,4 @@
-"""Pending approvals of a source that was removed: nothing can come of them, so they are denied and the code goes on."""
+"""Pending approvals of a removed source: they are denied, and the code continues."""
 
 from __future__ import annotations
 

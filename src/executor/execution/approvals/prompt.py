@@ -88,7 +88,7 @@ def shown_description(text: str) -> str:
 
 
 def shown_name(source: Source | None) -> str:
-    """A source's namespace stands before the name that it gave itself."""
+    """A source's namespace is before the name that it gave itself."""
     if source is None:
         return "Executor itself"
     return source.namespace if source.name == source.namespace else f"{source.namespace} ({source.name})"

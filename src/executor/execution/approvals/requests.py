@@ -108,7 +108,7 @@ class ApprovalRequests:
         return await self.ask("unknown_outcome", call, tool, f"{LOST}: {why.cause.message}")
 
     async def lack(self, call: Call, tool: Tool, missing: Missing) -> Interaction:
-        """Ask for a credential. Only what the call could use is named; whoever gives it sees where it will go."""
+        """Ask for a credential. Only what the call could use is named; anyone who gives it sees where it will go."""
         return await self.ask(missing.kind, call, tool, missing.reason, missing)
 
     async def ask(

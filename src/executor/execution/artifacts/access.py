@@ -50,7 +50,7 @@ async def read_content(database: Database, artifact: Artifact, start: int, end: 
 
 
 async def delete(database: Database, by: Actor, artifact_id: str) -> Artifact:
-    """Delete its content for good. The record of it stays."""
+    """Delete its content for good, and keep its metadata."""
     gone = await database.write(lambda c: _delete(c, by, artifact_id))
     if gone.form == "file":
         await remove(database, gone)

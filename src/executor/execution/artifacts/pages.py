@@ -16,7 +16,7 @@ KEYS_NAMED = 20
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`kind` says what stands there, `total` how much of it there is, `next` where the following page begins."""
+    """`kind` says what is there, `total` how much of it there is, `next` where the following page begins."""
 
     kind: str
     value: Any

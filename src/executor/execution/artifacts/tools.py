@@ -1,6 +1,6 @@
 """`tools.executor.artifacts.*`: code reads what is too large for a model's context, whole or page by page.
 
-Code sees the artifacts of whoever runs it: those of the executions that the same actor submitted, and no others.
+Code sees the artifacts of anyone who runs it: those of the executions that the same actor submitted, and no others.
 """
 
 from __future__ import annotations

@@ -179,7 +179,7 @@ def _request(arguments: dict[str, Any], approved: bool) -> SourceRequest:
             "invalid_arguments", "a source needs either a url or a command", hint="pass exactly one of them"
         )
     request = asked_source(arguments)
-    by_operator = approved and runs_here(request)  # then nobody else could approve it, see `needed`
+    by_operator = approved and runs_here(request)  # then no one else could approve it, see `needed`
     consent = Consent(private_network=approved, runs_code=approved, by_operator=by_operator, by_code=True)
     return replace(request, consented=consent)
 
@@ -198,7 +198,7 @@ def asked_source(arguments: dict[str, Any]) -> SourceRequest:
 
 
 def needed_permissions(tool: Tool, arguments: dict[str, Any]) -> tuple[Permission, ...]:
-    """What somebody who lets this call happen must be allowed to do themselves."""
+    """What someone who lets this call happen must be allowed to do themselves."""
     runs = tool is ADD_SOURCE and runs_here(asked_source(arguments))
     return (*tool.needs, "operate") if runs else tool.needs
 

@@ -42,7 +42,7 @@ class Bindings:
         return known[1]
 
     async def destination_for(self, source: Source, tool: Tool | None) -> str:
-        """What a rule for a tool is bound to. A document of one's own reaches whatever the whole schema offers."""
+        """What a policy for a tool is bound to. A document of one's own reaches whatever the whole schema offers."""
         where = await self.destination(source)
         return (
             f"{where}:{source.document_digest}" if tool is not None and tool.known_keys.get("type") == "raw" else where
@@ -58,7 +58,7 @@ class Bindings:
         return f"{await self.destination(source)} {mark}"
 
     async def bind(self, execution: Execution, call: Call, tool: Tool, source: Source | None) -> Binding:
-        """What a decision holds for: the call, the tool as it is now, where it goes, and the policies in force."""
+        """What a decision applies to: the call, the tool as it is now, where it goes, and the policies in force."""
         return Binding(
             actor_id=execution.actor_id,
             execution_id=execution.id,

@@ -95,7 +95,7 @@ class CallCredential:
         return self.redacted(error)
 
     def _missing(self, tool: Tool, error: ToolError, reason: str, connection: str = "") -> ToolError:
-        """Nobody is asked for a credential that can't be sent."""
+        """No one is asked for a credential that can't be sent."""
         assert self._connections is not None and self.source is not None  # noqa: S101 - asked before
         missing = self._connections.missing(self.source, tool, reason, connection, error.asks)
         if missing.ways or not error.asks:

@@ -15,7 +15,7 @@ from executor.sources.results import WARNINGS
 
 
 class Sends:
-    """`news` is set when an answer has arrived or somebody outside wants the run's attention."""
+    """`news` is set when an answer has arrived or someone outside wants the run's attention."""
 
     def __init__(self) -> None:
         self.news = asyncio.Event()

@@ -15,7 +15,7 @@ from executor.storage.database import Database
 
 
 class CallPipeline:
-    """`lost_answers` is "ask" or "error": what happens when nobody knows whether a write was done."""
+    """`lost_answers` is "ask" or "error": what happens when no one knows whether a write was done."""
 
     def __init__(
         self,

@@ -62,7 +62,7 @@ class CallSender:
         """The JSON text of the result, or a ToolError; nothing else comes out. `binding` is what a human approved.
 
         Nothing of the credential it was sent with is in either. CredentialMissing means that nothing was done, and
-        that a human has to give one first; AnswerLost that nobody knows if a write was done. What can't act twice
+        that a human has to give one first; AnswerLost that no one knows if a write was done. What can't act twice
         under its key is sent once more before that.
         """
         try:

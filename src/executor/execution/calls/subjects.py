@@ -42,7 +42,7 @@ async def meaning_of(
 
 
 def paths_of(namespace: str, part: Part, fields: dict[str, str]) -> list[str]:
-    """That of its tool, and the one its own name would have: rules hold for a field that has no tool as well."""
+    """That of its tool, and the one its own name would have: policies apply to a field that has no tool as well."""
     return list(filter(None, dict.fromkeys([fields.get(part.operation), f"{namespace}.{part.operation}"])))
 
 
@@ -63,8 +63,8 @@ async def check_following(
 ) -> None:
     """Raises EgressRefused if a request leads on to a tool that this actor may not call without being asked.
 
-    Its arguments are not known then, nor what rules were made for, so all of that is in doubt. The tool itself may go
-    on at its own address.
+    Its arguments are not known then, nor what policies were made for, so all of that is in doubt. The tool itself may
+    continue at its own address.
     """
     source = await catalog.source_of(tool)
     for one in (await catalog.operations(source)).at(after.method, after.url):

@@ -1,4 +1,4 @@
-"""Where a run stands in its journal: what was proposed again, what is open, what is new."""
+"""Where a run is in its journal: what was proposed again, what is open, what is new."""
 
 from __future__ import annotations
 

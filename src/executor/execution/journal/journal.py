@@ -2,7 +2,7 @@
 
 What happens is held and written as one transaction, fenced by the epoch: with the next thing that must be durable, or
 when the run is about to wait. Nothing leaves the process (a call sent, an outcome told) before `durable` has returned,
-so a crash can only lose what nobody has seen.
+so a crash can only lose what no one has seen.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Journal:
     def create(self) -> None:
         """The execution's row goes in with its first other write, or by itself after a moment.
 
-        Until then nothing has left the process and nobody has been told its id, so there is nothing to lose; an
+        Until then nothing has left the process and no one has been told its id, so there is nothing to lose; an
         execution that calls no tool costs one transaction instead of two.
         """
         self._unborn = True
@@ -206,7 +206,7 @@ class Journal:
         return job
 
     def flush(self) -> asyncio.Future[Any] | None:
-        """Queue everything that is held as one transaction; the caller goes on."""
+        """Queue everything that is held as one transaction; the caller continues."""
         if not (self._unborn or self._held or self._happened):
             return None
         execution, born_now, jobs, happened = self._execution, self._unborn, self._held, self._happened
@@ -240,13 +240,13 @@ class Journal:
 
 
 def look_at(written: asyncio.Future[Any]) -> None:
-    """A run that was cancelled awaits nothing any more; whoever does is told what went wrong all the same."""
+    """A run that was cancelled awaits nothing any more; anyone who does is told what went wrong all the same."""
     if not written.cancelled():
         written.exception()
 
 
 def close_in(c: Connection, workspace_id: str, execution_id: str, *, by: Actor | Execution) -> list[dict[str, Any]]:
-    """Close an ended execution's calls and questions; the writes of which nobody knows if they took effect."""
+    """Close an ended execution's calls and questions; the writes of which no one knows if they took effect."""
     lost = calls.close(c, execution_id, unknown_outcome("the call").to_dict())
     happened: Happened = [("call.failed", {"seq": seq, "path": path, "code": "unknown_outcome"}) for seq, path in lost]
     happened += [("interaction.cancelled", {"id": closed}) for closed in interactions.cancel_pending(c, execution_id)]

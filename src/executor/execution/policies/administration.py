@@ -22,7 +22,7 @@ async def list_in_force(database: Database, by: Actor) -> list[Policy]:
 
 
 async def list_covering(database: Database, source: Source) -> list[Policy]:
-    """Those that allow calls in the namespace of a source, whether or not they hold for it."""
+    """Those that allow calls in the namespace of a source, whether or not they apply to it."""
     return await database.read(lambda c: policies.covering(c, source))
 
 
@@ -95,7 +95,7 @@ def look_up(c: Connection, by: Actor, policy_id: str) -> Policy:
 
 
 def look_up_own(c: Connection, by: Actor, policy_id: str) -> Policy:
-    """As it is in this transaction: somebody else may have moved or removed it since it was looked at."""
+    """As it is in this transaction. Others may have moved or removed it since the actor looked at it."""
     found = look_up(c, by, policy_id)
     check_level(by, found.level)
     return found

@@ -1,4 +1,4 @@
-"""`Always allow`: the narrowest rule that covers a call someone is asked about, shown before it is saved."""
+"""`Always allow`: the narrowest policy that covers a call someone is asked about, shown before it is saved."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ NEEDED: dict[Level, Permission] = {"organization": "manage", "workspace": "admin
 
 @dataclass(frozen=True, slots=True)
 class Always:
-    """A rule and its place: just before the rule that asked, so that whatever stands above it still comes first.
+    """A policy and its place: just before the policy that asked, so that whatever is above it still comes first.
 
     `revision` is that of the policies it was made for; under any others it has to be looked at again. `renews` is the
-    same rule, made for the tool as it was: it takes the place of that.
+    same policy, made for the tool as it was: it takes the place of that.
     """
 
     rule: Policy
@@ -52,7 +52,7 @@ async def draft_rule(
     covers: Covers = "tool",
     given: Policy | None = None,
 ) -> Always:
-    """The narrowest rule, or the `given` one in its place."""
+    """The narrowest policy, or the `given` one in its place."""
     tool = await pipeline.admissions.find(asked.workspace_id, asked.binding.path)
     check_scope(asked)
     if tool is None:
@@ -90,7 +90,7 @@ def is_same(one: Policy, other: Policy) -> bool:
 
 
 async def tools_of(pipeline: CallPipeline, workspace_id: str, rule: Policy) -> MadeFor | None:
-    """The tools that a rule allows, as they are now; None for a rule that reaches beyond one source.
+    """The tools that a policy allows, as they are now; None for a policy that reaches beyond one source.
 
     A tool and the one that walks its pages are judged together, so they are taken together.
     """
@@ -114,7 +114,7 @@ async def tools_of(pipeline: CallPipeline, workspace_id: str, rule: Policy) -> M
 
 
 def offered_tools(c: Connection, source: Source, basis: Basis) -> list[tuple[str, Effect, str]]:
-    """Path, effect and digest of what a rule can be made for: of a server's hints, what it says only reads."""
+    """Path, effect and digest of what a policy can be made for: of a server's hints, what it says only reads."""
     found = tools.digests(c, source.id)
     if basis != "hints":
         return found
@@ -134,7 +134,7 @@ def keep_rule(c: Connection, workspace_id: str, always: Always, *, by: Actor) ->
 
 
 async def renew_policy(pipeline: CallPipeline, workspace_id: str, rule: Policy) -> Policy:
-    """The rule for the tools and sources there are now. Raises Conflict if the source it was made for is gone."""
+    """The policy for the tools and sources there are now. Raises Conflict if the source it was made for is gone."""
     if (
         rule.source_id not in ("", builtins.SOURCE)
         and await pipeline.catalog.source(workspace_id, rule.source_id) is None
@@ -146,7 +146,7 @@ async def renew_policy(pipeline: CallPipeline, workspace_id: str, rule: Policy) 
 
 
 def check_scope(asked: Interaction) -> None:
-    """Only an approval can hold for more than one call, and never one that lets code change what it may reach."""
+    """Only an approval can apply to more than one call, and never one that lets code change what it may reach."""
     if asked.kind != "approval":
         raise InvalidRequest(f"an interaction of kind {asked.kind} is decided once", hint="leave out the scope")
     own = builtins.BUILTINS.get(asked.binding.path)

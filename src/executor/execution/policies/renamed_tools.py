@@ -1,4 +1,4 @@
-"""Rules and renamed tools: a new name neither takes a tool out of a rule that tightens nor into one that allows."""
+"""Policies and renamed tools: a new name moves no tool out of a stricter policy or into one that allows."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ SAID = 5
 
 
 def check_renames(c: Connection, source: Source, renames: Sequence[Rename], *, inherit_rules: bool = False) -> None:
-    """Raises Conflict, which names the rules.
+    """Raises Conflict, which names the policies.
 
-    A rule about the source's own name goes on to hold (see `policy.decide`). One that tightens and is about a name that
-    somebody gave would be dodged; one that allows, and is not about the present name, would take in what nobody agreed
-    to, unless that is said with `inherit_rules`. Rules of `always` hold only for the tools that they were made for.
+    A policy about the source's own name still applies (see `policy.decide`). One that tightens and is about a name
+    that someone gave would be dodged; one that allows, and is not about the present name, would take in what no one
+    agreed to, unless that is said with `inherit_rules`. Policies of `always` apply only to the tools that they were
+    made for.
     """
     rules = [one for one in policies.in_force(c, source.workspace_id) if is_about(one, source)]
     dodged = [one for one in rules if one.action != "allow" and any(is_dodged(one, rename) for rename in renames)]

@@ -1,6 +1,6 @@
-"""`Treat as a read`: a rule by which a tool is allowed as reads are, although nothing but a person says that it is one.
+"""`Treat as a read`: a policy that allows a tool like a read, because a person says that it is one.
 
-The tool's effect stays what it is: a call whose answer is lost is still never sent twice, and rules about writes hold.
+The tool's effect does not change: a call whose answer is lost is still never sent twice, and policies for writes apply.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ WRITING = frozenset(
 
 
 async def draft_read_rule(pipeline: CallPipeline, workspace_id: str, tool: Tool, actor_id: str) -> Always:
-    """The rule for the tool as it is now, for every caller. It never comes before another rule."""
+    """The policy for the tool as it is now, for every caller. It never comes before another policy."""
     if why := unfit(tool):
         raise InvalidRequest(f"{tool.path} can't be treated as a read: {why}", hint="allow it with `always` instead")
     subject = await pipeline.admissions.subject(tool, actor_id, None)
@@ -68,7 +68,7 @@ async def make_read_rule(pipeline: CallPipeline, tool: Tool, *, by: Actor) -> Po
 
 
 def unfit(tool: Tool) -> str:
-    """Why nobody can call it a read; empty if a person may."""
+    """Why no one can call it a read; empty if a person may."""
     if tool.effect == "read":
         return "it already is one"
     if tool.source_id == tools.SOURCE:

@@ -1,4 +1,4 @@
-"""Tools that an MCP server calls read-only: a person may trust that, for the tools as they are then, by a rule."""
+"""Tools that an MCP server calls read-only: a person may trust that, for the tools as they are then, by a policy."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class RunCalls:
     # -- answers ------------------------------------------------------------------------------------------------------
 
     def record(self) -> None:
-        """Give what has arrived its place in delivery order. Delivery goes on while the journal is being written."""
+        """Give what has arrived its place in delivery order. Delivery continues while the journal is being written."""
         arrived = self.sends.take_arrived()
         for call, line in self.sends.take_warnings():
             self._log.warn(call, line)
@@ -166,7 +166,7 @@ class RunCalls:
             self._send(call, tool, approved_binding(interaction))
 
     def unknown_writes(self) -> list[dict[str, Any]]:
-        """Those under way, and those whose answer was lost and about which nobody has decided."""
+        """Those under way, and those whose answer was lost and about which no one has decided."""
         lost = [(call.seq, call.path) for call, why in self.unsettled if isinstance(why, AnswerLost)]
         asked = [one for one in self.questions.asked.values() if one.kind == "unknown_outcome"]
         lost += [(one.call_seq, one.binding.path) for one in asked]

@@ -38,7 +38,7 @@ class Resting(Exception):
 
 
 class Run:
-    """`done` is set by whoever supervises the run, when it is over and that is recorded.
+    """`done` is set by anyone who supervises the run, when it is over and that is recorded.
 
     `outcome` then says how it stands, unless another owner took it away or it failed outside of the code.
     """
@@ -222,7 +222,7 @@ class Run:
         await self._conclude(self._end)
 
     async def _idle(self) -> None:
-        """Wait for news. Asked to rest meanwhile, the run leaves its sandbox to somebody else."""
+        """Wait for news. Asked to rest meanwhile, the run leaves its sandbox to someone else."""
         self.journal.flush()
         self._calls.sends.news.clear()
         self.idle_since = time.monotonic()
@@ -252,7 +252,7 @@ class Run:
         return self._stopping
 
     async def _start_over(self) -> None:
-        """The sandbox is gone, the journal isn't, and what was sent is still under way: replay, then go on."""
+        """The sandbox is gone, the journal isn't, and what was sent is still under way: replay, then continue."""
         await self._calls.start_over()
         self._fresh, self._end = False, None
 

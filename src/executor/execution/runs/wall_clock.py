@@ -8,7 +8,7 @@ from executor.model.execution import Execution
 
 
 class WallClock:
-    """Runs from `start` on, and goes on from what earlier runs of the execution have spent."""
+    """Runs from `start` on, and continues from what earlier runs of the execution have spent."""
 
     def __init__(self, execution: Execution) -> None:
         self._limit_ms = execution.limits.wall_ms

@@ -12,13 +12,13 @@ from executor.errors import IssuerUnavailable, OAuthFailed
 from executor.identity.oidc.network import Wire
 
 KEPT_SECONDS = 3_600.0
-RETRY_SECONDS = 10.0  # after a failure: nobody who sends us tokens makes us ask more often
+RETRY_SECONDS = 10.0  # after a failure: no one who sends us tokens makes us ask more often
 OAUTH = "oauth-authorization-server"
 OPENID = "openid-configuration"
 
 
 class Issuer:
-    """`metadata` of exactly `url`: whoever answers for another one could pass its keys off as that one's."""
+    """`metadata` of exactly `url`: anyone who answers for another one could pass its keys off as that one's."""
 
     def __init__(self, url: str, wire: Wire, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.url = url

@@ -77,7 +77,7 @@ class KeySet:
     async def _read(self, age: float) -> None:
         """Unless what is there is younger than `age`, or an attempt was made within the interval.
 
-        Whoever has a key that is known never waits for one that looks for another.
+        Anyone who has a key that is known never waits for one that looks for another.
         """
         if self._is_younger(age):
             return

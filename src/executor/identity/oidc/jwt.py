@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from executor.errors import Unauthorized
 
-# Which kind of key each takes. `none` and whatever is made with a shared secret is not here.
+# Which kind of key each takes. `none` and whatever uses a shared secret is not here.
 ALGORITHMS: Final[Mapping[str, tuple[str, str]]] = {
     **dict.fromkeys(("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"), ("RSA", "")),
     "ES256": ("EC", "P-256"),
@@ -96,7 +96,7 @@ def scopes(claims: Mapping[str, Any]) -> frozenset[str]:
 
 
 def plain(value: Any, longest: int = 80) -> str:
-    """Text of somebody else's, fit to be shown in one line: no control or direction characters, no markup of ours."""
+    """Text of another party, fit to be shown in one line: no control or direction characters, no markup of ours."""
     text = value if isinstance(value, str) else ""
     return " ".join("".join(one if one.isprintable() else " " for one in text[: longest * 4]).split())[:longest]
 

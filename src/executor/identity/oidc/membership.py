@@ -1,4 +1,4 @@
-"""Whoever has signed in at the identity provider: which account that is, and whether it may come in."""
+"""Anyone who has signed in at the identity provider: which account that is, and whether it may come in."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from executor.storage.identity.tenancy import Tenancy
 async def sign_in(
     database: Database, local: Tenancy, person: Person, default_role: Role | None, *, agent: str, address: str
 ) -> tuple[Actor, str, int]:
-    """Who came in, the token of the cookie, and when it expires. Somebody new needs an invitation, or `default_role`.
+    """Who came in, the token of the cookie, and when it expires. Someone new needs an invitation, or `default_role`.
 
     An account is only ever found by issuer and subject: addresses change hands.
     """
@@ -58,7 +58,7 @@ def _account(c: Connection, person: Person) -> Account:
 def _join(
     c: Connection, local: Tenancy, account: Account, person: Person, default_role: Role | None, at: int
 ) -> tuple[str, dict[str, str], str] | None:
-    """The organization, what is told of it, and as which event. Whoever was removed comes back by invitation alone."""
+    """The organization, its data and the event to record. People who were removed can only return by invitation."""
     invited = external_subjects.invitation(c, person.email, at) if person.email else None
     if invited is not None and external_subjects.use_invitation(c, invited, account.id, at):
         members.add(c, invited.organization_id, account.id, invited.role)

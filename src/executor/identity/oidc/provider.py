@@ -18,7 +18,7 @@ from executor.identity.oidc.network import Wire
 MAX_EMAIL = 254
 BASIC, POST = "client_secret_basic", "client_secret_post"
 AGAIN = "start the sign-in again"
-# The secret is read anew for each exchange, and kept nowhere. Empty for a client that has none.
+# The secret is read again for each exchange, and kept nowhere. Empty for a client that has none.
 Secret = Callable[[], Awaitable[str]]
 
 
@@ -96,7 +96,7 @@ class Provider:
             found = await self._wire.document(endpoint, access_token)
         except OAuthFailed as error:
             raise unavailable(self.issuer.url, error.message) from error
-        # The address of somebody else must not become that of whoever signs in.
+        # The address of someone else must not become that of anyone who signs in.
         return found if found is not None and found.get("sub") == subject else {}
 
     async def _authenticate(self, form: dict[str, str], secret: str) -> tuple[dict[str, str], dict[str, str]]:
@@ -116,7 +116,7 @@ class Provider:
 
 
 def verified_email(claims: Mapping[str, Any]) -> str:
-    """An address that anybody could have typed in there opens no invitation."""
+    """An address that anyone could have typed in there opens no invitation."""
     email = claims.get("email")
     if claims.get("email_verified") is not True or not isinstance(email, str):
         return ""

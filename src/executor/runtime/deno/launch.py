@@ -1,6 +1,6 @@
 """The process that becomes Deno: it seals itself, tells with what, and executes the program in its own place.
 
-Imports as little as it can: it stands between every execution and its sandbox.
+Imports as little as it can: it is between every execution and its sandbox.
 """
 
 from __future__ import annotations

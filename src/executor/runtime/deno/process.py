@@ -214,7 +214,7 @@ class DenoProcess:
         self._broken = why
         if self._watcher is not None:
             self._watcher.cancel()
-        if self._process is not None and why != ENDED:  # then it is ending by itself, and its status tells why
+        if self._process is not None and why != ENDED:  # then it is ending by itself, and its status says why
             self._process.kill()
         if self.stream.transport is not None:
             self.stream.transport.abort()

@@ -40,7 +40,7 @@ def be_nice(pid: int) -> None:
 
 
 def tighten(pid: int, *, data_bytes: int, cpu_ms: int) -> None:
-    """Bounds from here on, for when nobody watches: more data than it has now, more CPU time than it has used."""
+    """Bounds from here on, for when no one watches: more data than it has now, more CPU time than it has used."""
     if sys.platform != "linux":
         return
     import resource

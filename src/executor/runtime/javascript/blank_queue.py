@@ -14,7 +14,7 @@ from executor.runtime.worker.frames import Fault, Reply
 from executor.runtime.worker.process import Stream, launch, read_greeting, sandbox_lost
 from executor.runtime.worker.seal import Layer
 
-LARGE_CODE = 32_768  # bytes; more has a lane of its own, so that nobody waits behind it
+LARGE_CODE = 32_768  # bytes; more has a lane of its own, so that no one waits behind it
 _CALL = "main(int(sys.argv[1]))"
 _LARGEST = 1 << 16
 _SILENCE_SECONDS = 30.0  # its CPU time is bounded in the process; this is for one that gets none
@@ -34,7 +34,7 @@ class Died(Exception):
 
 
 class Blanker:
-    """One process. It answers one request at a time; whoever asks waits for the answer before the next."""
+    """One process. It answers one request at a time; anyone who asks waits for the answer before the next."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -105,7 +105,7 @@ class Blanker:
 
 
 class Lane:
-    """First come, first served. A `resident` lane keeps its process; another ends it when nobody comes for a while."""
+    """First come, first served. A `resident` lane keeps its process; another ends it when no one comes for a while."""
 
     def __init__(self, *, resident: bool) -> None:
         self._resident = resident
@@ -153,7 +153,7 @@ class Lane:
 
     async def _serve_one(self, code: bytes, future: asyncio.Future[Reply]) -> None:
         if future.done():
-            return  # nobody waits for it any more
+            return  # no one waits for it any more
         try:
             reply = await self._ask(code)
         except (Died, OSError, ValueError) as error:

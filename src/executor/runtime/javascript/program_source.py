@@ -95,7 +95,7 @@ def _default(code: Blanked, statement: Node) -> Source:
 
 
 def _bare_exports(code: Blanked, statements: list[Node]) -> None:
-    """`export const x = 1` is a declaration here: nobody imports it."""
+    """`export const x = 1` is a declaration here: no one imports it."""
     for node in statements:
         if node.type == "export_statement" and node.child_by_field_name("declaration") is not None:
             code.blank_node(node.children[0])

@@ -1,7 +1,7 @@
 """One program in an interpreter of its own: driven from one wait to the next, its calls turned into proposals.
 
 Every call, clock reading and sleep of the code suspends the interpreter and is answered here. A call is answered with a
-future at once, so that the code goes on until all it can do is wait; what it then waits for is the step's outcome.
+future at once, so that the code continues until all it can do is wait; what it then waits for is the step's outcome.
 """
 
 from __future__ import annotations

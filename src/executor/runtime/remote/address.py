@@ -1,4 +1,4 @@
-"""Where a sandbox host may be: anywhere by https, by plain http only where nobody listens in."""
+"""Where a sandbox host may be: anywhere by https, by plain http only where no one listens in."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Presence:
 
 
 def look(url: str, token_file: Path | None) -> Presence:
-    """Raises OSError when nobody answers, and one of our errors when the answer is no."""
+    """Raises OSError when no one answers, and one of our errors when the answer is no."""
     headers = {"Authorization": f"Bearer {host_token(token_file)}"}
     request = urllib.request.Request(f"{address.check_url(url, 'remote_url')}/host", headers=headers)  # noqa: S310 - checked
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))

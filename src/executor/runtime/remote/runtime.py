@@ -2,7 +2,7 @@
 
 The request that reserves a place stays open for as long as the run lives: the host writes a line every few seconds.
 When it breaks or falls silent the sandbox is lost, and so is the token of its run. A host that comes back later finds
-nobody to talk to.
+no one to talk to.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class RemoteRuntime:
         self._closing = False
 
     async def open(self) -> RemoteSandbox:
-        """Waits for the host too: an execution whose host is away goes on when it is back, or elsewhere."""
+        """Waits for the host too: an execution whose host is away continues when it is back, or elsewhere."""
         backoff, told = _FIRST_BACKOFF, False
         while True:
             if self._closing:

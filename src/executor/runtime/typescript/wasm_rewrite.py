@@ -68,7 +68,7 @@ def sections(binary: bytes) -> Sections:
 
 
 def assemble(parts: Sections) -> bytes:
-    """Sections come in the order of their numbers, except that the data count stands before the code."""
+    """Sections come in the order of their numbers, except that the data count is before the code."""
     order = sorted(parts, key=lambda number: CODE - 0.5 if number == DATA_COUNT else number)
     return b"\0asm\1\0\0\0" + b"".join(bytes([n]) + _encode_unsigned(len(parts[n])) + parts[n] for n in order)
 

@@ -17,7 +17,7 @@ from executor.runtime.worker.seal import Layer
 ABORT_SECONDS = 10.0  # a program that was slowed down may take seconds to notice on a busy machine
 _GRACE_SECONDS = 60.0
 _FIRST_BACKOFF, _LAST_BACKOFF = 0.05, 5.0
-_HOPELESS = 4  # failed starts in a row after which nobody is kept waiting for a worker
+_HOPELESS = 4  # failed starts in a row after which no one is kept waiting for a worker
 _WATCH_SECONDS = 1.0
 _REST_SECONDS = 60.0  # after which a worker that was busy and has nothing to do is exchanged for a fresh one
 _FEW = 2  # programs at once that leave nothing behind worth an exchange

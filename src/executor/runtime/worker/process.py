@@ -140,7 +140,7 @@ class Place:
         self.worker.control.send(frames.encode_abort(self.index, self.programs))
 
     def evict(self) -> None:
-        """Ends the steps under way; their replies still come, to nobody. Whoever takes the place back ends the code."""
+        """Ends the steps under way; their replies are ignored. The one who takes the place back ends the code."""
         self.hog_since = None
         for future in self.waiting:
             _fail(future, Evicted("others are waiting for the slot", hint="it will be started again", innocent=True))
@@ -242,7 +242,7 @@ class Worker:
             return
         self.is_dead, self.reason = True, reason
         self.culprit = culprit if reason != ENDED else None
-        if reason != ENDED:  # then it is ending by itself, with an exit code that tells why
+        if reason != ENDED:  # then it is ending by itself, with an exit code that says why
             self.kill()
         self.free.clear()
         if not self.ready.done():

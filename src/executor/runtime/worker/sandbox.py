@@ -1,4 +1,4 @@
-"""One program in one place of a worker: steps out of frames, and the way to a place where it may go on."""
+"""One program in one place of a worker: steps out of frames, and the way to a place where it may continue."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A program that has burnt much CPU time is a hog. Hogs may hold all places but a quarter: when others wait and hogs hold
 more, the latest of them is evicted. It starts again, once, when it is the turn of a hog, and then keeps its place. So
-new programs are tried however many hogs there are. Those that wait are served actor by actor, so that nobody waits
+new programs are tried however many hogs there are. Those that wait are served actor by actor, so that no one waits
 behind another's queue. Of one actor's now the first come is served and now the last: the last come would otherwise have
 to wait until every hog before it has been found out.
 """

@@ -135,7 +135,7 @@ def _clip(text: str, most: int) -> str:
 
 
 def _bound(code: str, message: str, hint: str, details: dict[str, Any]) -> Failure:
-    """What fails is written to the journal and shown to everybody, so its size is bounded whatever the code threw."""
+    """What fails is written to the journal and shown to everyone, so its size is bounded whatever the code threw."""
     for name, most in (("name", _MOST_NAME), ("stack", _MOST_STACK)):
         if isinstance(details.get(name), str):
             details[name] = _clip(details[name], most)

@@ -55,7 +55,7 @@ class ArgumentShapes:
         match shape:
             case Named(name):
                 if name not in self._needless:
-                    self._needless[name] = True  # for whoever comes back here on the way
+                    self._needless[name] = True  # for anyone who comes back here on the way
                     self._needless[name] = self.needs_nothing(self.definition(name))
                 return self._needless[name]
             case Fields(fields):

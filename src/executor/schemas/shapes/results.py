@@ -38,7 +38,7 @@ class ResultShapes:
 
     def definition(self, name: str) -> Shape:
         if name not in self._shapes:
-            self._shapes[name] = ANYTHING  # for whoever comes back here on the way
+            self._shapes[name] = ANYTHING  # for anyone who comes back here on the way
             self._shapes[name] = self.read(self.definitions.get(name))
         return self._shapes[name]
 

@@ -1,4 +1,4 @@
-"""Secrets in the daemon's environment: only variables that were meant for it, so that nobody can read the others."""
+"""Secrets in the daemon's environment: only variables that were meant for it, so that no one can read the others."""
 
 from __future__ import annotations
 

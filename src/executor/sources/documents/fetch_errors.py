@@ -24,7 +24,7 @@ def wrong_status(address: str, answer: Answer, hints: Mapping[int, str], *, meth
 
 
 def no_address(location: str) -> EgressRefused:
-    """Files are read by whoever adds them; the daemon reads one again only for an operator."""
+    """Files are read by anyone who adds them; the daemon reads one again only for an operator."""
     return EgressRefused(
         f"{location[:200]!r} is not an http:// or https:// address",
         hint="use a full address, or send the file's content as `document` (`executor sources add FILE` does)",

@@ -29,7 +29,7 @@ def _load_and_stay(name: str, loaded: threading.Event) -> None:
     try:
         import_module(name)
     except ImportError:
-        return  # whoever asked for it meets the same error
+        return  # anyone who asked for it meets the same error
     finally:
         loaded.set()
     threading.Event().wait()

@@ -18,7 +18,7 @@ from executor.schemas.references import deep_digests, links_of
 
 # Pieces of rows that stand in a file, one after the other.
 class OpenFile:
-    """A descriptor of its own, closed when nobody needs it any more."""
+    """A descriptor of its own, closed when no one needs it any more."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = os.dup(descriptor)

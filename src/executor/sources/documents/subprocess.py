@@ -117,7 +117,7 @@ async def build(
 ) -> Loaded:
     """`function(request, *parts)`, which only computes: in a thread, or apart if there is much to do.
 
-    With `loading` it takes one of its places, and here gets `stopped`, which says when nobody waits any more. Its tools
+    With `loading` it takes one of its places, and here gets `stopped`, which says when no one waits any more. Its tools
     may lack digests: those are made here, or with the rows.
     """
     if sum(map(size_of, parts)) >= large:
@@ -174,7 +174,7 @@ def write_job(file: IO[bytes], job: tuple[Any, ...], parts: tuple[Any, ...]) -> 
 
 
 def python_path() -> str:
-    """Where this process finds its modules, so that the other need not find out anew (`-S`)."""
+    """Where this process finds its modules, so that the other need not find out again (`-S`)."""
     own = str(Path(__file__).parents[3])
     return os.pathsep.join(dict.fromkeys([own, *(path for path in sys.path if path)]))
 

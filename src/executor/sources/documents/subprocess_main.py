@@ -68,7 +68,7 @@ def main() -> int:
 
     apply_bounds()
     out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever anybody prints is not a frame
+    os.dup2(2, 1)  # whatever anyone prints is not a frame
     gc.disable()  # the process ends before there is much to collect
     with os.fdopen(0, "r+b", buffering=BUFFER, closefd=False) as file:
         job = read_job(file)
@@ -115,4 +115,4 @@ def apply_bounds() -> None:
 def run() -> None:
     status = main()
     sys.stderr.flush()
-    os._exit(status)  # taking a large document apart again, object by object, would take long and help nobody
+    os._exit(status)  # taking a large document apart again, object by object, would take long and help no one

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Loading:
-    """The threads are daemons: a process that ends does not wait for a document nobody will use."""
+    """The threads are daemons: a process that ends does not wait for a document no one will use."""
 
     def __init__(self, threads: int = THREADS) -> None:
         self._free = asyncio.Semaphore(threads)
@@ -31,7 +31,7 @@ class Loading:
             yield
 
     async def run(self, work: Callable[[Stopped], T]) -> T:
-        """`work` gets a function that says when nobody waits any more; it should look now and then, and give up."""
+        """`work` gets a function that says when no one waits any more; it should look now and then, and give up."""
         await self._free.acquire()
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[T] = loop.create_future()
@@ -52,7 +52,7 @@ class Loading:
                 result = work(stop.is_set)
             except BaseException as raised:  # noqa: BLE001 - whatever it is, it belongs to the one who waits
                 error = raised
-            with suppress(RuntimeError):  # the loop is closed: nobody waits
+            with suppress(RuntimeError):  # the loop is closed: no one waits
                 loop.call_soon_threadsafe(finish, result, error)
 
         threading.Thread(target=body, name="document", daemon=True).start()

@@ -62,7 +62,7 @@ def candidates(location: str) -> list[str]:
 
 
 async def ask(egress: Egress, url: str, headers: tuple[tuple[str, str], ...], origins: frozenset[str]) -> Answer | None:
-    """None if what came can't be an answer of ours; raises if nobody could be asked."""
+    """None if what came can't be an answer of ours; raises if no one could be asked."""
     try:
         return await egress.send(Outgoing("POST", url, headers_of(headers), QUESTION), origins=origins, bounds=BOUNDS)
     except (EgressRefused, SourceUnreachable) as error:

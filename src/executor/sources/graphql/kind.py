@@ -102,7 +102,7 @@ class GraphQL:
             await self._body(source, tool, arguments)
 
     async def meaning(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> Meaning:
-        """With the fields of the root types that the caller's own GraphQL selects: policies hold for them as well."""
+        """With the fields of the root types that the caller's own GraphQL selects: policies apply to them as well."""
         name = document_argument(tool, arguments)
         if not name:
             return Meaning(arguments)
@@ -166,7 +166,7 @@ class GraphQL:
     async def _call(
         self, source: Source, tool: Tool, arguments: dict[str, Any], credential: Credential | None
     ) -> tuple[Answer, str]:
-        """Of fields that nobody chose: a query that is refused some of them asks again without these."""
+        """Of fields that no one chose: a query that is refused some of them asks again without these."""
         key = (source.id, credential.digest if credential else "", tool.path, tool.schema_digest)
         whole, left_out = binding_of(tool)["selection"], self._refusals.of(key)
         for _ in range(MAX_ROUNDS):

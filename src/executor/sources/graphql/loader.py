@@ -35,7 +35,7 @@ from executor.sources.source_request import SourceRequest
 
 MAX_BYTES = 64_000_000
 MAX_SKIPPED = 500
-FORMAT = "2"  # raise it when more or other is kept of the same schema than before: then every source is read anew
+FORMAT = "2"  # raise it when more or other is kept of the same schema than before: then every source is read again
 GIVE_SCHEMA = "add its schema instead: `executor sources add schema.graphql --base-url ENDPOINT`"
 GIVE_HEADER = "it requires a login: pass --header Authorization, or " + GIVE_SCHEMA
 STATUS_HINTS = {401: GIVE_HEADER, 403: GIVE_HEADER, 404: "check the address; it is often /graphql"}

@@ -1,4 +1,4 @@
-"""Fields that a service refuses although nobody asked for them by name, and selections without them."""
+"""Fields that a service refuses although no one asked for them by name, and selections without them."""
 
 from __future__ import annotations
 

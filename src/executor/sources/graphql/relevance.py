@@ -6,7 +6,7 @@ import re
 
 from executor.sources.graphql.schema.outline import COMPOSITE, Field, NamedType, Outline, inner_name, is_list
 
-# Best first. What stands in one group is of equal worth; then the order of the schema counts.
+# Best first. What is in one group is of equal worth; then the order of the schema counts.
 NAMES = (
     ("id",),
     ("name", "title", "number", "identifier", "key", "login", "username", "slug", "nameWithOwner", "fullName", "code"),
@@ -104,7 +104,7 @@ MAX_READ = 2_000
 
 
 def is_guarded(text: str) -> bool:
-    """Whether a description says that not everybody gets this, or that it is not meant to be used."""
+    """Whether a description says that not everyone gets this, or that it is not meant to be used."""
     line = " ".join(text[:MAX_READ].split())
     lowered = line.lower()
     if not any(sign in lowered for sign in _SIGNS):

@@ -62,7 +62,7 @@ def put_labels(namespace: str, overlay: Overlay, own_paths: Iterable[str]) -> La
 
 
 def plan(namespace: str, names: Mapping[str, str], own_paths: Iterable[str]) -> dict[str, str]:
-    """A name that somebody gave to a tool comes first, then the source's own, then those of renamed groups.
+    """A name that someone gave to a tool comes first, then the source's own, then those of renamed groups.
 
     A later operation of the source may want a name that is taken: it gets a longer one.
     """
@@ -115,7 +115,7 @@ def with_description(overlay: Overlay, own: str, text: str) -> Overlay:
 
 
 def check_path(namespace: str, path: str) -> str:
-    """The name in a path that somebody wants to give. Raises InvalidRequest."""
+    """The name in a path that someone wants to give. Raises InvalidRequest."""
     first, _, name = path.partition(".")
     segments = name.removesuffix(GROUP).split(".")
     wrong = next((one for one in segments if not _SEGMENT.fullmatch(one) or one in TAKEN), None)
@@ -135,7 +135,7 @@ def check_path(namespace: str, path: str) -> str:
 
 
 def check_free(path: str, others: Collection[str]) -> None:
-    """A tool is no group of others, and its name is nobody else's. `others` are the paths of all other tools."""
+    """A tool is no group of others, and its name is no one else's. `others` are the paths of all other tools."""
     plain = path.lower()
     clash = next((one for one in others if one.lower() == plain or is_below(one, plain) or is_below(plain, one)), None)
     if clash is not None:

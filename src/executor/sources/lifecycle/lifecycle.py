@@ -101,7 +101,7 @@ class Lifecycle:
     ) -> Refreshed:
         """One at a time for each source, so that an older document never follows a newer one.
 
-        `by` is who asks for it, if anybody: code on this machine is run again for its operator alone.
+        `by` is who asks for it, if anyone: code on this machine is run again for its operator alone.
         """
         source = await persistence.present(self._database, workspace_id, id_or_namespace)
         if by is not None and runs_code(source):
@@ -206,7 +206,7 @@ class Lifecycle:
             await self._quietly(source)
 
     async def _quietly(self, source: Source) -> None:
-        """Nobody waits for this: a failure is shown in the source's own status, and in the log."""
+        """No one waits for this: a failure is shown in the source's own status, and in the log."""
         try:
             await self.refresh(source.workspace_id, source.id)
         except ExecutorError as error:

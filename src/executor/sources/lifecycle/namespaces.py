@@ -41,7 +41,7 @@ def namespace_taken(namespace: str) -> NamespaceTaken:
 
 
 def check_kept(given: str, found: str) -> None:
-    """People agree to a namespace, and to the rules that come with it: no document chooses another afterwards."""
+    """People agree to a namespace, and to the policies that come with it: no document chooses another afterwards."""
     if given not in ("", found):
         raise InvalidRequest(
             f"the source has the namespace {found!r}, not {given!r}", hint="this is a defect in its kind"

@@ -174,7 +174,7 @@ async def refresh(
 async def store_tools(
     database: Database, workspace_id: str, packed: Packed, chosen: Selection, labels: Labels, progress: Progress
 ) -> list[ToolRow]:
-    """Everything but the switch-over: nobody sees a version before a source offers it."""
+    """Everything but the switch-over: no one sees a version before a source offers it."""
     progress(f"storing {chosen.count} tools")
     rows: list[ToolRow] = []
     links: set[str] = set()
@@ -254,7 +254,7 @@ def switch(
 
 
 async def sweep(database: Database, source_id: str = "") -> None:
-    """Remove what nobody sees any more, a few rows at a time."""
+    """Remove what no one sees any more, a few rows at a time."""
     while unseen := await database.read(lambda c: tools.unseen(c, source_id, limit=HEADS)):
         await database.write(partial(tools.drop, keys=unseen))
 
@@ -316,7 +316,7 @@ async def read_document(database: Database, source: Source) -> SourceDocument | 
 
 
 async def kept_text(database: Database, source: Source) -> bytes | None:
-    """Of a source that can't be read again: the document that it was connected with."""
+    """The document that a source was connected with, if it has no location or command to refresh it from."""
     if source.known_keys.get("location") or source.known_keys.get("command"):
         return None
     kept = await read_document(database, source)

@@ -95,7 +95,7 @@ class Mcp:
         return await detection.probe(await address_grants.grant_addresses(request), self._reach)
 
     async def load(self, request: SourceRequest) -> Loaded:
-        """Raises SourceUnreachable, DocumentInvalid or EgressRefused; ConsentRequired if nobody agreed to a command."""
+        """Raises SourceUnreachable, DocumentInvalid or EgressRefused; ConsentRequired if no one agreed to a command."""
         endpoint = await self._endpoint(request)
         link = self._link_to_load(request, endpoint)
         request.context.progress(f"connecting to {endpoint.shown}")

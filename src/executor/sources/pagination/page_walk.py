@@ -75,7 +75,7 @@ class Walk:
         self._size = size if isinstance(size, int) else 0
         self._step = 0  # of an offset; 0 is as many as came
         self._probe = ""  # what a request is to find out: where pages begin (`start`), what an offset counts (`step`)
-        self.is_trying = False  # whether the service takes the identifier of the last item, which nobody promised
+        self.is_trying = False  # whether the service takes the identifier of the last item, which no one promised
         self._has_links = False
         self._total: int | None = None
         self._has_shrunk = False
@@ -129,7 +129,7 @@ class Walk:
         return None
 
     def stop(self, reason: str) -> Following:
-        """Nobody knows whether something follows, or it can't be asked for."""
+        """No one knows whether something follows, or it can't be asked for."""
         self.reason = reason
         return None
 

@@ -47,7 +47,7 @@ def are_alike(first: list[Any], other: list[Any]) -> bool:
 
 
 def are_in_order(items: list[Any]) -> bool:
-    """Whether the items have numbers for identifiers that grow: then the list goes on behind the last."""
+    """Whether the items have numbers for identifiers that grow: then the list continues behind the last."""
     numbers = [number_of(item) for item in items]
     return bool(numbers) and all(
         one is not None and (before is None or before < one)

@@ -1,6 +1,6 @@
 """Where the code of modules runs: threads of its own, so that nothing else of the daemon waits for it or ends with it.
 
-Coroutines run in a loop of their own: one that blocks holds up other coroutines of modules, and nobody else. A thread
+Coroutines run in a loop of their own: one that blocks holds up other coroutines of modules, and no one else. A thread
 can't be killed; when its time is up an exception is raised in it, which ends a loop of Python, though neither a call
 into C nor code that catches everything.
 """
@@ -33,7 +33,7 @@ class Ended(Exception):
 
 
 class Running(Generic[T]):
-    """Work in a thread. `on_end` is called there when it has really ended, also if nobody waits any more."""
+    """Work in a thread. `on_end` is called there when it has really ended, also if no one waits any more."""
 
     def __init__(self, work: Callable[[Running[T]], T], on_end: Callable[[], None]) -> None:
         self.awaited: list[Future[Any]] = []
@@ -77,7 +77,7 @@ class Running(Generic[T]):
             error = Ended(f"{type(raised).__name__} {raised}".strip()[:2_000])
         finally:
             self._on_end()
-        with suppress(InvalidStateError):  # nobody waits any more
+        with suppress(InvalidStateError):  # no one waits any more
             self._answer.set_result((result, error))
 
 

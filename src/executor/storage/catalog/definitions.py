@@ -36,7 +36,7 @@ def read_reached(
 
 
 def with_definitions(schema: Schema, definitions: dict[str, Schema]) -> Schema:
-    """Self-contained: what the schema reaches stands in its `$defs`."""
+    """Self-contained: what the schema reaches is in its `$defs`."""
     needed: dict[str, Schema] = {}
     wanted = names_in(schema)
     while wanted:

@@ -18,7 +18,7 @@ from executor.storage.executions.events import By
 from executor.storage.rows import dump, load
 from executor.storage.tables.core import policies, sources, workspaces
 
-KEPT = ("id", "level", "owner_id", "position", "created_by", "created_at")  # whatever else of a rule is changed
+KEPT = ("id", "level", "owner_id", "position", "created_by", "created_at")  # whatever else of a policy is changed
 
 
 def listing(c: Connection, owner_id: str, level: Level = "workspace") -> list[Policy]:
@@ -76,7 +76,7 @@ def remove(c: Connection, workspace_id: str, policy: Policy, *, by: Actor) -> No
 
 
 def exclude(c: Connection, source: Source, *, by: By = None) -> list[Policy]:
-    """A source that is new inherits no rule that allows: those that cover its namespace don't hold for it."""
+    """A source that is new inherits no policy that allows: those that cover its namespace don't apply to it."""
     excluded = [replace(one, excluded=(*one.excluded, source.id)) for one in covering(c, source)]
     for one in excluded:
         _restrain(c, source.workspace_id, one, by)
@@ -84,18 +84,18 @@ def exclude(c: Connection, source: Source, *, by: By = None) -> list[Policy]:
 
 
 def covering(c: Connection, source: Source) -> list[Policy]:
-    """Rules in force that would allow calls of a source because of its namespace alone."""
+    """Policies in force that would allow calls of a source because of its namespace alone."""
     return [one for one in in_force(c, source.workspace_id) if names_namespace(one, source.namespace)]
 
 
 def names_namespace(policy: Policy, namespace: str) -> bool:
-    """A rule for one source is for none that comes later."""
+    """A policy for one source is for none that comes later."""
     is_open = policy.action == "allow" and not policy.source_id and policy.retired_at is None
     return is_open and policy.pattern.partition(".")[0] in (namespace, "*", "**")
 
 
 def retire(c: Connection, source: Source, *, by: By = None) -> list[Policy]:
-    """The source is gone: rules that allowed calls of nothing else hold no longer; others forget it."""
+    """The source is gone: policies that allowed calls of nothing else hold no longer; others forget it."""
     ended = []
     for policy in in_force(c, source.workspace_id):
         rest = replace(policy, excluded=tuple(one for one in policy.excluded if one != source.id))
@@ -109,7 +109,7 @@ def retire(c: Connection, source: Source, *, by: By = None) -> list[Policy]:
 
 
 def is_made_for(c: Connection, policy: Policy, source: Source) -> bool:
-    """A rule of the organization is also for sources of that namespace in its other workspaces."""
+    """A policy of the organization is also for sources of that namespace in its other workspaces."""
     if policy.action != "allow" or policy.retired_at is not None:
         return False
     if policy.source_id:
@@ -124,7 +124,7 @@ def is_made_for(c: Connection, policy: Policy, source: Source) -> bool:
 
 
 def _restrain(c: Connection, workspace_id: str, policy: Policy, by: By) -> None:
-    """What it holds for, and nothing of its wording."""
+    """What it applies to, and nothing of its wording."""
     values = {"excluded": dump(list(policy.excluded)), "retired_at": policy.retired_at}
     c.execute(sa.update(policies).where(policies.c.id == policy.id).values(**values))
     _raise_revision(c, workspace_id)
@@ -132,7 +132,7 @@ def _restrain(c: Connection, workspace_id: str, policy: Policy, by: By) -> None:
 
 
 def distrust(c: Connection, source: Source, digests: Collection[str]) -> None:
-    """A server says something else about these tools than when somebody trusted its hints: then that is over."""
+    """A server says something else about these tools than when someone trusted its hints: then that is over."""
     for policy in in_force(c, source.workspace_id) if digests else ():
         made_for = policy.made_for
         if policy.source_id != source.id or made_for is None or made_for.basis != "hints":
@@ -159,7 +159,7 @@ def _place(c: Connection, policy_id: str, position: int) -> None:
 
 
 def _note_change(c: Connection, workspace_id: str, type: str, policy: Policy, by: Actor) -> None:
-    """A rule of the organization changes every workspace of it; each one's revision and events say so."""
+    """A policy of the organization changes every workspace of it; each one's revision and events say so."""
     for affected in _affected_workspaces(c, workspace_id, policy):
         _raise_revision(c, affected)
         events.append(c, affected, type, _facts(policy), by=by)
@@ -171,7 +171,7 @@ def _raise_revision(c: Connection, workspace_id: str) -> None:
 
 
 def _facts(policy: Policy) -> dict[str, Any]:
-    """For an event: all of a rule but what is empty, and of many tools their number alone."""
+    """For an event: all of a policy but what is empty, and of many tools their number alone."""
     facts = {name: value for name, value in asdict(policy).items() if value not in ("", (), None)}
     if policy.made_for is not None:
         facts["made_for"] = {**facts["made_for"], "digests": len(policy.made_for.digests)}

@@ -1,4 +1,4 @@
-"""What rules reach: the tools there are now, and the calls that were made."""
+"""What policies reach: the tools there are now, and the calls that were made."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def host_of(config: KnownConfig) -> str:
 
 
 def everywhere(c: Connection) -> list[Source]:
-    """Of all workspaces: for the daemon's own upkeep, never for an answer to somebody."""
+    """Of all workspaces: for the daemon's own upkeep, never for an answer to someone."""
     return [_source(row) for row in c.execute(sa.select(sources).order_by(sources.c.id))]
 
 

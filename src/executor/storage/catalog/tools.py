@@ -37,7 +37,7 @@ class Head:
 
 class Entry(NamedTuple):
     """One tool's versions before and after, by digest; empty where it was not there. `was` and `now` are the words
-    about it (`description`, `deprecated`) that no version tells apart, as far as they differ."""
+    about it (`description`, `deprecated`) that no version distinguishes, as far as they differ."""
 
     path: str
     before: str
@@ -96,7 +96,7 @@ def _entry(path: str, before: tuple[Any, ...] | None, after: tuple[Any, ...] | N
 
 
 def add(c: Connection, source: Source, generation: int, rows: Sequence[ToolRow]) -> None:
-    """Nobody sees them before `show`."""
+    """No one sees them before `show`."""
     key = (source.id, generation)
     values = [_head_values(row) for row in rows]
     _insert.rows(c, [(*key, path, source.workspace_id, *rest) for path, *rest in values])
@@ -109,7 +109,7 @@ def show(c: Connection, source: Source, generation: int) -> None:
 
 
 def unseen(c: Connection, source_id: str = "", *, limit: int) -> list[dict[str, Any]]:
-    """Keys of rows that nobody sees, of one source or of all."""
+    """Keys of rows that no one sees, of one source or of all."""
     t = tools_table.c
     mine = (t.source_id == source_id,) if source_id else ()
     seen = sa.exists().where(listings.c.source_id == t.source_id, listings.c.generation == t.generation)

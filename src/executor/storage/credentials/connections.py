@@ -32,7 +32,7 @@ CHANGED = "connection.changed"
 
 
 def announce(c: Database) -> None:
-    """Whoever remembers connections forgets them once this transaction is committed. No event is written."""
+    """Anyone who remembers connections forgets them once this transaction is committed. No event is written."""
     announced: list[Announcement] = c.info.setdefault("new_events", [])
     announced.append(Announcement("", "", CHANGED))
 

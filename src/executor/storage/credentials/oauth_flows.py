@@ -110,7 +110,7 @@ def known_flow(c: Connection, state_digest: str) -> FlowRow | None:
 
 
 def spend_flow(c: Connection, state_digest: str, now: int) -> FlowRow | None:
-    """The first who asks gets it, and nobody after."""
+    """The first who asks gets it, and no one after."""
     if c.execute(sa.update(oauth_flows).where(*_live(state_digest, now)).values(used_at=now)).rowcount != 1:
         return None
     return _flow(c.execute(sa.select(oauth_flows).where(oauth_flows.c.state_digest == state_digest)).one())

@@ -47,7 +47,7 @@ def read_sealed(c: Connection, workspace_id: str, secret_id: str) -> tuple[str, 
 
 
 def every_sealed(c: Connection) -> list[tuple[str, str, str, bytes]]:
-    """Id, workspace, key and sealed value of all of them, in every workspace: for sealing them anew."""
+    """Id, workspace, key and sealed value of all of them, in every workspace: for sealing them again."""
     columns = (secrets.c.id, secrets.c.workspace_id, secrets.c.key_id, secrets.c.sealed)
     return [tuple(row) for row in c.execute(sa.select(*columns).where(secrets.c.sealed.is_not(None)))]
 

@@ -47,7 +47,7 @@ class Heads:
         self.known, self.moved = mark
 
     def forget(self) -> None:
-        """The whole transaction was rolled back, or nobody knows whether it was: the database knows."""
+        """The whole transaction was rolled back, or no one knows whether it was: the database knows."""
         self.known, self.moved = {}, set()
 
     def write(self, c: Connection) -> None:
@@ -88,7 +88,7 @@ def extend(c: Connection, workspace_id: str, rows: Sequence[dict[str, Any]]) -> 
 
 
 def settle(c: Connection) -> None:
-    """Outside the writer nobody flushes later."""
+    """Outside the writer no one flushes later."""
     if "chains" not in c.info:
         heads: Heads = c.info.pop("chains_now")
         heads.write(c)
@@ -143,7 +143,7 @@ class Report:
 
 
 def verify(c: Connection, workspace_id: str, noted: tuple[int, str] | None = None) -> Report:
-    """Recompute every seal. `noted` is a head that somebody kept elsewhere: it must still be a part of the chain."""
+    """Recompute every seal. `noted` is a head that someone kept elsewhere: it must still be a part of the chain."""
     before, last, count, chained, met = START, 0, 0, False, noted is None
     kept = head(c, workspace_id)
     for row in walk(c, workspace_id):

@@ -62,7 +62,7 @@ def append_all(
     *,
     by: Actor | Execution | None = None,
 ) -> None:
-    """Several events of one execution, in order, with one statement. `by` is whoever brought them about."""
+    """Several events of one execution, in order, with one statement. `by` is anyone who brought them about."""
     actor_id, origin = author(by)
     owner = {"workspace_id": workspace_id, "execution_id": execution_id, "at": now_ms(), "actor_id": actor_id}
     rows = [{**owner, "origin": origin, "type": type, "data": dump(data)} for type, data in happened]
@@ -81,7 +81,7 @@ def revocation(workspace_id: str, type: str, data: dict[str, Any]) -> Revocation
 
 
 def author(by: Actor | Execution | None) -> tuple[str, str]:
-    """What a run does is done by whoever submitted it; what nobody asked for is Executor's own."""
+    """What a run does is done by anyone who submitted it; what no one asked for is Executor's own."""
     if by is None:
         return "", ""
     return (by.actor_id if isinstance(by, Execution) else by.id), by.origin

@@ -62,7 +62,7 @@ def newest(c: Connection, workspace_id: str, before: str, limit: int) -> list[st
 
 
 def call_counts(c: Connection, workspace_id: str, ids: Sequence[str]) -> dict[str, int]:
-    """Of tools; timers are no calls to whoever reads."""
+    """Of tools; timers are no calls to anyone who reads."""
     mine = (Unindexed(_c.workspace_id) == workspace_id, _c.execution_id.in_(ids), _c.kind == "tool")
     query = sa.select(calls.c.execution_id, sa.func.count()).where(*mine).group_by(calls.c.execution_id)
     return {row[0]: row[1] for row in c.execute(query)} if ids else {}

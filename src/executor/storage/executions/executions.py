@@ -1,4 +1,4 @@
-"""Executions. Whoever runs one writes only through `fence`: an owner that lost its epoch can't write."""
+"""Executions. Anyone who runs one writes only through `fence`: an owner that lost its epoch can't write."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _a = artifacts.c
 
 
 def begin(c: Connection, artifact: Artifact) -> None:
-    """Its `digest` is not known yet: until then its id stands there."""
+    """Its `digest` is not known yet: until then its id is there."""
     c.execute(sa.insert(artifacts), {column.name: getattr(artifact, column.name) for column in artifacts.c})
 
 

@@ -18,7 +18,7 @@ def read_choice(c: Connection, workspace_id: str) -> SeparationChoice:
 
 
 def in_force(c: Connection, workspace_id: str) -> Separation:
-    """Unless somebody chose: destructive calls, once there is a second person who could look at them."""
+    """Unless someone chose: destructive calls, once there is a second person who could look at them."""
     choice = read_choice(c, workspace_id)
     if choice != "default":
         return choice

@@ -1,4 +1,4 @@
-"""Sessions of agents that nobody vouches for, each in a workspace of its own, and what is kept there."""
+"""Sessions of agents that no one vouches for, each in a workspace of its own, and what is kept there."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def touch(c: Connection, workspace_id: str, session_id: str, at: int) -> None:
 
 
 def list_unused(c: Connection, since: int, idle_since: int) -> list[AnonymousSession]:
-    """Of all workspaces: each has one. Those that nobody has used since, or in which nothing ever ran."""
+    """Of all workspaces: each has one. Those that no one has used since, or in which nothing ever ran."""
     sessions = anonymous_sessions.c
     ran = sa.exists().where(executions.c.workspace_id == sessions.workspace_id)
     idle = sa.and_(sessions.last_seen_at <= idle_since, ~ran)
@@ -56,7 +56,7 @@ def listing(c: Connection) -> list[AnonymousSession]:
 
 
 def erase(c: Connection, workspace_id: str) -> None:
-    """The whole workspace with its organization. Nobody but its agent could ever see what was in it."""
+    """The whole workspace with its organization. No one but its agent could ever see what was in it."""
     organization = sa.select(workspaces.c.organization_id).where(workspaces.c.id == workspace_id)
     organization_id = c.execute(organization).scalar_one()
     for table in reversed(metadata.sorted_tables):

@@ -57,7 +57,7 @@ def add_account(c: Connection, issuer: str, subject: str, name: str, email: str)
 
 
 def was_member(c: Connection, account_id: str) -> bool:
-    """Whether it has ever come in as a member: then it is one no more because somebody removed it."""
+    """Whether it has ever come in as a member: then it is one no more because someone removed it."""
     return c.execute(sa.select(actors.c.id).where(actors.c.account_id == account_id).limit(1)).first() is not None
 
 

@@ -78,9 +78,9 @@ def local_account(c: Connection) -> str:
 
 
 def account_behind(c: Connection, workspace_id: str, actor_id: str) -> str:
-    """The account that answers for an actor: a human's own, or of an agent whoever made its token.
+    """The account that answers for an actor: a human's own, or of an agent anyone who made its token.
 
-    This installation's own agent is its own account's. Empty where nobody is known: strangers, and agents that an
+    This installation's own agent is its own account's. Empty where no one is known: strangers, and agents that an
     outside authorization server vouches for.
     """
     found = actor(c, workspace_id, actor_id)

@@ -25,7 +25,7 @@ def of_account(c: Connection, account_id: str) -> list[Place]:
 
 
 def get(c: Connection, workspace_id: str) -> tuple[Workspace, Organization]:
-    """The one that somebody acts in."""
+    """The one that someone acts in."""
     query = (
         sa.select(workspaces, organizations.c.name.label("organization"))
         .join(organizations, organizations.c.id == workspaces.c.organization_id)

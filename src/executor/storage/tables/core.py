@@ -54,7 +54,7 @@ organizations = Table(
     Column("id", String, primary_key=True),
     Column("name", String, nullable=False),
     Column("created_at", BigInteger, nullable=False),
-    # off, destructive, all: which calls nobody approves who asked for them; empty for the default
+    # off, destructive, all: which calls no one approves who asked for them; empty for the default
     Column("separation", String, nullable=False, default="", server_default=""),
 )
 
@@ -114,7 +114,7 @@ sources = Table(
 )
 
 # What a source offers. Only the rows of the generation that `listings` names are seen, so that thousands can be
-# written, and removed, a few at a time. How a tool looks and is sent stands in its version, which outlives it.
+# written, and removed, a few at a time. How a tool looks and is sent is in its version, which outlives it.
 tools = Table(
     "tools",
     metadata,
@@ -209,7 +209,7 @@ policies = Table(
     Column("note", Text, nullable=False, default=""),
     Column("created_by", String, nullable=False, default=""),
     Column("created_at", BigInteger, nullable=False),
-    # The tools it was made for, as they were then; the sources it does not hold for; since when it holds for nothing.
+    # The tools it was made for, as they were then; the sources it does not apply to; since when it applies to nothing.
     Column("made_for", Text, nullable=False, default="", server_default=""),
     Column("excluded", Text, nullable=False, default="[]", server_default="[]"),
     Column("retired_at", BigInteger),

@@ -53,7 +53,7 @@ def hint(name: str, names: list[str]) -> str:
 
 
 F = TypeVar("F", bound=Callable[..., Any])
-# credential: anybody who is known · human: somebody at a terminal or a browser of theirs, not a program with a key
+# credential: anyone who is known · human: someone at a terminal or a browser of theirs, not a program with a key
 Need = Permission | Literal["credential", "human"]
 
 
@@ -66,9 +66,9 @@ class Context(StrictRequest):
         return executor
 
     @property
-    def held(self) -> LongWaits:
-        held: LongWaits = self.app.state.streams
-        return held
+    def long_waits(self) -> LongWaits:
+        long_waits: LongWaits = self.app.state.streams
+        return long_waits
 
     @property
     def actor(self) -> Actor:
@@ -81,7 +81,7 @@ class Context(StrictRequest):
 
 
 async def visibility_for(here: Context) -> Visibility | None:
-    """What the actor must not see described; whoever administers the policies sees also what they deny."""
+    """What the actor must not see described; anyone who administers the policies sees also what they deny."""
     return (
         None
         if here.actor.may("administer")
@@ -100,7 +100,7 @@ def needs(*any_of: Need) -> Callable[[F], F]:
 
 
 def public(endpoint: F) -> F:
-    """Mark an endpoint that shows nothing and needs nobody."""
+    """Mark an endpoint that shows nothing and needs no one."""
     endpoint.needs = None  # type: ignore[attr-defined]
     return endpoint
 

@@ -1,6 +1,6 @@
 """Answers as bytes: orjson writes them, nothing is validated or copied on the way out.
 
-`Answer[T]` is how a handler says what it answers: mypy checks it, and the OpenAPI document is made from it.
+`Answer[T]` is how a handler says what it answers: mypy checks it, and the OpenAPI document describes it.
 """
 
 from __future__ import annotations

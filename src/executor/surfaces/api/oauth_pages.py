@@ -51,7 +51,7 @@ _PAGE = """<!doctype html>
 @router.get("/begin/{ticket}")
 @public
 async def begin(here: Context, ticket: str) -> Response:
-    """Shown before anything happens: a link that somebody else sent must not log in by itself."""
+    """Shown before anything happens: a link that someone else sent must not start a login automatically."""
     executor = here.executor
     try:
         check_ticket(ticket)
@@ -84,7 +84,7 @@ async def go(here: Context, ticket: str) -> Response:
 @router.get("/callback")
 @public
 async def callback(here: Context) -> Response:
-    """Where authorization servers send the browser back to. It shows that it worked, or exactly why not."""
+    """Where authorization servers redirect the browser. Shows that the login worked, or exactly why not."""
     executor = here.executor
     try:
         pairs = here.query_params.multi_items()
@@ -102,7 +102,7 @@ async def callback(here: Context) -> Response:
 @router.get("/client.json")
 @public
 async def client(here: Context) -> Response:
-    """The client-id metadata document, where servers can read it."""
+    """The client ID metadata document, for authorization servers."""
     executor = here.executor
     if not executor.logins.clients.document_url:
         raise NotFound("not found", hint=("it is available when `public_url` starts with https://"))
@@ -110,7 +110,7 @@ async def client(here: Context) -> Response:
 
 
 def back(done: Connected) -> str:
-    """To the question that the login was begun for, which tells how its execution goes on."""
+    """To the question that the login was begun for, which says how its execution continues."""
     if done.interaction_id:
         return f"/connect/{quote(done.interaction_id, safe='')}"
     return f"/sources/{quote(done.source.namespace, safe='')}/edit"

@@ -1,4 +1,4 @@
-"""Rules as people write and read them: with actors and sources by their names."""
+"""Policies as people write and read them: with actors and sources by their names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long work whose progress is told while it goes on: server-sent events, the last of them the answer or the problem."""
+"""Long work that reports its progress by server-sent events. The last one is the answer or the problem."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _under_way: set[asyncio.Future[Any]] = set()
 
 
 def with_progress(work: Work) -> StreamingResponse:
-    """The work goes on when the reader leaves, as it would without progress."""
+    """The work continues when the reader leaves, as it would without progress."""
     return StreamingResponse(stream_progress(work), media_type="text/event-stream")
 
 

@@ -1,6 +1,6 @@
 """Events as a page or as a live stream (server-sent events).
 
-New events are read and written out once for everybody who listens; who is behind reads pages of the database at their
+New events are read and written out once for everyone who listens; who is behind reads pages of the database at their
 own pace, so a slow reader costs no memory. One that stops reading altogether is let go.
 """
 
@@ -59,7 +59,7 @@ class EventStream(Response):
         self._after = after
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        held, request, waker = self._here.held, current(), asyncio.Event()
+        held, request, waker = self._here.long_waits, current(), asyncio.Event()
         with held.stream(request):
             ends: list[asyncio.Future[Any]] = [
                 asyncio.ensure_future(held.closed.wait()),
@@ -71,7 +71,7 @@ class EventStream(Response):
             try:
                 await self._send(send, ends, waker)
             except TimeoutError:
-                await abort(scope)  # nobody reads
+                await abort(scope)  # no one reads
             finally:
                 for end in ends:
                     end.cancel()

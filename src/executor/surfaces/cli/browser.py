@@ -22,7 +22,7 @@ def hand_out(settings: Settings, link: dict[str, Any], *, as_json: bool, may_ope
 
 
 def open_page(settings: Settings, name: str, url: str) -> None:
-    """Through a file that only its owner can read: the arguments of the browser are for everybody to see."""
+    """Through a file that only its owner can read: the arguments of the browser are for everyone to see."""
     import webbrowser
 
     from executor.private_files import write_private

@@ -1,4 +1,4 @@
-"""The CLI's way to `/v1`: to the daemon that holds this data directory's lock, and to nobody else."""
+"""The CLI's way to `/v1`: to the daemon that holds this data directory's lock, and to no one else."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Client:
     def post(
         self, path: str, body: Mapping[str, Any] | None = None, *, seconds: float = ANSWER_SECONDS, key: str = ""
     ) -> Any:
-        """With an idempotency `key` it may be sent again when nobody answered."""
+        """With an idempotency `key` it may be sent again when no one answered."""
         return self.request("POST", path, body or {}, seconds=seconds, key=key)
 
     def patch(self, path: str, body: Mapping[str, Any]) -> Any:

@@ -45,7 +45,7 @@ class ExecutionFollower:
         self._asked: set[str] = set()
 
     def run(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Ctrl-C is held back until the daemon has told the execution's id, so that we can say how to go on."""
+        """Ctrl-C is held back until the daemon has told the execution's id, so that we can say how to continue."""
         body, key = {**request, "wait": FIRST_WAIT}, os.urandom(16).hex()
         with _interrupt_held_back() as pressed:
             view = self._insist(
@@ -130,7 +130,7 @@ def _say_it_goes_on(view: dict[str, Any]) -> None:
 
 
 def show_diagnostics(view: dict[str, Any]) -> None:
-    """What its type check found; of a failed one the first is told as the failure."""
+    """What its type check found; of a failed one the first is reported as the failure."""
     found = (view.get("error") or {}).get("diagnostics", ())[1:] or view.get("diagnostics") or ()
     for one in found:
         say(f"{clean(one['severity'])}: line {one['line']}, column {one['column']}: {quote_remote(one['message'])}")

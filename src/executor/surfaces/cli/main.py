@@ -86,7 +86,7 @@ def run(arguments: Sequence[str]) -> int:
         code = _invoke(arguments, machine=machine)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read our output has left; Python would complain again when it flushes at exit.
+        # Anyone who read our output has left; Python would complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = exit_codes.FAILED
     return code

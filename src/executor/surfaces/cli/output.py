@@ -49,7 +49,7 @@ def clean(value: Any) -> str:
 
 
 def clean_lines(value: Any) -> str:
-    """Remote text that may have several lines, where nothing of ours stands beside it."""
+    """Remote text that may have several lines, where nothing of ours is beside it."""
     return escape(str(value), keep="\n")
 
 
@@ -106,7 +106,7 @@ def with_program(text: str) -> str:
 
 
 def interactive() -> bool:
-    """Somebody can read the question and answer it."""
+    """Someone can read the question and answer it."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 

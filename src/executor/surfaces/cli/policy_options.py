@@ -1,4 +1,4 @@
-"""Rules as they are written on a command line: a pattern, an action, and what else must hold."""
+"""Policies as they are written on a command line: a pattern, an action, and what else must hold."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def rule_options(command: Command) -> Command:
-    """The options of everything that takes a rule."""
+    """The options of everything that takes a policy."""
     for option in (
         click.option("--note", default="", help="Reason for the policy, for people."),
         click.option(
@@ -67,7 +67,7 @@ def _value(text: str) -> Any:
 
 
 def rule_table(rules: Sequence[dict[str, Any]]) -> str:
-    """`TOOLS` is how many tools there are now that it is about, or which rule above it leaves nothing to it."""
+    """`TOOLS` is how many tools there are now that it is about, or which policy above it leaves nothing to it."""
     rows = [{**rule, "rule": rule["text"], "tools": reach(rule)} for rule in rules]
     return table(rows, {"level": "LEVEL", "position": "POSITION", "id": "ID", "tools": "TOOLS", "rule": "RULE"})
 
@@ -81,7 +81,7 @@ def reach(rule: dict[str, Any]) -> str:
 
 
 def describe_matches(matches: dict[str, Any]) -> str:
-    """How many tools there are that a rule is about, and the first of them."""
+    """How many tools there are that a policy is about, and the first of them."""
     count, tools = matches["count"], [clean(path) for path in matches["tools"]]
     if not count:
         return "it matches no current tool"

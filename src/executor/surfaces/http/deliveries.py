@@ -69,7 +69,7 @@ class Deliveries:
             self.held -= len(body)
 
     async def _deliver_spilled(self, scope: Scope, message: Message, send: Send) -> None:
-        """Whoever made the message must not keep its body either, or nothing is gained."""
+        """Anyone who made the message must not keep its body either, or nothing is gained."""
         delivery = Delivery(scope, len(message["body"]))
         self._spilling.add(delivery)
         try:

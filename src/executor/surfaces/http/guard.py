@@ -39,11 +39,11 @@ SECURITY_HEADERS: tuple[tuple[bytes, bytes], ...] = (
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 PUBLIC = frozenset({"/healthz"})
 INTERNAL = "/internal/"
-# On the way to an authorization server and back, and what its clients look up: nobody need have signed in.
+# On the way to an authorization server and back, and what its clients look up: no one need have signed in.
 PUBLIC_PREFIXES = ("/oauth/", "/v1/auth/oidc/", "/.well-known/")
 DOCUMENT_PATHS = ("/v1/sources", "/v1/sources/probe", "/v1/sources/preview")
 CODE_PATHS = ("/v1/executions", "/v1/catalog/check", "/v1/catalog/complete")
-# What is posted here shows in its body who it is from, or nobody yet.
+# What is posted here shows in its body who it is from, or no one yet.
 OPEN = frozenset(
     {"/v1/auth/sign-in", "/v1/auth/anonymous/bootstrap", "/v1/auth/anonymous/token", "/v1/invitations/accept"}
 )
@@ -75,7 +75,7 @@ class Headers:
 
 
 class Edge:
-    """Whatever goes wrong inside is answered as a problem; of what nobody expected the answer tells only an id."""
+    """Whatever goes wrong inside is answered as a problem; of what no one expected the answer tells only an id."""
 
     def __init__(self, app: ASGIApp, challenge: Challenge | None = None) -> None:
         self._app = app
@@ -94,7 +94,7 @@ class Edge:
         except ExecutorError as error:
             await problems.respond(error, self._headers(scope, error))(scope, receive, send)
         except ClientDisconnect:
-            return  # nobody is there to be answered, and nothing is wrong here
+            return  # no one is there to be answered, and nothing is wrong here
         except Exception as error:  # noqa: BLE001 - the edge: answered with an opaque id, logged with everything
             problem = problems.opaque(error)
             if not started:

@@ -1,6 +1,6 @@
 """Requests that are held open: waits for an outcome, and what must not keep a stopping daemon alive.
 
-None of them outlives the credential it was made with, and nobody can hold all of them.
+None of them outlives the credential it was made with, and no one can hold all of them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class LongWaits:
             task.cancel()
 
     def check(self) -> None:
-        """Before anything is begun that somebody would wait for."""
+        """Before anything is begun that someone would wait for."""
         if self.closed.is_set():
             raise stopping()
 
@@ -51,8 +51,8 @@ class LongWaits:
             yield
 
     async def hold(self, wait: Coroutine[Any, Any, T]) -> T:
-        """The outcome of `wait`. Raises when the daemon stops before it is there, when its request may not go on, and
-        when too many are held; executions go on by themselves."""
+        """The outcome of `wait`. Raises when the daemon stops before it is there, when its request may not continue,
+        and when too many are held. Executions continue anyway."""
         request = CURRENT.get()
         try:
             self.check()

@@ -1,7 +1,7 @@
 """Requests under way, each with the credential it came with: when the credential ends, so does the request.
 
 A revocation is an event. From its commit on, the requests that it may concern are in doubt: none of them reads a body,
-sends an answer or goes on with a stream before its credential was looked up again. What no event tells of (another
+sends an answer or continues with a stream before its credential was looked up again. What no event tells of (another
 process, a changed clock) is found by looking up the credentials of long requests now and then.
 """
 
@@ -34,7 +34,7 @@ CURRENT: ContextVar[OpenRequest | None] = ContextVar("open_request", default=Non
 
 
 class OpenRequest:
-    """`refusal` says why it may not go on."""
+    """`refusal` says why it may not continue."""
 
     def __init__(self, shown: Shown, actor: Actor, review: Callable[[Iterable[OpenRequest]], None]) -> None:
         self.shown = shown
@@ -55,7 +55,7 @@ class OpenRequest:
         return self.refusal is not None
 
     async def confirm(self) -> None:
-        """Raises when it may not go on."""
+        """Raises when it may not continue."""
         if await self.has_ended() and self.refusal is not None:
             raise self.refusal
 
@@ -83,7 +83,7 @@ class OpenRequest:
             task.cancel()
 
     def leave(self) -> None:
-        """Nobody reads the answer any more."""
+        """No one reads the answer any more."""
         if self.refusal is None and self.on_leave is not None:
             self.on_leave()
         self.end(Busy("the client disconnected", hint="connect again"))
@@ -150,7 +150,7 @@ class OpenRequests:
             self._watching.cancel()
 
     async def add(self, callers: Authenticator, shown: Shown, scope: Scope) -> OpenRequest:
-        """As whoever it shows. Looked up again if anybody was revoked meanwhile: that event came too early for it."""
+        """As anyone who it shows. Looked up again if anyone was revoked meanwhile: that event came too early for it."""
         while True:
             before = self._revocations
             actor = await callers.identify(shown)
@@ -218,7 +218,7 @@ def current() -> OpenRequest:
 
 
 def declare_needs(any_of: tuple[str, ...]) -> None:
-    """Without all of these that its credential had, the request under way may not go on."""
+    """Without all of these that its credential had, the request under way may not continue."""
     request = CURRENT.get()
     if request is not None:
         request.needs = any_of

@@ -7,5 +7,5 @@ METHODS = frozenset({"GET", "HEAD"})
 
 
 def is_page(method: str, path: str) -> bool:
-    """A page, or a file that one loads: the same for everybody, so nobody has to say who they are."""
+    """A page, or a file that one loads: the same for everyone, so no one has to say who they are."""
     return method in METHODS and path.startswith("/") and path[1:].partition("/")[0].lower() not in RESERVED

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 REFUSED = frozenset({401, 403, 421})
 WINDOW_SECONDS = 60.0
-MOST = 60  # in a window, whoever asks
+MOST = 60  # in a window, anyone who asks
 MOST_OF_ONE = 20  # in a window, from one address or actor
 LONGEST_PATH = 200
 
@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 
 class RefusalAudit:
-    """Watches the answers that go out. Whoever asks too often is counted, and told of in the next event."""
+    """Watches the answers that go out. Anyone who asks too often is counted, and told of in the next event."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -83,7 +83,7 @@ class RefusalAudit:
         return recorded
 
     def _write(self, executor: Executor, data: dict[str, Any], actor: Actor | None) -> None:
-        from executor.identity.audit import record_refusal  # late: this stands before the database is open
+        from executor.identity.audit import record_refusal  # late: this is before the database is open
 
         workspace_id = actor.workspace_id if actor else executor.tenancy.workspace.id
         writing = record_refusal(executor.database, workspace_id, data, actor)

@@ -54,7 +54,7 @@ class WaitLimits:
             self._of.remove(actor.id)
 
     def _check(self, actor: Actor, *, is_stranger: bool) -> None:
-        """The operator's own token has no bound but that of all: whoever holds it owns the machine."""
+        """The operator's own token has no bound but that of all: anyone who holds it owns the machine."""
         bounds, is_human = self.bounds, actor.is_in_person
         most = bounds.of_stranger if is_stranger else bounds.of_human if is_human else bounds.of_program
         if self._of[actor.id] >= most and actor.via != "operator_token":

@@ -1,7 +1,7 @@
 """The page where a person decides, shown by the client itself where it can: elicitation in URL mode.
 
 It decides nothing. A client that says `accept` has opened the page, or says so; only what is settled on that page lets
-a call go on. Whatever it answers, the model reads the same text as everywhere.
+a call continue. Whatever it answers, the model reads the same text as everywhere.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Dialog:
     is_accepted: bool = False
 
     async def show(self, link: Link, paused: View, wait: Callable[[], Awaitable[View]]) -> View:
-        """In the stream; then wait, unless the client has nobody to ask."""
+        """In the stream; then wait, unless the client has no one to ask."""
         if self.stream is None:
             return paused
         number, answer = self.links.open(self.actor_id)

@@ -42,7 +42,7 @@ Serve = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class McpEndpoint:
-    """Whoever holds a token acts here as the agent: nothing that arrives at `/mcp` can decide anything."""
+    """Anyone who holds a token acts here as the agent: nothing that arrives at `/mcp` can decide anything."""
 
     def __init__(self, executor: Executor, held: LongWaits) -> None:
         self._gateway = EngineGateway(executor, held)

@@ -1,4 +1,4 @@
-"""Executions in this process, as whoever asks, and never with more than an agent may do."""
+"""Executions in this process, as anyone who asks, and never with more than an agent may do."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class OpenCall:
 
     def follow(self, execution_id: str, cancel: Cancel, patience: float | None) -> None:
         """It waits for this execution. `patience` is for how many seconds after its client went away the execution is
-        left alone, unless somebody asks for it; None is forever."""
+        left alone, unless someone asks for it; None is forever."""
         self._execution_id, self._cancel, self._patience = execution_id, cancel, patience
         self._calls.keep(execution_id)
         if self._is_unwanted:
@@ -119,7 +119,7 @@ class OpenCalls:
         self._followed.remove(execution_id)
 
     def cancel_later(self, execution_id: str, cancel: Cancel, seconds: float) -> None:
-        """Unless somebody waits for it, or asks for it until then; and unless the daemon itself closes its requests."""
+        """Unless someone waits for it, or asks for it until then; and unless the daemon itself closes its requests."""
         if execution_id not in self._followed and not self._held.closed.is_set():
             later = asyncio.get_running_loop().call_later(seconds, self._cancel_left, execution_id, cancel)
             self._timers[execution_id] = later
@@ -148,5 +148,5 @@ async def _attempt(cancel: Cancel) -> None:
         await cancel()
     except (Conflict, NotFound):
         return  # it had ended, or is none of this actor's
-    except Exception as error:  # nobody waits for it who could be told
+    except Exception as error:  # no one waits for it who could be told
         logger.error("an execution could not be cancelled", exc_info=error)

@@ -32,7 +32,7 @@ def reads_streams(headers: Mapping[str, str]) -> bool:
 class CallStream:
     """The answer to a call, and what is said before it. Where nothing is, the answer goes out as it is.
 
-    Without a token nobody asked for progress.
+    Without a token no one asked for progress.
     """
 
     def __init__(self, send: Send, message: dict[str, Any], token: str | int | None) -> None:

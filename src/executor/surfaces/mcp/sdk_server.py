@@ -1,6 +1,6 @@
 """The MCP server on the official SDK, for the messages that need it.
 
-Importing this costs about a second of CPU, so whoever needs it does so late and away from the event loop.
+Importing this costs about a second of CPU, so anyone who needs it does so late and away from the event loop.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ INSTRUCTIONS_NOW: ContextVar[str] = ContextVar("instructions", default=INSTRUCTI
 
 
 class NamingServer(Server[dict[str, Any]]):
-    """Its instructions are those of whoever asks."""
+    """Its instructions are those of anyone who asks."""
 
     @property
     def instructions(self) -> str | None:
@@ -30,7 +30,7 @@ class NamingServer(Server[dict[str, Any]]):
 
     @instructions.setter
     def instructions(self, text: str | None) -> None:
-        """The SDK sets the same ones for everybody."""
+        """The SDK sets the same ones for everyone."""
 
 
 def build_server(gateway: Gateway) -> Server[dict[str, Any]]:

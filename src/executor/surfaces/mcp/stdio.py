@@ -101,7 +101,7 @@ class Bridge:
                 if request.expects_answer and not request.is_cancelled:
                     self._write(reply)
         except BrokenPipeError:
-            return  # nobody reads any more
+            return  # no one reads any more
         except ExecutorError as error:
             self._refuse(request, error)
         except Exception:  # noqa: BLE001 - the edge: every request is answered, and standard error has the reason
@@ -192,7 +192,7 @@ class Bridge:
             self._output.flush()
 
     def _finish(self) -> None:
-        """No more input: what is under way is still answered, as long as somebody reads."""
+        """No more input: what is under way is still answered, as long as someone reads."""
         readers = select.poll()
         readers.register(self._output.fileno(), 0)  # only errors: the reader is gone
         while self._under_way and not readers.poll(POLL_SECONDS * 1000):
@@ -202,7 +202,7 @@ class Bridge:
 def main(settings: Settings, credential: Credential) -> None:
     Bridge(settings, credential, sys.stdout.buffer).serve(sys.stdin.buffer)
     sys.stdout.flush()
-    os._exit(0)  # threads that nobody waits for any more are not joined
+    os._exit(0)  # threads that no one waits for any more are not joined
 
 
 def _refusal_in(answer: Answer) -> Refused:

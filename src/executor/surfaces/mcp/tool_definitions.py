@@ -64,7 +64,7 @@ TOOLS: Final[list[dict[str, Any]]] = [
             },
             "required": ["code"],
         },
-        # Without both, Codex refuses the call where nobody can be asked. See docs/decisions/hints-of-execute.md.
+        # Without both, Codex refuses the call where no one can be asked. See docs/decisions/hints-of-execute.md.
         "annotations": {"destructiveHint": False, "openWorldHint": False},
         "_meta": _LOADED,
     },

@@ -1,4 +1,4 @@
-"""The two tools, whoever speaks the protocol: their arguments checked, and their outcome as a tool result."""
+"""The two tools, anyone who speaks the protocol: their arguments checked, and their outcome as a tool result."""
 
 from __future__ import annotations
 

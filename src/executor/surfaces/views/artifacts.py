@@ -36,7 +36,7 @@ class ArtifactView(TypedDict):
 
 
 def artifact_view(artifact: Artifact, *, preview: bool = False) -> ArtifactView:
-    """`cut` tells what its preview leaves out; the preview itself only if asked for."""
+    """`cut` says what its preview leaves out; the preview itself only if asked for."""
     shown = read_preview(artifact)
     return {
         "id": artifact.id,

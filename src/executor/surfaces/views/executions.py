@@ -214,7 +214,7 @@ def submitted_by(execution: Execution, actor: str) -> SubmittedBy:
 
 
 def through(origin: str) -> Through | None:
-    """The surface that the credential is made for; any other program that holds it looks the same."""
+    """The surface that uses such credentials. Any other program that holds one looks the same."""
     words = origin.split()
     if not words:
         return None

@@ -1,4 +1,4 @@
-"""Interactions: what a human is asked, who asks, and what settling it takes."""
+"""Interactions: the question, who asks it, and what settling it takes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAGES = {"credential": "connect", "oauth": "connect"}
 
 
 class ChangedTool(TypedDict):
-    """What is different from the tool that a rule was made for; `isNew` if there was none of this path."""
+    """What is different from the tool that a policy was made for; `isNew` if there was none of this path."""
 
     policyId: str
     rule: str
@@ -32,7 +32,7 @@ class ChangedTool(TypedDict):
 
 
 class Refusal(TypedDict):
-    """Why whoever asks may not let an open question pass, and who can."""
+    """Why anyone who asks may not let an open question pass, and who can."""
 
     code: str
     message: str
@@ -187,12 +187,12 @@ def needs_text(credential: dict[str, Any] | None) -> str:
 
 
 def rules_text(rules: list[str] | None) -> str:
-    """Of a source to be added: rules that allow calls in its namespace, and don't hold for it."""
+    """Of a source to be added: policies that allow calls in its namespace, and don't apply to it."""
     return f"{'; '.join(rules)} (would match it; none of them applies to it)" if rules else ""
 
 
 def changed_text(changed: dict[str, Any] | None) -> str:
-    """Why a rule that allowed the tool no longer does."""
+    """Why a policy that allowed the tool no longer does."""
     if not changed:
         return ""
     parts = [f"{one['at']} {one['what']}: {one['was'] or '-'} → {one['now'] or '-'}" for one in changed["differences"]]

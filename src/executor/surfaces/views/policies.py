@@ -24,7 +24,7 @@ class ConditionView(TypedDict):
 class MadeForView(TypedDict):
     """Where the tools that it was made for sent their calls, and how many they are.
 
-    `basis` tells a rule of `always` from those by which tools are taken for `read`s, or a server's `hints` are trusted.
+    `basis` says whether it is from `always`, treats tools as `read`s, or trusts a server's `hints`.
     """
 
     host: str
@@ -96,7 +96,7 @@ class JudgementView(TypedDict):
 
 
 def judgement_view(decision: Decision, rules: Sequence[Policy], known: Names) -> JudgementView:
-    """`policy` is the whole rule that decided; a draft has no id."""
+    """`policy` is the whole policy that decided; a draft has no id."""
     deciding = next((rule for rule in rules if rule.id == decision.policy_id), None) if decision.policy_id else None
     return {
         "action": decision.action,

@@ -204,7 +204,7 @@ def header_names(config: KnownConfig) -> list[str]:
 
 
 class HintsView(TypedDict):
-    """Tools that an MCP server says only read, and those of them that are trusted to, by the rule with this id."""
+    """Tools that an MCP server says only read, and those of them that are trusted to, by the policy with this id."""
 
     claimed: list[str]
     trusted: list[str]
@@ -217,7 +217,7 @@ def hints_view(hints: Hints) -> HintsView:
 
 
 class CoveringRule(TypedDict):
-    """A rule that allows calls in the namespace of a source. One that was there first holds for it only by consent."""
+    """A policy that allows calls in the namespace of a source. An older one applies to it only by consent."""
 
     id: str
     text: str

@@ -26,7 +26,7 @@ type Props = {
   onAnswer: (answer: Answer) => void;
 };
 
-/** `refused`: somebody else has to allow it, but the person who asked may still deny it. A `brief` one allows nothing
+/** `refused`: someone else has to allow it, but the person who asked may still deny it. A `brief` one allows nothing
  * that goes beyond this call. */
 export function Allow(props: Props) {
   const { asked, blocked, folded, refused, mayRule, panel, armed, brief, onPanel, onAnswer } = props;

@@ -11,7 +11,7 @@ import { RuleDiff } from "./rulediff";
 
 type Props = { asked: Interaction; busy: boolean; onSave: (answer: Answer) => void };
 
-/** The rule as it would be saved, before it is: how wide it is can be chosen, the narrowest stands first. */
+/** The policy as it would be saved, before it is: how wide it is can be chosen, the narrowest comes first. */
 export function AlwaysRule({ asked, busy, onSave }: Props) {
   const [covers, setCovers] = useState<Breadth>("tool");
   const [pins, setPins] = useState<string[]>([]);

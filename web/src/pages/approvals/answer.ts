@@ -14,7 +14,7 @@ export type Answer =
   | { act: "approve"; result: unknown }
   | { act: "deny"; reason: string };
 
-/** A rule as it is sent, of one as it is shown. */
+/** A policy as it is sent, of one as it is shown. */
 export function ruleOf(policy: Policy): Rule {
   const { pattern, action, conditions, effect, note, level } = policy;
   const names = { actor: policy.actorId ?? "", source: policy.sourceId ?? "" };

@@ -19,7 +19,7 @@ import { NoticesSwitch } from "./notices";
 import { inbox, type Wanted } from "./queries";
 import { Question } from "./question";
 
-/** The inbox, and beside it (on a narrow screen instead of it) the question that was opened. */
+/** The inbox, and beside it (on a narrow screen instead of it) the request that was opened. */
 export function ApprovalsPage() {
   const { id } = useParams({ strict: false });
   const { like, ...wanted }: Wanted = useSearch({ strict: false });
@@ -104,7 +104,7 @@ function Back({ wanted }: { wanted: Wanted }) {
   );
 }
 
-/** With nothing open the keys move the focus through the list; with a question open, from one to the next. */
+/** With nothing open the keys move the focus through the list; with a request open, from one to the next. */
 function useMoving(items: Interaction[], id: string | undefined, wanted: Wanted) {
   const navigate = useNavigate();
   const focused = () => (document.activeElement as HTMLElement | null)?.dataset.question;

@@ -8,7 +8,7 @@ import type { Answer } from "./answer";
 
 type Props = { asked: Interaction; busy: boolean; onSave: (answer: Answer) => void };
 
-/** The rule that the tool is allowed as reads are, before it is saved. */
+/** The policy that the tool is allowed as reads are, before it is saved. */
 export function AsRead({ asked, busy, onSave }: Props) {
   const draft = useQuery({
     queryKey: ["interaction", asked.id, "rule", "read"],

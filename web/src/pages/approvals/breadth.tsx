@@ -39,7 +39,7 @@ export function Breadths({ asked, chosen, onChoose }: Props) {
   );
 }
 
-/** Every plain argument can be made part of the rule. */
+/** Every plain argument can be made part of the policy. */
 export function Pins({ asked, pins, onTurn }: { asked: Interaction; pins: string[]; onTurn: (pin: string) => void }) {
   const given = asked.arguments;
   if (!isNested(given) || Array.isArray(given)) return null;

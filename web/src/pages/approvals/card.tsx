@@ -20,7 +20,7 @@ import { Excerpt } from "./story";
 
 type Props = { id: string; known?: Interaction; run?: Execution; returned?: boolean };
 
-/** A question where it came up: everything a decision is about, the decision, and then what came of it.
+/** A request where it came up: everything a decision is about, the decision, and then what came of it.
  *
  * `known` is what a list has of it, `run` its execution where that is at hand. Where the page itself shows what came of
  * it, it need not be `returned` here too.

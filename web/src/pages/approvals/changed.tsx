@@ -1,7 +1,7 @@
 import type { Interaction } from "@/api/types";
 import { visible } from "@/text/visible";
 
-/** Why a rule that allowed the tool no longer does, and which rules a source to be added would meet. */
+/** Why a policy that allowed the tool no longer does, and which policies a source to be added would meet. */
 export function Changed({ asked }: { asked: Interaction }) {
   const { changed, rules, namespace } = asked;
   if (!changed && !rules?.length) return null;

@@ -14,13 +14,13 @@ function essentials(asked: Interaction): Fact[] {
   const known = asked.sentWith ?? asked.connection ?? "none";
   const credential = asked.credential ? "missing: you will be asked for it first" : known;
   return [
-    ["Who asks", <WhoAsks key="who" asked={asked} />],
+    ["Requested by", <WhoAsks key="who" asked={asked} />],
     ["Sent to", <span key="host">{visible(asked.host || "Executor itself")}</span>],
     ["Request", asked.request && <Request key="request" text={asked.request} />],
     ["Source", visible(asked.source ?? "")],
     ["Credential", visible(credential)],
     [
-      "What it does",
+      "Description",
       asked.description && <Description key="what" text={asked.description} own={Boolean(asked.describedBy)} />,
     ],
     ["Reason", <Why key="why" asked={asked} />],
@@ -28,12 +28,12 @@ function essentials(asked: Interaction): Fact[] {
   ];
 }
 
-/** `brief` leaves out what only names the question itself; `asked` may be one of several that share all of this. */
+/** `brief` leaves out what only names the request itself; `asked` may be one of several that share all of this. */
 export function Context({ asked, brief = false }: { asked: Interaction; brief?: boolean }) {
   const more: Fact[] = [
-    ["Asked", <Ago key="asked" at={asked.createdAt} />],
+    ["Requested", <Ago key="asked" at={asked.createdAt} />],
     ["Execution", <ExecutionLink key="execution" id={asked.executionId} />],
-    ["Question", <Identifier key="id" id={asked.id} />],
+    ["Interaction", <Identifier key="id" id={asked.id} />],
     ["Actor", asked.actorId ? <Identifier key="actor" id={asked.actorId} /> : ""],
   ];
   return (
@@ -110,7 +110,7 @@ export function Until({ at }: { at: string }) {
   );
 }
 
-/** True from the moment at which nobody can decide it any more. */
+/** True from the moment at which no one can decide it any more. */
 export function useExpired(at: string): boolean {
   const [expired, setExpired] = useState(() => Date.parse(at) <= Date.now());
   useEffect(() => {

@@ -18,7 +18,7 @@ import { DenyForm } from "./deny";
 import { useGoingOn } from "./next";
 import type { Wanted } from "./queries";
 
-/** Where the inbox goes on after a decision. Without it the question is a card among other things: no key decides it. */
+/** Where the inbox continues after a decision. Without it the request is a card among other things: no key decides it. */
 export type Inbox = { next: Interaction | undefined; wanted: Wanted };
 type Props = { asked: Interaction; folded: boolean; inbox?: Inbox };
 
@@ -46,7 +46,7 @@ export function Settler({ asked, children }: { asked: Interaction; children: (ma
   );
 }
 
-/** Somebody else has to settle it: who, and why. */
+/** Someone else has to settle it: who, and why. */
 function WaitsFor({ asked, refusal }: { asked: Interaction; refusal: NonNullable<Interaction["refusal"]> }) {
   const separated = refusal.code === SEPARATED;
   return (
@@ -117,7 +117,7 @@ function Deciding({ asked, folded, inbox, mayRule }: Props & { mayRule: boolean 
   );
 }
 
-/** One decision, sent once. Somebody else may have been faster: then the question is shown as it is now. */
+/** One decision, sent once. Someone else may have been faster: then the request is shown as it is now. */
 function useSettling(asked: Interaction, done: (settled: Interaction) => void) {
   const client = useQueryClient();
   return useMutation({

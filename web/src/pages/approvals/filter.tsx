@@ -12,11 +12,11 @@ const SHOWN: [string, string][] = [
   ["denied", "Denied"],
   ["expired", "Expired"],
   ["cancelled", "Cancelled"],
-  ["superseded", "Asked again"],
+  ["superseded", "Replaced"],
   ["all", "Everything"],
 ];
 
-/** Which questions are listed. It is part of the address, so that it can be kept and sent. */
+/** Which requests are listed. It is part of the address, so that it can be kept and sent. */
 export function Filter({ wanted }: { wanted: Wanted }) {
   const { id } = useParams({ strict: false });
   const navigate = useNavigate();
@@ -45,7 +45,7 @@ export function Filter({ wanted }: { wanted: Wanted }) {
       </Choice>
       <Choice
         hideLabel
-        label="Who asks"
+        label="Requested by"
         value={wanted.actor ?? ""}
         onChange={(event) => set({ actor: event.target.value || undefined })}
       >

@@ -1,4 +1,4 @@
-// What tells questions about the same tool apart.
+// What tells requests about the same tool apart.
 import { isNested, write } from "@/api/json";
 import type { Interaction } from "@/api/types";
 import { cut } from "@/text/cut";
@@ -33,7 +33,7 @@ export function isPlain(one: Interaction): boolean {
   return one.kind === "approval" && !one.changed && !one.rules?.length && !one.tool.startsWith("executor.");
 }
 
-/** The arguments in one line; of several questions only those that differ. */
+/** The arguments in one line; of several requests only those that differ. */
 export function gist(one: Interaction, others: Interaction[] = []): string {
   const given = fields(one.arguments);
   const differing = given.filter(([name, value]) =>

@@ -13,7 +13,7 @@ export const OUTCOMES: Record<string, [Tone, string]> = {
   denied: ["bad", "✕ denied"],
   expired: ["quiet", "⊘ expired"],
   cancelled: ["quiet", "⊘ cancelled"],
-  superseded: ["quiet", "↻ asked again"],
+  superseded: ["quiet", "↻ replaced"],
 };
 export const KINDS: Record<string, string> = {
   credential: "needs a credential",

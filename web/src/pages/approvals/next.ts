@@ -3,7 +3,7 @@ import type { Interaction } from "@/api/types";
 
 const KEPT = "executor.next";
 
-/** The question that takes this one's place in the list, also once this one has left it. */
+/** The request that takes this one's place in the list, also once this one has left it. */
 export function useNext(id: string, items: Interaction[]): Interaction | undefined {
   const place = useRef(0);
   const waiting = items.filter((one) => one.status === "pending");
@@ -13,7 +13,7 @@ export function useNext(id: string, items: Interaction[]): Interaction | undefin
   return others[Math.min(place.current, others.length - 1)];
 }
 
-/** Whether a decision leads to the next question by itself. Kept in this browser. */
+/** Whether a decision leads to the next request by itself. Kept in this browser. */
 export function useGoingOn(): [boolean, (on: boolean) => void] {
   const [on, setOn] = useState(() => localStorage.getItem(KEPT) === "on");
   const turn = (wanted: boolean) => {

@@ -3,7 +3,7 @@ import { parse } from "@/api/json";
 import { Button } from "@/ui/button";
 import { TextArea } from "@/ui/field";
 
-/** What a call really answered whose answer was lost; whoever gives it has looked at the service. */
+/** What a call really answered whose answer was lost; anyone who gives it has looked at the service. */
 export function GivenResult({ busy, onGive }: { busy: boolean; onGive: (result: unknown) => void }) {
   const [wrong, setWrong] = useState("");
   const submit = (event: FormEvent<HTMLFormElement>) => {

@@ -40,7 +40,7 @@ function Questions({ execution, returned }: Props) {
   );
 }
 
-/** Like questions that came together are one group. Groups never change: what comes later is added below them. */
+/** Like requests that came together are one group. Groups never change: what comes later is added below them. */
 function useArrivals(waiting: Interaction[]): Group[] {
   const known = useRef(new Set<string>());
   const groups = useRef<Group[]>([]);

@@ -15,7 +15,7 @@ const SAID: Record<string, string> = {
 };
 const SCOPES: Record<string, string> = { execution: " for this execution", always: " always, by a new policy" };
 
-/** How a question ended, and by whom. */
+/** How a request ended, and by whom. */
 export function Settlement({ asked }: { asked: Interaction }) {
   const me = useQuery(whoami).data?.actorId;
   const who = asked.settledBy === me ? "you" : visible(asked.settledByName ?? asked.settledBy ?? "somebody");

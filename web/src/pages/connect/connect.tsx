@@ -41,7 +41,7 @@ function Asked({ asked }: { asked: Interaction }) {
                 {visible(asked.tool)}
               </code>,
             ],
-            ["Who asks", visible(asked.actor ?? "")],
+            ["Requested by", visible(asked.actor ?? "")],
             ["Source", visible(asked.source ?? needs.source)],
             ["Why", visible(asked.reason)],
             ["Expires", <Until key="expires" at={asked.expiresAt} />],

@@ -40,7 +40,7 @@ export function ExecutionsPage() {
 
 type ListedProps = { items: ExecutionSummary[]; filters: Filters; further: string | null };
 
-/** `further` is where a search goes on that ended before it had passed everything. */
+/** `further` is where a search continues that ended before it had passed everything. */
 function Listed({ items, filters, further }: ListedProps) {
   const list = useRef<HTMLUListElement>(null);
   const { shown, waiting, show } = useFresh(items, list);

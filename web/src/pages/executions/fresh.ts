@@ -2,13 +2,13 @@ import { type RefObject, useEffect, useState } from "react";
 import type { ExecutionSummary } from "@/api/types";
 import { SHOWN } from "./queries";
 
-/** Whether somebody reads the list: scrolled into it, points at it, or is in it with the keyboard. */
+/** Whether someone reads the list: scrolled into it, points at it, or is in it with the keyboard. */
 function isRead(list: HTMLElement | null): boolean {
   if (window.scrollY > 40) return true;
   return Boolean(list?.matches(":hover") || list?.contains(document.activeElement));
 }
 
-/** What is new appears at once where nobody reads; else it waits, counted, until it is asked for or the reader leaves. */
+/** What is new appears at once where no one reads; else it waits, counted, until it is asked for or the reader leaves. */
 export function useFresh(items: ExecutionSummary[], list: RefObject<HTMLElement | null>) {
   const newest = items[0]?.executionId ?? "";
   const [seen, setSeen] = useState(newest);

@@ -60,7 +60,7 @@ export function RunTrouble({ run }: { run: Run }) {
   );
 }
 
-/** An address can be sent to somebody else: whose run it is. */
+/** An address can be sent to someone else: whose run it is. */
 export function Stranger({ execution }: { execution: Execution }) {
   const me = useQuery(whoami).data?.actorId;
   if (!me || !execution.actorId || execution.actorId === me) return null;

@@ -21,11 +21,11 @@ export const listed = (filters: Filters, minute: number) =>
     queryKey: ["executions", "list", filters, minute],
     queryFn: ({ signal }) => get(`/v1/executions${query({ ...asked(filters, minute), limit: READ })}`, signal),
     placeholderData: keepPreviousData,
-    // The calls of those that run are counted anew now and then; everything else comes with the live stream.
+    // The calls of those that run are counted again now and then; everything else comes with the live stream.
     refetchInterval: ({ state }) => (state.data?.items.some((one) => one.status === "running") ? 2000 : false),
   });
 
-/** Without arguments and results: those of 500 calls would be read anew with every one of them. */
+/** Without arguments and results: those of 500 calls would be read again with every one of them. */
 export const shown = (id: string) =>
   queryOptions({
     queryKey: ["execution", id, "page"],

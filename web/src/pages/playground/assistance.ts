@@ -46,7 +46,7 @@ function start(context: CompletionContext, item: Schemas["Completion"] | undefin
   return Math.min(context.pos, line.from + item.replace.column - 1);
 }
 
-/** `onVerdict` also gets what is found, for whoever lists it: null while that is being asked. */
+/** `onVerdict` also gets what is found, for anyone who lists it: null while that is being asked. */
 export function diagnose(language: Language, onVerdict: (verdict: Verdict | null) => void) {
   return async (view: EditorView): Promise<Diagnostic[]> => {
     const doc = view.state.doc;

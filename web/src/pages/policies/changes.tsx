@@ -9,7 +9,7 @@ import { Ago } from "@/ui/time";
 
 const FEW = 5;
 
-/** Which of the past calls rules as they might be would have decided otherwise. */
+/** Which of the past calls policies as they might be would have decided otherwise. */
 export function Changes({ asked }: { asked: { data: Simulation | undefined; error: unknown } }) {
   const [all, setAll] = useState(false);
   if (asked.error) return <Trouble error={asked.error} />;

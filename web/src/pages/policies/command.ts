@@ -1,4 +1,4 @@
-// A rule as it is written on a command line.
+// A policy as it is written on a command line.
 import { write } from "@/api/json";
 import type { Policy } from "@/api/types";
 import { command } from "@/text/code";
@@ -37,7 +37,7 @@ export function addCommand(rule: Draft, position?: number): string {
   return command("policies", "add", rule.pattern, rule.action, ...options(rule), ...level, ...place);
 }
 
-/** The same rule once more, with names where they are known. */
+/** The same policy once more, with names where they are known. */
 export function draftOf(rule: Policy): Draft {
   return {
     pattern: rule.pattern,

@@ -24,7 +24,7 @@ const HINTS: Record<Test, string> = {
   at_least: "1",
 };
 
-/** What the arguments must be for the rule to hold. */
+/** What the arguments must be for the policy to hold. */
 export function Conditions({ drafts, onChange }: { drafts: Condition[]; onChange: (drafts: Condition[]) => void }) {
   const set = (at: number, change: Partial<Condition>) =>
     onChange(drafts.map((one, index) => (index === at ? { ...one, ...change } : one)));

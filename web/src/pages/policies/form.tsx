@@ -26,7 +26,7 @@ const EMPTY: Draft = {
 
 type Props = { rule?: Policy; items: Policy[]; mayManage: boolean; onDone: () => void };
 
-/** Everything that a rule can ask about; the same as the command line can write. */
+/** Everything that a policy can ask about; the same as the command line can write. */
 export function RuleForm({ rule, items, mayManage, onDone }: Props) {
   const [draft, setDraft] = useState<Draft>(() => (rule ? draftOf(rule) : EMPTY));
   const level = items.filter((one) => one.level === draft.level);

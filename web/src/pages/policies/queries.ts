@@ -2,7 +2,7 @@ import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { get, post } from "@/api/client";
 import type { Draft } from "./command";
 
-/** With what each rule is about. Under the same key as the plain list, so that both are renewed together. */
+/** With what each policy is about. Under the same key as the plain list, so that both are renewed together. */
 export const rules = queryOptions({
   queryKey: ["policies", "reach"],
   queryFn: ({ signal }) => get("/v1/policies?reach=true", signal),
@@ -15,7 +15,7 @@ export const agents = queryOptions({
 
 type Tried = { rule?: Draft; position?: number; order?: string[]; without?: string[] };
 
-/** What other rules would have made of past calls. */
+/** What other policies would have made of past calls. */
 export const simulation = (tried: Tried, enabled = true) =>
   queryOptions({
     queryKey: ["matches", "past", tried],

@@ -6,7 +6,7 @@ import { Button } from "@/ui/button";
 import { Trouble } from "@/ui/states";
 import { tell } from "@/ui/toast";
 
-/** What keeps a rule from holding where its pattern would let it, and the way to let it hold again. */
+/** What keeps a policy from holding where its pattern would let it, and the way to let it hold again. */
 export function Restraint({ rule, may }: { rule: Policy; may: boolean }) {
   const client = useQueryClient();
   const renew = useMutation({

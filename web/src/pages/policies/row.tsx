@@ -24,7 +24,7 @@ type Props = {
   onAct: (act: Act) => void;
 };
 
-/** One rule, in words. The row itself takes the focus, so that Alt and an arrow can move it again and again. */
+/** One policy, in words. The row itself takes the focus, so that Alt and an arrow can move it again and again. */
 export function RuleRow({ rule, may, number, above, named, over, onMove, onDrag, onOver, onDrop, ...rest }: Props) {
   const row = useRef<HTMLLIElement>(null);
   useEffect(() => {

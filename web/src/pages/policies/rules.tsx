@@ -12,7 +12,7 @@ import { RuleRow } from "./row";
 type Props = { rules: Policy[]; may: boolean; onAct: (act: Act, rule: Policy) => void };
 type Moved = { id: string; from: number; to: number; text: string };
 
-/** The rules of one level, moved by dragging, with the arrows, or with Alt and an arrow key; said aloud each time. */
+/** The policies of one level, moved by dragging, with the arrows, or with Alt and an arrow key; said aloud each time. */
 export function Rules({ rules, may, onAct }: Props) {
   const { rule: named } = useSearch({ from: "/shell/policies" });
   const [moved, setMoved] = useState<Moved | null>(null);

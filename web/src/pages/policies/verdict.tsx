@@ -5,7 +5,7 @@ import { ActionBadge, EffectBadge } from "@/ui/badge";
 // Colour is never alone: each verdict has a sign of its own.
 const SIGNS = { decides: "✓", outdone: "↧", later: "↥", no: "✕" };
 
-/** What was decided, and what became of every rule. */
+/** What was decided, and what became of every policy. */
 export function Verdict({ decision }: { decision: Decision }) {
   return (
     <>

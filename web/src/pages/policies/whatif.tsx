@@ -13,7 +13,7 @@ import { simulation } from "./queries";
 
 type Props = { rule: Policy; level: Policy[]; onDone: () => void };
 
-/** What past calls would have come to with the rule at another place, before it is moved there. */
+/** What past calls would have come to with the policy at another place, before it is moved there. */
 export function WhatIf({ rule, level, onDone }: Props) {
   const now = level.findIndex((one) => one.id === rule.id);
   const [place, setPlace] = useState(now === 0 ? Math.min(1, level.length - 1) : 0);

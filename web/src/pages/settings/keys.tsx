@@ -149,7 +149,7 @@ function Entry({ one, path, renew, children }: EntryProps) {
       {one.prefix && <code className="font-mono text-dim text-xs">{one.prefix}…</code>}
       {one.revokedAt ? <Badge>⊘ revoked</Badge> : over ? <Badge tone="warn">! expired</Badge> : children}
       <span className="text-dim text-xs">
-        made <Ago at={one.createdAt} />
+        created <Ago at={one.createdAt} />
         {one.prefix && (
           <>
             , used <Ago at={one.lastUsedAt} />

@@ -173,7 +173,7 @@ function Invitations() {
       {invite.data && <Once title="The link" text={invite.data.url} onDone={() => invite.reset()} />}
       {invite.error ? <Trouble error={invite.error} /> : null}
       <form onSubmit={submit} className="mt-3 grid max-w-lg items-end gap-3 sm:grid-cols-[minmax(0,1fr)_8rem_auto]">
-        <TextField name="email" type="email" label="E-mail (for your reference)" autoComplete="off" />
+        <TextField name="email" type="email" label="E-mail (of the invited person)" autoComplete="off" />
         <Choice name="role" label="Role" defaultValue="member">
           {ROLES.map((role) => (
             <option key={role}>{role}</option>

@@ -5,7 +5,7 @@ export function takeFragment(): string {
   return token;
 }
 
-/** Where to go on: a path of this very site, nothing else. */
+/** Where to continue: a path of this very site, nothing else. */
 export function safePath(to: string | undefined): string {
   if (!to?.startsWith("/") || to.startsWith("//") || to.includes("\\")) return "/";
   const target = new URL(to, window.location.origin);

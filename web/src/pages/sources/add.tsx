@@ -60,7 +60,7 @@ function Find() {
   );
 }
 
-/** Nothing can be found out about a command without running it, and nobody has agreed to that yet. */
+/** Nothing can be found out about a command without running it, and no one has agreed to that yet. */
 function ofCommand(command: string[]): Probe {
   const unknown = { name: null, namespace: null, baseUrl: null, note: null, auth: [] };
   return { ...unknown, kind: "mcp", location: command.map(quoted).join(" "), transport: "stdio" };

@@ -6,7 +6,7 @@ import { Tick } from "@/ui/field";
 
 type Props = { namespace: string; inherit: boolean; onInherit: (inherit: boolean) => void };
 
-/** Rules that allow calls in the namespace already. A new source gets none of them unless somebody says so. */
+/** Policies that allow calls in the namespace already. A new source gets none of them unless someone says so. */
 export function Covering({ namespace, inherit, onInherit }: Props) {
   const found = (useQuery(rules).data?.items ?? []).filter((rule) => covers(rule, namespace));
   if (!namespace || found.length === 0) return null;

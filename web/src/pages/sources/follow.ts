@@ -1,10 +1,10 @@
-// Long work that tells how far it is: server-sent events, the last of them the answer or the problem.
+// Long work that says how far it is: server-sent events, the last of them the answer or the problem.
 
 import { useState } from "react";
 import { headers, Problem, readProblem, unreachable } from "@/api/client";
 import { parse, write } from "@/api/json";
 
-/** POST, and hear of the progress until the answer. The work goes on if the page is left. */
+/** POST, and hear of the progress until the answer. The work continues if the page is left. */
 export async function follow<T>(path: string, body: unknown, progress: (text: string) => void): Promise<T> {
   const answer = await fetch(path, {
     method: "POST",

@@ -57,7 +57,7 @@ export function Labels({ tool }: { tool: Tool }) {
   );
 }
 
-/** One click makes the rule: it holds where no other rule decides, and for the tool as it is now. */
+/** One click makes the policy: it holds where no other policy decides, and for the tool as it is now. */
 export function TreatAsRead({ tool }: { tool: Tool }) {
   const client = useQueryClient();
   const make = useMutation({

@@ -68,7 +68,7 @@ function Asked({ source, onKeep }: { source: Source; onKeep: () => void }) {
   );
 }
 
-/** What would be felt. What would not be is said too, so that nobody wonders. */
+/** What would be felt. What would not be is said too, so that no one wonders. */
 function Felt({ found }: { found: Dependents }) {
   return (
     <dl aria-label="What depends on it" className="space-y-2.5 rounded-lg border border-line p-3 text-sm">

@@ -75,7 +75,7 @@ function Shown({ tool }: { tool: Tool }) {
   );
 }
 
-/** What a call of it would meet, by the rules as they are now. */
+/** What a call of it would meet, by the policies as they are now. */
 function InForce({ path }: { path: string }) {
   const decision = useQuery({
     queryKey: ["decision", path],
@@ -97,7 +97,7 @@ function InForce({ path }: { path: string }) {
   );
 }
 
-/** Which rule decides depends on the call: all that can, in their order, and what holds without any of them. */
+/** Which policy decides depends on the call: all that can, in their order, and what holds without any of them. */
 function Rules({ path, decision, rules }: { path: string; decision: Decision; rules: Policy[] }) {
   const last = rules.at(-1);
   const covered = last && last.conditions.length === 0 && !last.actorId;

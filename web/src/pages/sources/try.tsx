@@ -14,7 +14,7 @@ import { Inputs } from "./form/inputs";
 import { type Draft, fieldsOf, initialFields } from "./form/shape";
 import { asSchema, resolved } from "./schema";
 
-/** A call like any other, with its rules, approvals, credentials and journal. Its run is part of the address, and gives
+/** A call like any other, with its policies, approvals, credentials and journal. Its run is part of the address, and gives
  * the form back what it was called with. */
 export function TryIt({ tool }: { tool: Tool }) {
   const { args, run: id } = useSearch({ from: "/shell/sources/$id" });

@@ -1,4 +1,4 @@
-"""The index of one source: which word stands in which field of which tool, as arrays."""
+"""The index of one source: which word is in which field of which tool, as arrays."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ _UNSETTLED = re.compile(r"(?i)legacy|stubbed|\d(?:alpha|beta)\d|test_?helpers|pr
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """`terms[i]` stands in the tools `docs[starts[i]:starts[i + 1]]`, in the fields of `masks`.
+    """`terms[i]` is in the tools `docs[starts[i]:starts[i + 1]]`, in the fields of `masks`.
 
-    `heads` tells how much of a tool's name the term is: the words of one name add up to 255. `summaries` counts the
+    `heads` says how much of a tool's name the term is: the words of one name add up to 255. `summaries` counts the
     words of each summary.
     """
 
@@ -98,7 +98,7 @@ def terms_of(text: str) -> list[str]:
 
 
 class Building:
-    """Takes tools a few at a time, so that whoever builds can let others go on in between."""
+    """Takes tools a few at a time, so that anyone who builds can let others continue in between."""
 
     def __init__(self) -> None:
         self._vocabulary: dict[str, int] = {}

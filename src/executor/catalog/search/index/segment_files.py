@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 @cache
 def version() -> bytes:
-    """Whoever changes how words or segments are made needs no number to raise."""
+    """Anyone who changes how words or segments are made needs no number to raise."""
     here = Path(__file__).parents[1]
     made_by = (
         "query/tokenizer.py", "query/actions.py", "query/thesaurus.py", "query/thesaurus.toml", "query/everyday.toml",
@@ -60,7 +60,7 @@ class SegmentFiles:
             return None
 
     def save(self, name: str, segment: Segment) -> None:
-        """A search works without; so a full disk is only told in the log."""
+        """A search works without; so a full disk is only reported in the log."""
         if self._folder is None:
             return
         try:

@@ -1,4 +1,4 @@
-"""The search index of each workspace: made by whoever searches first, from what is kept of each source.
+"""The search index of each workspace: made by anyone who searches first, from what is kept of each source.
 
 Tools are read and taken apart a few at a time, in threads, so that nothing else has to wait for it.
 """
@@ -36,7 +36,7 @@ TRIES = 5
 class VisibleIndex:
     """An index and, for each visibility, which of its tools may be seen.
 
-    `near` tells how near in meaning each tool is to a text; None without the extra, and until the vectors are made.
+    `near` says how near in meaning each tool is to a text; None without the extra, and until the vectors are made.
     """
 
     def __init__(self, index: Index) -> None:
@@ -82,7 +82,7 @@ class Indexes:
         self._made.pop(workspace_id, None)
 
     def prepare(self, workspace_id: str) -> None:
-        """Begin before anybody searches. If it goes wrong, whoever does is told."""
+        """Begin before anyone searches. If it goes wrong, anyone who does is told."""
         task = asyncio.create_task(self.of(workspace_id))
         self._preparing.add(task)
         task.add_done_callback(self._on_prepared)
@@ -134,7 +134,7 @@ class Indexes:
             logger.warning("search.vectors_not_made", extra={"reason": str(task.exception())})
 
     async def _mean(self, shown: VisibleIndex, folder: Path, listed: list[tuple[Listed, int]]) -> None:
-        """Searches go on by words alone meanwhile. One index at a time."""
+        """Searches continue by words alone meanwhile. One index at a time."""
         async with self._meaning:
             encoder = await self._find_once()
             if encoder is None:

@@ -1,6 +1,6 @@
 """Vectors of the tools of each source, for nearness in meaning: made in the background, kept beside the segments.
 
-A file belongs to one state of one source and grows as vectors are made, so that a restart goes on where it stopped.
+A file belongs to one state of one source and grows as vectors are made, so that a restart continues where it stopped.
 """
 
 from __future__ import annotations

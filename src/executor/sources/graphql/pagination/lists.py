@@ -64,7 +64,7 @@ def list_of(field: Field, selections: Selections) -> ListView | None:
 
 
 def is_connection(field: Field, outline: Outline) -> bool:
-    """With a cursor to go on by, and an answer that says where and whether."""
+    """With a cursor to continue by, and an answer that says where and whether."""
     named = outline.types[inner_name(field.type)]
     info = named.fields.get("pageInfo")
     told = outline.types[inner_name(info.type)].fields if info is not None else {}

@@ -1,6 +1,6 @@
 """How much a server may send: one answer for each request under way, and a little besides.
 
-A server may say things that nobody asked for (pings, log messages, comments on a stream), without end. Nothing of it
+A server may say things that no one asked for (pings, log messages, comments on a stream), without end. Nothing of it
 is refused; past the allowance it is read slowly, so that the server waits and not the daemon.
 """
 

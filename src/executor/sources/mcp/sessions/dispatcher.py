@@ -1,7 +1,7 @@
 """The SDK's dispatcher, with bounds on what a server can make it do.
 
 The SDK starts a task for every request and every notification that comes in. Here a request waits until one of a few
-places is free, and its connection is not read meanwhile; notifications that nobody listens to end where they arrive.
+places is free, and its connection is not read meanwhile; notifications that no one listens to end where they arrive.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One request under way, known to the transport that carries it.
 
-The SDK hands a failure of one HTTP request to nobody, or to everyone on the connection. Its tasks do run in the context
-of whoever sent the message, so the transport finds the request here, and tells it what became of it.
+The SDK hands a failure of one HTTP request to no one, or to everyone on the connection. Its tasks do run in the context
+of anyone who sent the message, so the transport finds the request here, and tells it what became of it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CURRENT: ContextVar[Exchange | None] = ContextVar("executor_mcp_exchange", defau
 class Exchange:
     """`sent` is true as soon as the server may have read the request, `broken` when its answer stopped midway.
 
-    `opens` marks the handshake: streams that begin in it go on after it. With `total`, news of progress renews the
+    `opens` marks the handshake: streams that begin in it continue after it. With `total`, news of progress renews the
     time, until so many seconds have passed.
     """
 
@@ -39,7 +39,7 @@ class Exchange:
         self._paused_at = 0.0
 
     def fail(self, error: SourceError) -> None:
-        """Whoever waits in `running` gets this error now."""
+        """Anyone who waits in `running` gets this error now."""
         if self.failure is None:
             self.failure = error
             if self._timeout is not None:

@@ -61,7 +61,7 @@ for _name in ("mcp.client", "client"):
 
 CLOSE_SECONDS = 8.0
 MAX_PAGES = 100
-EXPLAIN_SECONDS = 1.0  # for the connection's own task to tell why it ended
+EXPLAIN_SECONDS = 1.0  # for the connection's own task to say why it ended
 # An older server refuses what it doesn't know with one of these; a newer one refuses the handshake with them.
 REFUSALS = frozenset({mcp_types.UNSUPPORTED_PROTOCOL_VERSION, mcp_types.METHOD_NOT_FOUND, mcp_types.INVALID_REQUEST,
                       mcp_types.INVALID_PARAMS})  # fmt: skip
@@ -211,7 +211,7 @@ class McpSession:
             self._over.set()
             if not self._ready.done():
                 self._ready.set_exception(self._failure or self._closed_error(Exchange(0)))
-                self._ready.exception()  # it may be that nobody waits any more
+                self._ready.exception()  # it may be that no one waits any more
 
     async def _begin(self, stack: AsyncExitStack) -> None:
         async with Exchange(self._terms.open_seconds, opens=True).running(self.endpoint.shown):

@@ -162,7 +162,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             return await self._refuse(request, response)
         assert isinstance(response.stream, Body)  # noqa: S101 - tells the type
         if request.method != "GET" and (self._is_sse or not is_request(request)):
-            await response.stream.read_on()  # of no interest to anybody
+            await response.stream.read_on()  # of no interest to anyone
             await response.aclose()
             return httpx2.Response(response.status_code, request=request)
         media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -226,7 +226,7 @@ def headers_to_send(request: httpx2.Request) -> list[tuple[bytes, bytes]]:
 class Body(httpx2.AsyncByteStream):
     """An answer as it arrives: bounded in size, and in time by its request's own deadline.
 
-    Only a stream of events that belongs to no request goes on for ever; its events are bounded by their reader.
+    Only a stream of events that belongs to no request continues for ever; its events are bounded by their reader.
     The SDK closes a stream of events once it has the answer; to come to its end means that there was none in it.
     """
 
@@ -350,7 +350,7 @@ def is_request(request: httpx2.Request) -> bool:
 
 
 async def beginning(response: httpx2.Response) -> bytes:
-    """As much of a refusal as tells why, and no more: it may have no end."""
+    """As much of a refusal as says why, and no more: it may have no end."""
     body = b""
     with suppress(TimeoutError, SourceError):
         async with asyncio.timeout(NOTE_SECONDS):

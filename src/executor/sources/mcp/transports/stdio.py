@@ -121,7 +121,7 @@ class Child(MessageStream):
         raise StopAsyncIteration
 
     async def send(self, item: SessionMessage) -> None:
-        """Runs in the task of whoever sends, so that it is known which request has left."""
+        """Runs in the task of anyone who sends, so that it is known which request has left."""
         pipe = self.process.stdin
         assert pipe is not None  # noqa: S101 - tells the type
         data = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
@@ -129,7 +129,7 @@ class Child(MessageStream):
             is_refused = pipe.is_closing()
             if not is_refused:
                 pipe.write(data)
-                is_refused = pipe.is_closing()  # tried at once: nobody reads it any more
+                is_refused = pipe.is_closing()  # tried at once: no one reads it any more
             if is_refused:
                 raise SourceUnreachable(f"{self._where} has ended", hint="try again", reason="connect", sent=False)
             if (exchange := CURRENT.get()) is not None:
@@ -258,7 +258,7 @@ async def end(process: Process, line: socket.socket) -> None:
         await within(TERM_SECONDS, has_ended)
     line.close()
     await within(KILL_SECONDS, lambda: process.returncode is not None)
-    if process.returncode is None or process.returncode < 0:  # the supervisor hangs, or somebody killed it
+    if process.returncode is None or process.returncode < 0:  # the supervisor hangs, or someone killed it
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
 

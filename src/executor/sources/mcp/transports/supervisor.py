@@ -52,7 +52,7 @@ def start(command: list[str]) -> tuple[int, int]:
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
-        control_process(PR_SET_PDEATHSIG, signal.SIGKILL)  # without its supervisor it would be nobody's
+        control_process(PR_SET_PDEATHSIG, signal.SIGKILL)  # without its supervisor it would be no one's
         for number in MEANT_FOR_THE_COMMAND:
             signal.signal(number, signal.SIG_DFL)
         try:
@@ -77,7 +77,7 @@ def given_environment() -> dict[str, str]:
 
 
 def let_go_of_streams() -> None:
-    """Whoever reads what the command says must see its end, though this process goes on."""
+    """Anyone who reads what the command says must see its end, though this process continues."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in range(3):
         os.dup2(nothing, number)

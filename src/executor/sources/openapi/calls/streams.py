@@ -48,7 +48,7 @@ def stream_schema(item: Schema) -> Schema:
 
 
 def resumable(parameters: list[Parameter], responses: dict[str, dict[str, Any]]) -> list[Parameter]:
-    """Every stream of events can be asked to go on after one of them, whether its document says so or not."""
+    """Every stream of events can be asked to continue after one of them, whether its document says so or not."""
     if not any(is_events(str(one)) for response in responses.values() for one in response.get("content") or ()):
         return parameters
     if any(one.name.lower() == RESUME.lower() or one.argument == RESUME for one in parameters):

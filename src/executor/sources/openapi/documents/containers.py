@@ -58,7 +58,7 @@ def fill(document: Document, roots: Iterable[Any]) -> None:
 
 
 def fill_references(document: Document, node: dict[str, Any]) -> Any:
-    """What stands beside the reference is added to what it leads to, and wins."""
+    """What is beside the reference is added to what it leads to, and wins."""
     try:
         target = document.follow(node)
     except UnresolvedRef:

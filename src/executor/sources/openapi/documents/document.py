@@ -51,7 +51,7 @@ class Document:
         self.walked: dict[tuple[str, int, int], tuple[Any, Any]] = {}
         self.version = version_of(root)
         self.is_swagger = self.version.startswith("2") and "openapi" not in root
-        # Before 3.1, whatever stands beside a `$ref` is to be ignored.
+        # Before 3.1, whatever is beside a `$ref` is to be ignored.
         self.has_siblings = not self.is_swagger and not self.version.startswith("3.0")
         self._others = others
         self._refused = refused
@@ -87,7 +87,7 @@ class Document:
             return node
 
     def whole_of(self, node: Any) -> Any:
-        """The same, together with what stands beside the reference where that counts."""
+        """The same, together with what is beside the reference where that counts."""
         more = beside(node) if self.has_siblings and isinstance(node, dict) and len(node) > 1 else None
         if not more or "$ref" not in node:
             return self.end_of(node)
@@ -158,7 +158,7 @@ class Document:
 
 
 def beside(raw: dict[str, Any]) -> dict[str, Any]:
-    """Of what stands beside a `$ref`, all that says which values there may be."""
+    """Of what is beside a `$ref`, all that says which values there may be."""
     return {key: part for key, part in raw.items() if key not in REMARKS and not key_text(key).startswith("x-")}
 
 

@@ -105,7 +105,7 @@ def is_enum(key: Any, part: Any) -> bool:
 
 
 def file_path(uri: str, folder: Path) -> Path:
-    """The file that a reference names, if it lies in the folder of the document it stands in, links resolved."""
+    """The file that a reference names, if it lies in the folder of the document it is in, links resolved."""
     from urllib.request import url2pathname  # slow to import, and hardly ever needed
 
     path = Path(url2pathname(urlsplit(uri).path)).resolve()

@@ -1,4 +1,4 @@
-"""Lists that come in pages: how the document tells that they do, and how the next page is asked for."""
+"""Lists that come in pages: how the document says that they do, and how the next page is asked for."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def pages_of(
     *,
     is_read: bool = True,
 ) -> PageScheme:
-    """Empty unless the operation answers with a list and tells how to get on.
+    """Empty unless the operation answers with a list and says how to get on.
 
-    `fields` are those of the body. A request that may write is repeated only if its answer speaks of pages: nobody
+    `fields` are those of the body. A request that may write is repeated only if its answer speaks of pages: no one
     knows otherwise that it is a search.
     """
     response = response_of(responses)

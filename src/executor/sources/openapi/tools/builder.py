@@ -77,7 +77,7 @@ def read_catalog(
     refused: Mapping[str, str] = NO_REASONS,
     stopped: Stopped = never,
 ) -> Loaded:
-    """Without the digests of tools: whoever makes rows of them needs the same text, and then has them on the way.
+    """Without the digests of tools: anyone who makes rows of them needs the same text, and then has them on the way.
 
     `others` are the documents that this one refers to, by address; `refused` says why some are missing.
     """
@@ -104,7 +104,7 @@ def digest_of(data: bytes, others: Mapping[str, bytes]) -> str:
 
 
 def build(request: SourceRequest, document: documents.Document, location: str, digest: str) -> Loaded:
-    """Each tool keeps its server: it is approved with it. Whether that may be reached is for whoever sends to it."""
+    """Each tool keeps its server: it is approved with it. Whether that may be reached is for anyone who sends to it."""
     root = document.root
     where = display_url(location) or "the document"
     offered = swagger.servers(root) if document.is_swagger else root.get("servers")

@@ -1,4 +1,4 @@
-"""From a document's operations to tools. What can't become one is named with its reason, and the rest goes on."""
+"""From a document's operations to tools. What can't become one is named with its reason, and the rest continues."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class Reader:
             yield from self._of_item(path, item)
 
     def _item(self, raw: Any) -> Any:
-        """A path item may refer to another and add to it; what stands beside the reference wins."""
+        """A path item may refer to another and add to it; what is beside the reference wins."""
         item = self.document.follow(raw)
         if item is raw or not isinstance(item, dict):
             return item

@@ -132,7 +132,7 @@ class Schemas:
         return tidy(schema, raw)
 
     def _beside(self, pointer: Schema, raw: Schema, depth: int) -> Schema:
-        """With what stands beside the reference: from 3.1 on that counts; `nullable` is meant in older ones too."""
+        """With what is beside the reference: from 3.1 on that counts; `nullable` is meant in older ones too."""
         parts = beside(raw) if self.document.has_siblings else {}
         if parts:
             more = self._schema(parts, depth + 1, ({"$ref": raw["$ref"]},))

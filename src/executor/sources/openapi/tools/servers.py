@@ -97,7 +97,7 @@ def fill(template: str, variables: Any, given: Any = None) -> str:
 
 
 def list_servers(servers: Any) -> list[dict[str, Any]]:
-    """What there is to choose from, for whoever connects the source."""
+    """What there is to choose from, for anyone who connects the source."""
     found = []
     for one in servers if isinstance(servers, list) else []:
         if isinstance(one, dict) and isinstance(one.get("url"), str):

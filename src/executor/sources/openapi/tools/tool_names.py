@@ -66,8 +66,8 @@ def names_of(operations: Sequence[NameParts], namespace: str, held: Mapping[str,
 
 
 def group_names(operations: Sequence[NameParts], namespace: str) -> list[str]:
-    """Versions are left out of tags, unless those are told apart by them alone. One tag for all tells nothing if it is
-    the name of the whole."""
+    """Versions are left out of tags, unless only they distinguish them. A tag that all operations share says
+    nothing if it is the name of the whole."""
     tags = Counter(one.tags[0] for one in operations if one.tags)
     short = {tag: tag_group(tag, namespace) for tag in tags}
     counts = Counter(name.lower() for name in short.values() if name)

@@ -1,4 +1,4 @@
-"""/v1/anonymous: what strangers use here, for whoever runs the machine."""
+"""/v1/anonymous: what strangers use here, for anyone who runs the machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ router = APIRouter(prefix="/v1/anonymous", route_class=EdgeRoute, tags=["identit
 @router.get("")
 @needs("operate")
 async def listing(here: Context) -> Answer[views.AnonymousUsePage]:
-    """Anonymous sessions, oldest first, each with what it has run and what it keeps."""
+    """List anonymous sessions, oldest first, with their executions and the space they use."""
     found = await here.executor.anonymous.listing()
     return answer({"items": [views.anonymous_use_view(session, *use) for session, use in found]})
 
@@ -25,7 +25,7 @@ async def listing(here: Context) -> Answer[views.AnonymousUsePage]:
 @router.delete("", status_code=204)
 @needs("operate")
 async def clear(here: Context) -> Response:
-    """End all of them and remove everything in their workspaces."""
+    """End all anonymous sessions and remove everything in their workspaces."""
     await _clear(here, [session for session, _ in await here.executor.anonymous.listing()])
     return Response(status_code=204)
 
@@ -33,7 +33,7 @@ async def clear(here: Context) -> Response:
 @router.delete("/{session_id}", status_code=204)
 @needs("operate")
 async def clear_one(here: Context, session_id: str) -> Response:
-    """End it and remove everything in its workspace."""
+    """End an anonymous session and remove everything in its workspace."""
     wanted = [session for session, _ in await here.executor.anonymous.listing() if session.id == session_id]
     if not wanted:
         raise NotFound(f"there is no anonymous session {session_id!r}", hint="see `executor anonymous list`")

@@ -60,7 +60,8 @@ async def page(
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     before: Annotated[str, Query(max_length=200)] = "",
 ) -> Answer[views.ArtifactPage]:
-    """Newest first; `execution` for those of one. Who may not read everything sees those of its own executions."""
+    """List artifacts, newest first; `execution` for those of one. Without the permission to read everything, you see
+    those of your own executions."""
     found = await access.search(here.executor.database, here.actor, execution_id=execution, limit=limit, before=before)
     items = [views.artifact_view(one) for one in found]
     return answer({"items": items, "next": found.next, "partial": found.partial})
@@ -69,7 +70,7 @@ async def page(
 @router.get("/{artifact_id}")
 @needs("execute", "read")
 async def show(here: Context, artifact_id: str) -> Answer[views.ArtifactView]:
-    """What is known of it, with its preview."""
+    """Get an artifact with its preview."""
     found = await access.find(here.executor.database, here.actor, artifact_id)
     return answer(views.artifact_view(found, preview=True))
 
@@ -77,7 +78,7 @@ async def show(here: Context, artifact_id: str) -> Answer[views.ArtifactView]:
 @router.get("/{artifact_id}/content", response_class=Response, responses={200: BYTES, 206: BYTES})
 @needs("execute", "read")
 async def content(here: Context, artifact_id: str) -> Response:
-    """The bytes; one `Range` of them if asked for."""
+    """Download the content, or one `Range` of it."""
     found = await access.find(here.executor.database, here.actor, artifact_id)
     if found.deleted_at is not None:
         raise NotFound(f"the artifact {artifact_id} was deleted", hint="run the code again")
@@ -96,7 +97,7 @@ async def content(here: Context, artifact_id: str) -> Response:
 @router.delete("/{artifact_id}")
 @needs("decide")
 async def delete(here: Context, artifact_id: str) -> Answer[views.ArtifactView]:
-    """Its content, for good; the execution must have ended. That it was there stays known."""
+    """Delete the content permanently; the execution must have ended. The artifact stays listed as deleted."""
     return answer(views.artifact_view(await access.delete(here.executor.database, here.actor, artifact_id)))
 
 

@@ -1,4 +1,4 @@
-"""/v1/audit: who did what, when and from where; and whether the record is whole."""
+"""/v1/audit: who did what, when and from where, and whether the log is complete."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def page(
     before: Annotated[int | None, Query(ge=0, le=MOST)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Answer[AuditPage]:
-    """Newest first. `type` may end in `.*`; `next` is the `before` of the following page.
+    """List events, newest first. `type` may end in `.*`; `next` is the `before` of the following page.
 
     A search by actor that has passed 20,000 events ends its page, with what it found, as `partial`.
     """
@@ -56,7 +56,7 @@ async def page(
 @router.get("/verify")
 @needs("administer")
 async def verify(here: Context, head: Annotated[str, Query(max_length=100)] = "") -> Answer[AuditReportView]:
-    """Check the chain of every event. `head` is one that an earlier check told and somebody kept elsewhere."""
+    """Verify the chain of all events. `head` is one that an earlier check returned and that you stored elsewhere."""
     noted = read_head(head) if head else None
     report = await audit.verify(here.executor.database, here.actor, noted)
     broken: BreakView | None = {"eventId": report.event_id, "problem": report.problem} if report.problem else None
@@ -69,7 +69,7 @@ async def verify(here: Context, head: Annotated[str, Query(max_length=100)] = ""
 async def export(
     here: Context, after: After = 0, limit: Annotated[int | None, Query(ge=1, le=10_000)] = None
 ) -> Response:
-    """JSON lines, oldest first, with everything that a seal covers: all of them, or `limit`.
+    """Export JSON lines, oldest first, with everything that a seal covers: all of them, or `limit`.
 
     Each request is itself an event of the log, the last that it exports. A last line's `id` is the next `after`.
     """
@@ -79,7 +79,7 @@ async def export(
 
 async def _lines(here: Context, pages: AsyncIterator[list[Event]]) -> AsyncIterator[bytes]:
     async for found in pages:
-        if here.held.closed.is_set():
+        if here.long_waits.closed.is_set():
             return
         yield b"".join(orjson.dumps(line(event)) + b"\n" for event in found)
 

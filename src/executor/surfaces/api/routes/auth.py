@@ -25,7 +25,7 @@ PERMISSIONS: tuple[Permission, ...] = get_args(Permission)
 @router.get("/whoami")
 @needs("credential")
 async def whoami(here: Context) -> Answer[views.WhoView]:
-    """Whom the credential of this request stands for, where, and what it may do."""
+    """Get who you are, in which workspace, and what you may do."""
     workspace, organization = await workspaces.current(here.executor.database, here.actor)
     human = here.actor.is_in_person
     return answer(
@@ -46,7 +46,7 @@ async def whoami(here: Context) -> Answer[views.WhoView]:
 @router.post("/links", status_code=201)
 @needs("human")
 async def link(here: Context, body: identity.NewLink | None = None) -> Answer[views.LinkView]:
-    """A link with which one browser can sign in, once, within ten minutes. Its token stands behind the `#`."""
+    """Create a link with which one browser can sign in, once, within ten minutes. Its token comes after the `#`."""
     wanted = body.account_id if body else ""
     token, expires_at = await sessions.create_link(here.executor.database, here.actor, wanted)
     url = f"{here.executor.settings.address}/sign-in#{token}"
@@ -56,7 +56,7 @@ async def link(here: Context, body: identity.NewLink | None = None) -> Answer[vi
 @router.post("/sign-in")
 @public
 async def sign_in(here: Context, body: identity.SignIn) -> Answer[views.SignedInView]:
-    """Spend a link. The answer sets the cookie `executor_session`."""
+    """Use a sign-in link. The response sets the cookie `executor_session`."""
     executor, address = here.executor, client_address(here)
     async with executor.authenticator.trying(address):
         came = await sessions.sign_in(executor.database, body.token, agent=user_agent(here), address=address)
@@ -66,7 +66,7 @@ async def sign_in(here: Context, body: identity.SignIn) -> Answer[views.SignedIn
 @router.post("/sign-out", status_code=204)
 @needs("credential")
 async def sign_out(here: Context) -> Response:
-    """End the session of this browser. Any other credential stays as it is."""
+    """End the session of this browser. Other credentials are not affected."""
     expect_own_end()
     if here.actor.via == "browser":
         await sessions.close(here.executor.database, here.actor, here.actor.credential_id)
@@ -76,7 +76,7 @@ async def sign_out(here: Context) -> Response:
 @router.get("/sessions")
 @needs("human")
 async def listing(here: Context) -> Answer[views.SessionPage]:
-    """The browsers in which one is signed in."""
+    """List the browsers in which you are signed in."""
     found = await sessions.listing(here.executor.database, here.actor)
     return answer({"items": [views.session_view(one, here.actor.credential_id) for one in found]})
 
@@ -92,7 +92,7 @@ async def close(here: Context, session_id: str) -> Response:
 @router.post("/anonymous/bootstrap", status_code=201)
 @public
 async def bootstrap(here: Context) -> Answer[views.AnonymousSessionView]:
-    """A workspace of its own for an agent without a credential. Whoever knows the `sessionId` gets tokens for it."""
+    """Create a workspace for an agent without a credential. Anyone who knows the `sessionId` gets tokens for it."""
     started = await here.executor.anonymous.start(client_address(here))
     return answer(
         {
@@ -108,7 +108,7 @@ async def bootstrap(here: Context) -> Answer[views.AnonymousSessionView]:
 @router.post("/anonymous/token")
 @public
 async def anonymous_token(here: Context, body: identity.AnonymousToken) -> Answer[views.AnonymousTokenView]:
-    """A bearer token for a day. The one before it ends."""
+    """Create a bearer token that is valid for a day. The previous one ends."""
     anonymous = here.executor.anonymous
     token, expires_at = await anonymous.token(body.session_id, body.client_id, client_address(here))
     seconds = (expires_at - now_ms()) // 1000

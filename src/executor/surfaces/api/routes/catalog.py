@@ -1,4 +1,4 @@
-"""/v1/catalog: for whoever writes code: is it right, and what could stand here."""
+"""/v1/catalog: for anyone who writes code: is it right, and what could stand here."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def check(here: Context, body: CheckedCode) -> Answer[CheckView]:
 @router.post("/complete")
 @needs("discover")
 async def complete(here: Context, body: CompletedCode) -> Answer[Completions]:
-    """What could stand at a place of unfinished code: tools, arguments, values, properties of results."""
+    """Complete unfinished code at a position: tools, arguments, values, properties of results."""
     _refuse_unusable(here, body)
     items = await here.executor.checker.complete(
         here.workspace_id, body.language, body.code, _offset(body), here.actor.id

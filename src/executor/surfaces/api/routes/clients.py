@@ -17,7 +17,7 @@ router = APIRouter(prefix="/v1", route_class=EdgeRoute, tags=["identity"], respo
 
 
 class ClientView(TypedDict):
-    """`place` says where the text belongs. `stdio` is null for who may not start programs on the daemon's machine."""
+    """`place` says where the text belongs. `stdio` is null if you may not start programs on the daemon's machine."""
 
     id: str
     name: str
@@ -27,7 +27,7 @@ class ClientView(TypedDict):
 
 
 class ClientPage(TypedDict):
-    """`tokenPlaceholder` stands in `http` where the agent's token belongs."""
+    """`tokenPlaceholder` marks in `http` where the agent's token belongs."""
 
     items: list[ClientView]
     tokenPlaceholder: str
@@ -36,7 +36,7 @@ class ClientPage(TypedDict):
 @router.get("/clients")
 @needs("human")
 async def listing(here: Context, agent: Annotated[str, Query(max_length=100)] = "") -> Answer[ClientPage]:
-    """`agent` is the one that a client started by stdio acts as; its token must be kept."""
+    """List client configurations. `agent` is who a client started by stdio acts as; its token must be stored."""
     settings = here.executor.settings
     if agent:
         agent_file(settings.data_dir, agent)

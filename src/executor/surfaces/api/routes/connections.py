@@ -21,7 +21,7 @@ router = APIRouter(prefix="/v1/connections", route_class=EdgeRoute, tags=["conne
 @router.get("")
 @needs("read")
 async def listing(here: Context) -> Answer[views.ConnectionPage]:
-    """Those of the workspace and one's own; an admin sees all of them."""
+    """List the connections of the workspace and your own; admins see all of them."""
     found = await here.executor.connections.listing(here.actor)
     return answer({"items": [views.connection_view(one, namespace) for one, namespace in found]})
 
@@ -29,7 +29,8 @@ async def listing(here: Context) -> Answer[views.ConnectionPage]:
 @router.post("", status_code=201)
 @needs("connect")
 async def add(here: Context, body: NewConnection) -> Answer[views.ConnectionView]:
-    """For the whole workspace it needs `administer`. Calls that wait for it go on; a source that lacked it is read."""
+    """Create a connection. For the whole workspace it needs `administer`. Calls that wait for it continue, and a source
+    that could not be read without it is refreshed."""
     source = await present(here.executor.database, here.workspace_id, body.source)
     made = await here.executor.connections.add(source, offer_of(body, body.replace), by=here.actor)
     await resume_waiting(here.executor.engine, made, by=here.actor)
@@ -41,7 +42,7 @@ async def add(here: Context, body: NewConnection) -> Answer[views.ConnectionView
 @router.get("/ways/{source}")
 @needs("connect")
 async def ways(here: Context, source: str) -> Answer[views.WayPage]:
-    """What a source takes, and where it would be sent."""
+    """Get the credentials that a source accepts, and where they would be sent."""
     found = await present(here.executor.database, here.workspace_id, source)
     origin = describe_origin(pinned_origin(found), found)
     return answer({"items": [way.view() for way in ways_of(found, None)], "sentTo": origin})
@@ -56,7 +57,7 @@ async def show(here: Context, connection_id: str) -> Answer[views.ConnectionView
 @router.delete("/{connection_id}")
 @needs("connect")
 async def remove(here: Context, connection_id: str) -> Answer[views.ConnectionView]:
-    """With the values that were entered for it; a secret that has a name of its own stays."""
+    """Remove a connection and the values entered for it. Named secrets are kept."""
     _, namespace = await here.executor.connections.get(here.actor, connection_id)
     return answer(views.connection_view(await here.executor.connections.remove(here.actor, connection_id), namespace))
 
@@ -64,9 +65,9 @@ async def remove(here: Context, connection_id: str) -> Answer[views.ConnectionVi
 @router.post("/{connection_id}/test")
 @needs("connect")
 async def test(here: Context, connection_id: str) -> Answer[views.ConnectionTest]:
-    """Does the service accept it? Only what changes nothing is asked: a read without arguments that the rules allow, or
-    the listing of the source. `ok` is true only if the service answers with it and refuses without it.
-    """
+    """Test whether the service accepts the credential. Executor only calls what changes nothing: a read without
+    arguments that the policies allow, or the listing of the source. `ok` is true only if the service answers with
+    the credential and refuses without it."""
     connection, namespace = await here.executor.connections.get(here.actor, connection_id)
     source = await present(here.executor.database, here.workspace_id, namespace)
     found = await ConnectionCheck(

@@ -24,7 +24,7 @@ async def follow(
     live: Annotated[bool, Query(description="only new events, without history")] = False,
     last_event_id: LastEventId = None,
 ) -> Answer[EventPage] | EventStream:
-    """JSON, or with `Accept: text/event-stream` a live stream."""
+    """List events as JSON, or with `Accept: text/event-stream` as a live stream."""
     first = last_event_id or after
     if live and last_event_id is None:
         first = max(first, await history.newest_event(here.executor.database, here.actor))

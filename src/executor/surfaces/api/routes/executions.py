@@ -28,7 +28,7 @@ Time = Annotated[int, Field(ge=0, le=LATEST, description="milliseconds since 197
 
 
 class Looking(BaseModel):
-    """Whatever is left out is not asked about. `tool` is a path, or the beginning of one up to a dot."""
+    """Filters that are left out match everything. `tool` is a path, or the beginning of one up to a dot."""
 
     status: Annotated[list[Status], Field(max_length=20)] = []
     language: Name = ""
@@ -64,7 +64,7 @@ PARTS = frozenset({"calls", "code", "heads"})
 async def execute(here: Context, body: NewExecution) -> Answer[views.ExecutionView]:
     """Run code, and wait up to `wait` seconds for it to end or pause.
 
-    Sent again with the same `Idempotency-Key`, it finds the execution that the first request started.
+    Sent again with the same `Idempotency-Key`, it returns the execution that the first request started.
     """
     limits = None if body.timeout_ms is None else replace(here.executor.limits, wall_ms=body.timeout_ms)
     keys = here.headers.getlist("idempotency-key")
@@ -72,7 +72,7 @@ async def execute(here: Context, body: NewExecution) -> Answer[views.ExecutionVi
         raise InvalidRequest("the request has several Idempotency-Key headers", hint="send one")
     key = checked_key(keys[0]) if keys else ""
     submission = Submission(body.code, body.language, body.runtime, limits, body.typecheck, key)
-    outcome, is_known = await long_wait.run(here.executor, here.held, here.actor, submission, body.wait)
+    outcome, is_known = await long_wait.run(here.executor, here.long_waits, here.actor, submission, body.wait)
     view = views.execution_view(outcome, here.executor.settings.address, whole=body.result == "whole")
     headers = {"Location": f"/v1/executions/{outcome.execution.id}"}
     return answer(view, 201, headers | ({"Idempotent-Replayed": "true"} if is_known else {}))
@@ -81,7 +81,7 @@ async def execute(here: Context, body: NewExecution) -> Answer[views.ExecutionVi
 @router.get("")
 @needs("execute", "read")
 async def page(here: Context, looking: Annotated[Looking, Query()]) -> Answer[views.ExecutionPage]:
-    """Newest first. `next` is the `before` of the following page.
+    """List executions, newest first. `next` is the `before` of the following page.
 
     A search that has passed 20,000 executions ends its page, with what it found, as `partial`.
     """
@@ -106,15 +106,15 @@ async def show(
     include: str = "",
     result: Told = "whole",
 ) -> Answer[views.ExecutionView]:
-    """`include=calls,code` adds those; `heads` are the calls without arguments and results.
+    """Get an execution. `include=calls,code` adds those; `heads` are the calls without arguments and results.
 
-    `result=preview` leaves large results where they are kept.
+    `result=preview` leaves out large results.
     """
     whole = result == "whole"
     parts = set(filter(None, include.split(",")))
     if not parts <= PARTS:
         raise InvalidRequest(f"include={include!r} contains an unknown name", hint="use calls, heads and code")
-    outcome = await long_wait.wait(here.executor, here.held, here.actor, execution_id, wait, whole=whole)
+    outcome = await long_wait.wait(here.executor, here.long_waits, here.actor, execution_id, wait, whole=whole)
     view = views.execution_view(outcome, here.executor.settings.address, whole=whole)
     if "code" in parts:
         actor = await history.find_submitter(here.executor.database, outcome.execution)
@@ -130,17 +130,17 @@ async def show(
 @router.post("/{execution_id}/resume")
 @needs("execute")
 async def resume(here: Context, execution_id: str, body: Resume | None = None) -> Answer[views.ExecutionView]:
-    """Wait again for an execution. This decides nothing: a paused one goes on when an operator has decided."""
+    """Wait for an execution again. This decides nothing: a paused execution continues after a decision."""
     body = body or Resume()
     whole = body.result == "whole"
-    resumed = long_wait.resume(here.executor, here.held, here.actor, execution_id, body.wait, whole=whole)
+    resumed = long_wait.resume(here.executor, here.long_waits, here.actor, execution_id, body.wait, whole=whole)
     return _respond(here, await resumed, whole=whole)
 
 
 @router.post("/{execution_id}/cancel")
 @needs("execute")
 async def cancel(here: Context, execution_id: str) -> Answer[views.ExecutionView]:
-    """End an execution: an operator any, an agent its own."""
+    """Cancel an execution: operators can cancel any, agents their own."""
     execution = await history.find(here.executor.database, here.actor, execution_id)
     if not here.actor.may_decide and execution.actor_id != here.actor.id:
         raise Forbidden(
@@ -154,7 +154,7 @@ async def cancel(here: Context, execution_id: str) -> Answer[views.ExecutionView
 @router.post("/{execution_id}/replay")
 @needs("read")
 async def replay(here: Context, execution_id: str) -> Answer[views.ReplayView]:
-    """Run a finished journal again without sending anything, and compare."""
+    """Replay a finished journal without sending anything, and compare."""
     report = await here.executor.engine.replay(here.actor, execution_id)
     return answer(views.replay_view(report))
 
@@ -167,7 +167,7 @@ async def journal(
     seq: Annotated[int | None, Query(ge=0, le=MOST)] = None,
     result: Told = "whole",
 ) -> Answer[views.CallPage]:
-    """All of its calls, or the one with the number `seq`. `result=preview` leaves large results where they are kept."""
+    """List all calls, or the one with the number `seq`. `result=preview` leaves out large results."""
     return answer({"items": await _calls(here, execution_id, whole=result == "whole", seq=seq)})
 
 
@@ -188,8 +188,8 @@ async def follow(
     last_event_id: LastEventId = None,
     type: Types = [],  # noqa: B006 - FastAPI copies it
 ) -> Answer[EventPage] | EventStream:
-    """JSON, or with `Accept: text/event-stream` a live stream that ends with the execution. A page may be of some
-    `type`s alone, each whole or ending in `.*`."""
+    """List events as JSON, or with `Accept: text/event-stream` as a live stream that ends with the execution. A page
+    can be limited to some `type`s, each whole or ending in `.*`."""
     return await events_answer(here, execution_id, after=last_event_id or after, limit=limit, types=type)
 
 

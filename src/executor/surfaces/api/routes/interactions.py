@@ -38,7 +38,8 @@ async def page(
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     before: str | None = None,
 ) -> Answer[views.InteractionPage]:
-    """Newest first. `next` is the `before` of the following page, `total` counts among the newest 10,000.
+    """List interactions, newest first. `next` is the `before` of the following page, `total` counts among the newest
+    10,000.
 
     A search by actor or source that has passed 20,000 ends its page, with what it found, as `partial`.
     """
@@ -59,7 +60,7 @@ async def page(
 @router.get("/{interaction_id}")
 @needs("read")
 async def show(here: Context, interaction_id: str) -> Answer[views.InteractionView]:
-    """With all of its arguments, however long: this is what a decision is made by."""
+    """Get an interaction with all of its arguments, however long."""
     found = await interactions.find(here.executor.database, here.actor, interaction_id)
     return answer((await _views(here, [found], whole=True))[0])
 
@@ -73,9 +74,10 @@ async def rule(
     treat_as_read: Annotated[bool, Query(alias="treatAsRead")] = False,
     pin: Pins = [],  # noqa: B006 - FastAPI copies it
 ) -> Answer[AlwaysView]:
-    """The rule that `always` would make, and the tools it is about. Each `pin` is an argument that must stay so.
+    """Draft the policy that `always` would create, with the tools it matches. Each `pin` is an argument that must keep
+    its value.
 
-    With `treatAsRead`, the rule that the tool is allowed as reads are, no matter who calls it.
+    With `treatAsRead`, the policy allows the tool like a read, for every caller.
     """
     asked, call = await interactions.find_open(here.executor.database, here.actor, interaction_id)
     always = await (
@@ -95,7 +97,7 @@ async def rule(
 @router.post("/{interaction_id}/approve")
 @needs("decide")
 async def approve(here: Context, interaction_id: str, body: Approve | None = None) -> Answer[views.InteractionView]:
-    """Let this call happen: once, also for the rest of the execution, or always by the rule that was shown."""
+    """Approve this call: once, also for the rest of the execution, or always by the policy that was shown."""
     body = body or Approve()
     result = orjson.dumps(body.result).decode() if "result" in body.model_fields_set else None
     if body.treat_as_read and (body.rule is not None or body.scope not in ("once", "always")):
@@ -111,7 +113,7 @@ async def approve(here: Context, interaction_id: str, body: Approve | None = Non
 @router.post("/{interaction_id}/deny")
 @needs("decide")
 async def deny(here: Context, interaction_id: str, body: Deny | None = None) -> Answer[views.InteractionView]:
-    """Refuse the call. The code gets a `ToolError` that carries the reason."""
+    """Deny the call. The code gets a `ToolError` with the reason."""
     reason = body.reason if body else ""
     settled = await here.executor.engine.settle(here.actor, interaction_id, "deny", reason=reason)
     return answer(views.interaction_view(settled, here.executor.settings.address))
@@ -120,7 +122,7 @@ async def deny(here: Context, interaction_id: str, body: Deny | None = None) -> 
 @router.post("/{interaction_id}/credential")
 @needs("connect")
 async def credential(here: Context, interaction_id: str, body: Provided) -> Answer[views.InteractionView]:
-    """Give what a `credential` interaction asks for. Every call that waits for the same goes on."""
+    """Provide what a `credential` interaction asks for. Every call that waits for the same credential continues."""
     executor, offer = here.executor, offer_of(body, replace=True)
     settled = await provide(executor.engine, executor.connections, here.actor, interaction_id, offer)
     return answer(views.interaction_view(settled, here.executor.settings.address))
@@ -132,7 +134,7 @@ async def _views(here: Context, asked: Sequence[Interaction], *, whole: bool = F
 
 
 async def _always(here: Context, interaction_id: str, body: Approve) -> Always:
-    """Whoever may not make rules is refused before anything of the call is looked at."""
+    """Anyone who may not make policies is refused before anything of the call is looked at."""
     if not here.actor.may("administer"):
         hint = "approve it once or for this execution; an administrator can create policies"
         raise Forbidden("`always` creates a policy, which needs the permission `administer`", hint=hint)

@@ -21,7 +21,7 @@ router = APIRouter(prefix="/v1", route_class=EdgeRoute, tags=["identity"], respo
 @router.get("/keys")
 @needs("human")
 async def listing(here: Context) -> Answer[views.KeyPage]:
-    """One's own; those of everyone for an admin."""
+    """List your keys; admins see those of everyone."""
     found = await keys.listing(here.executor.database, here.actor)
     return answer({"items": [views.key_view(key) for key in found]})
 
@@ -29,7 +29,7 @@ async def listing(here: Context) -> Answer[views.KeyPage]:
 @router.post("/keys", status_code=201)
 @needs("human")
 async def create(here: Context, body: identity.NewKey) -> Answer[views.NewKeyView]:
-    """A key that acts for whoever makes it, with no more than its scopes."""
+    """Create a key that acts for you, limited to its scopes."""
     expires_at = identity.expiry(body.expires_in_days)
     key, token = await keys.create(here.executor.database, here.actor, body.name, body.scopes, expires_at)
     return answer({**views.key_view(key), "token": token}, 201)
@@ -45,7 +45,7 @@ async def revoke(here: Context, key_id: str) -> Response:
 @router.get("/agents")
 @needs("read")
 async def listing_of_agents(here: Context) -> Answer[views.AgentPage]:
-    """With the last token of each; the first is the installation's own, whose token is in a file."""
+    """List agents with their latest token. The first is the installation's own, whose token is in a file."""
     found = await agents.listing(here.executor.database, here.actor)
     return answer({"items": [views.agent_view(agent) for agent in found]})
 
@@ -53,7 +53,7 @@ async def listing_of_agents(here: Context) -> Answer[views.AgentPage]:
 @router.post("/agents", status_code=201)
 @needs("administer")
 async def create_agent(here: Context, body: identity.NewAgent) -> Answer[views.NewAgentView]:
-    """An agent with a token of its own: rules and the audit can tell it from others."""
+    """Create an agent with its own token, so that policies and the audit log can distinguish it."""
     data_dir = here.executor.settings.data_dir
     if body.keep_token:
         if not here.actor.may("operate"):
@@ -72,6 +72,6 @@ async def create_agent(here: Context, body: identity.NewAgent) -> Answer[views.N
 @router.delete("/agents/{agent_id}", status_code=204)
 @needs("administer")
 async def revoke_agent(here: Context, agent_id: str) -> Response:
-    """Its tokens end; what it did stays under its name."""
+    """Revoke an agent's tokens. What it did stays under its name."""
     await agents.revoke(here.executor.database, here.executor.tenancy, here.actor, agent_id)
     return Response(status_code=204)

@@ -32,7 +32,7 @@ async def listing(here: Context) -> Answer[views.MemberPage]:
 @router.patch("/members/{account_id}")
 @needs("manage")
 async def change(here: Context, account_id: str, body: identity.NewRole) -> Answer[views.MemberView]:
-    """Give another role, neither from nor to one above your own."""
+    """Change a role. Neither the old nor the new one may be above your own."""
     executor = here.executor
     expect_own_end()
     changed = await members.change(executor.database, executor.tenancy, here.actor, account_id, body.role)
@@ -42,7 +42,7 @@ async def change(here: Context, account_id: str, body: identity.NewRole) -> Answ
 @router.delete("/members/{account_id}", status_code=204)
 @needs("manage")
 async def remove(here: Context, account_id: str) -> Response:
-    """With their keys and sessions."""
+    """Remove a member with their keys and sessions."""
     expect_own_end()
     await members.remove(here.executor.database, here.executor.tenancy, here.actor, account_id)
     return Response(status_code=204)
@@ -58,7 +58,7 @@ async def invited(here: Context) -> Answer[views.InvitationPage]:
 @router.post("/invitations", status_code=201)
 @needs("manage")
 async def invite(here: Context, body: identity.NewInvitation) -> Answer[views.NewInvitationView]:
-    """A link, shown this once, that makes one person a member."""
+    """Create a link that adds one person as a member. It is shown only once."""
     expires_at = identity.expiry(body.expires_in_days) or 0
     made, token = await invitations.create(here.executor.database, here.actor, body.role, body.email, expires_at)
     url = f"{here.executor.settings.address}/invitation#{token}"
@@ -75,7 +75,7 @@ async def uninvite(here: Context, invitation_id: str) -> Response:
 @router.post("/invitations/accept")
 @public
 async def accept(here: Context, body: identity.Accept) -> Answer[views.SignedInView]:
-    """Spend an invitation: with the account that is signed in, or with a new one. The answer sets the cookie."""
+    """Accept an invitation with the account that is signed in, or with a new one. The response sets the cookie."""
     executor, address = here.executor, client_address(here)
     member = await _find_member(here, address)
     async with executor.authenticator.trying(address):

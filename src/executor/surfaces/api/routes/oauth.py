@@ -1,4 +1,4 @@
-"""/v1/connections/oauth: logins at authorization servers, for a browser, another device, or nobody at all."""
+"""/v1/connections/oauth: logins at authorization servers, for a browser, another device, or no one at all."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Text = Annotated[str, Field(max_length=500)]
 
 
 class Login(Body):
-    """What to log in to, with which scopes, and whose the connection will be."""
+    """What to log in to, with which scopes, and who will own the connection."""
 
     source: Annotated[str, Field(min_length=1, max_length=100)]
     scopes: Annotated[list[Text], Field(max_length=200, default_factory=list)]
@@ -65,9 +65,9 @@ class DeviceStanding(TypedDict):
 @router.post("/start")
 @needs("connect")
 async def start(here: Context, body: Login) -> Answer[LoginView]:
-    """Where to send the browser. A browser that has signed in gets the cookie that its answer must come with.
+    """Start a login and get the address for the browser. A signed-in browser gets a cookie that the answer must carry.
 
-    Anybody else gets a link to here: the browser that opens it first is the one that the answer must come back in.
+    Other clients get a link: the answer must come back in the browser that opens it first.
     """
     begun = await here.executor.logins.begin(here.actor, wish(body), in_browser=here.actor.via == "browser")
     base = here.executor.settings.address
@@ -82,7 +82,7 @@ async def start(here: Context, body: Login) -> Answer[LoginView]:
 @router.post("/device")
 @needs("connect")
 async def device(here: Context, body: Login) -> Answer[DeviceView]:
-    """A code that a person types in on any device. Ask how it stands every `interval` seconds."""
+    """Start a device login: a person enters the code on any device. Poll its state every `interval` seconds."""
     shown = await here.executor.logins.begin_device(here.actor, wish(body))
     return answer(
         {
@@ -99,7 +99,7 @@ async def device(here: Context, body: Login) -> Answer[DeviceView]:
 @router.post("/device/ask")
 @needs("connect")
 async def ask_device(here: Context, body: AskDevice) -> Answer[DeviceStanding]:
-    """How a login by device stands. The server is asked no sooner than it wants, however often this is."""
+    """Get the state of a device login. The server is asked no sooner than it allows, however often you call this."""
     standing = await here.executor.logins.ask_device(here.actor, body.flow)
     done = standing.connected
     view = connection_view(done.connection, done.source.namespace) if done is not None else None
@@ -109,7 +109,7 @@ async def ask_device(here: Context, body: AskDevice) -> Answer[DeviceStanding]:
 @router.post("/credentials", status_code=201)
 @needs("connect")
 async def credentials(here: Context, body: Login) -> Answer[ConnectionView]:
-    """A connection by client credentials: no person is asked, so the client must have a secret."""
+    """Connect by client credentials. No person is involved, so the client must have a secret."""
     done = await here.executor.logins.by_credentials(here.actor, wish(body))
     return answer(connection_view(done.connection, done.source.namespace), 201)
 

@@ -29,7 +29,7 @@ COOKIE_SECONDS = 600
 @router.get("/offered")
 @public
 async def offered(here: Context) -> Response:
-    """Whether there is one to sign in at, and which, for the page that people sign in on."""
+    """Get the identity provider, if there is one, for the sign-in page."""
     executor = here.executor
     there = executor.issuers.sign_ins is not None
     return answer({"offered": there, "issuer": executor.settings.oidc_issuer if there else None})
@@ -38,7 +38,7 @@ async def offered(here: Context) -> Response:
 @router.get("/start")
 @public
 async def start(here: Context) -> Response:
-    """To the identity provider. `return_to` is the page to go to afterwards."""
+    """Redirect to the identity provider. `return_to` is the page to open afterwards."""
     executor = here.executor
     try:
         query = single(here)
@@ -62,7 +62,7 @@ async def start(here: Context) -> Response:
 @router.get("/callback")
 @public
 async def callback(here: Context) -> Response:
-    """Where the identity provider sends the browser back to. The answer sets the cookie `executor_session`."""
+    """Where the identity provider redirects the browser. The response sets the cookie `executor_session`."""
     executor = here.executor
     address, header = client_address(here), here.headers.get("cookie", "")
     try:
@@ -89,7 +89,7 @@ def sign_ins_of(executor: Executor) -> SignIns:
 
 
 def single(request: Request) -> dict[str, str]:
-    """A name that stands there twice would be one thing to us and another to the provider."""
+    """A name that is there twice would be one thing to us and another to the provider."""
     pairs = request.query_params.multi_items()
     query = dict(pairs)
     if len(query) != len(pairs) or any(len(value) > MAX_VALUE for value in query.values()):

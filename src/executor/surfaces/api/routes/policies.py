@@ -1,4 +1,4 @@
-"""/v1/policies: the ordered rules of a workspace and of its organization."""
+"""/v1/policies: the ordered policies of a workspace and of its organization."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ router = APIRouter(prefix="/v1/policies", route_class=EdgeRoute, tags=["policies
 @router.get("")
 @needs("read")
 async def listing(here: Context, reach: bool = False) -> Answer[views.PolicyPage]:
-    """Those of the organization, then those of the workspace, in the order in which each level's are tried.
+    """List the policies of the organization, then those of the workspace, each level in order of evaluation.
 
-    With `reach`, also how many tools each is about, and which rule above it leaves nothing to it.
+    With `reach`, also how many tools each matches, and which policy above it leaves it nothing to decide.
     """
     in_force = await administration.list_in_force(here.executor.database, here.actor)
     known = await names(here)
@@ -57,7 +57,7 @@ async def add(here: Context, body: NewPolicy) -> Answer[views.PolicyView]:
 @router.post("/test")
 @needs("read")
 async def test(here: Context, body: PolicyTest) -> Answer[views.DecisionView]:
-    """What would happen to a call of this tool, and what became of every rule. Nothing is called."""
+    """Get what would happen to a call of this tool, and how every policy was evaluated. No call is made."""
     subject, effect = await judge(here, body.path, body.arguments, body.actor)
     rules = (await here.executor.policies.of(here.workspace_id)).policies
     known = await names(here)
@@ -77,16 +77,16 @@ async def test(here: Context, body: PolicyTest) -> Answer[views.DecisionView]:
 @router.post("/matches")
 @needs("read")
 async def match(here: Context, body: Rule) -> Answer[views.MatchesView]:
-    """How many of the tools there are now a draft is about."""
+    """Count the current tools that a draft matches."""
     return answer(await match_tools(here, await read_rule(here, body)))
 
 
 @router.post("/simulate")
 @needs("read")
 async def simulate(here: Context, body: Simulation) -> Answer[views.SimulationView]:
-    """What rules as they might be would make of a call, and would have made of past ones. Nothing is changed.
+    """Simulate a change of policies: how a call would be decided, and how past calls would have been. Nothing changes.
 
-    The calls are those of the newest `executions`, at most 10,000 of them; `next` goes on with older ones.
+    The calls are those of the newest `executions`, at most 10,000 of them; `next` continues with older ones.
     """
     now = list((await here.executor.policies.of(here.workspace_id)).policies)
     then = await propose(here, body, now)
@@ -124,7 +124,7 @@ async def show(here: Context, policy_id: str) -> Answer[views.PolicyView]:
 @router.patch("/{policy_id}")
 @needs("administer")
 async def change(here: Context, policy_id: str, body: RuleChange) -> Answer[views.PolicyView]:
-    """What is given; its place and its level stay."""
+    """Change the fields you pass; the position and the level stay."""
     present = await administration.find_own(here.executor.database, here.actor, policy_id)
     if "level" in body.model_fields_set and body.level != present.level:
         raise InvalidRequest(f"the policy belongs to the {present.level}", hint="remove it and create another")
@@ -136,7 +136,7 @@ async def change(here: Context, policy_id: str, body: RuleChange) -> Answer[view
 @router.post("/{policy_id}/move")
 @needs("administer")
 async def move(here: Context, policy_id: str, body: Move) -> Answer[views.PolicyView]:
-    """To another place among the rules of its level; 0 is first."""
+    """Move a policy within its level; 0 is first."""
     moved = await administration.move(here.executor.database, here.actor, policy_id, body.position)
     return answer(views.policy_view(moved, await names(here)))
 
@@ -144,7 +144,7 @@ async def move(here: Context, policy_id: str, body: Move) -> Answer[views.Policy
 @router.post("/{policy_id}/renew")
 @needs("administer")
 async def renew(here: Context, policy_id: str) -> Answer[views.PolicyView]:
-    """Let a rule hold again: for the tools as they are now, and for every source that its pattern covers now."""
+    """Apply a policy again: to its tools in their current form, and to every source that its pattern covers now."""
     renewed = await administration.renew(here.executor.pipeline, here.actor, policy_id)
     return answer(views.policy_view(renewed, await names(here)))
 

@@ -19,7 +19,7 @@ router = APIRouter(prefix="/v1/secrets", route_class=EdgeRoute, tags=["secrets"]
 @router.get("")
 @needs("administer")
 async def listing(here: Context) -> Answer[views.SecretPage]:
-    """Names, where their values are kept, and which connections use them; no route answers a value."""
+    """List secrets with their providers and the connections that use them. No route returns a value."""
     found = await here.executor.secrets.listing(here.workspace_id)
     wired = await here.executor.connections.listing(here.actor)
     known = await names(here)
@@ -31,7 +31,7 @@ async def listing(here: Context) -> Answer[views.SecretPage]:
 @router.post("", status_code=201)
 @needs("administer")
 async def add(here: Context, body: NewSecret) -> Answer[views.SecretView]:
-    """`value` is for the store and the keyring, `reference` for the other providers: where the value is there."""
+    """Create a secret. `value` is for the store and the keyring, `reference` for external providers."""
     secret = await here.executor.secrets.set(
         here.workspace_id,
         body.name,
@@ -46,7 +46,7 @@ async def add(here: Context, body: NewSecret) -> Answer[views.SecretView]:
 @router.post("/rotate-key")
 @needs("operate")
 async def rotate_key(here: Context) -> Answer[views.KeyRotated]:
-    """A new master key and a new data key: everything that is sealed is sealed anew."""
+    """Create a new master key and a new data key, and encrypt everything again."""
     count = await here.executor.secrets.rotate_key(workspace_id=here.workspace_id, by=here.actor)
     return answer({"values": count})
 
@@ -54,7 +54,7 @@ async def rotate_key(here: Context) -> Answer[views.KeyRotated]:
 @router.post("/{name}/rotate")
 @needs("administer")
 async def rotate(here: Context, name: str, body: RotatedSecret) -> Answer[views.SecretView]:
-    """A new value under the same name. What was approved with the old one is asked again."""
+    """Set a new value. Approvals given for the old one no longer apply."""
     value = body.value.get_secret_value()
     rotated = await here.executor.secrets.rotate(
         here.workspace_id, name, value, by=here.actor, reference=body.reference
@@ -65,7 +65,7 @@ async def rotate(here: Context, name: str, body: RotatedSecret) -> Answer[views.
 @router.post("/{name}/origins")
 @needs("administer")
 async def allow_origin(here: Context, name: str, body: AllowedOrigin) -> Answer[views.SecretView]:
-    """Let it be sent to one more scheme, host and port, besides that of its first use."""
+    """Allow one more scheme, host and port that the secret may be sent to, besides that of its first use."""
     origin = parse(body.origin).origin if "://" in body.origin else body.origin
     return answer(
         views.secret_view(await here.executor.secrets.allow_origin(here.workspace_id, name, origin, by=here.actor))
@@ -75,7 +75,7 @@ async def allow_origin(here: Context, name: str, body: AllowedOrigin) -> Answer[
 @router.delete("/{name}")
 @needs("administer")
 async def remove(here: Context, name: str, force: Annotated[bool, Query()] = False) -> Answer[views.SecretView]:
-    """Refused while a connection uses it, unless `force`."""
+    """Remove a secret. Refused while a connection uses it, unless `force`."""
     return answer(
         views.secret_view(await here.executor.secrets.remove(here.workspace_id, name, by=here.actor, force=force))
     )

@@ -33,7 +33,7 @@ async def document(
     limit: Annotated[int | None, Query(ge=1)] = None,
     download: bool = False,
 ) -> Response:
-    """The text that it was last read from, as it came; a part of it by bytes. `X-Document-Size` tells the whole."""
+    """Get the document of the last refresh, unchanged, or a range of its bytes. `X-Document-Size` is its full size."""
     found = await present(here.executor.database, here.workspace_id, source)
     await check_unveiled(here, found)
     kept = await read_document(here.executor.database, found)
@@ -47,7 +47,7 @@ async def document(
 
 
 async def check_unveiled(here: Context, source: Source) -> None:
-    """A document describes all of its tools. Whoever must not see one of them can't read it."""
+    """A document describes all of its tools. Anyone who must not see one of them can't read it."""
     visibility = await visibility_for(here)
     if visibility is None:
         return
@@ -87,7 +87,8 @@ async def changes(
     after: Annotated[str, Query(max_length=500)] = "",
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Answer[views.ChangesView]:
-    """What reading it again changed, tool by tool: the last time that anything did, or at one of `revisions`."""
+    """Get what a refresh changed, tool by tool: the last one that changed anything, or the one at a time in
+    `revisions`."""
     found = await present(here.executor.database, here.workspace_id, source)
     found_changes = await here.executor.catalog.changes(found, milliseconds(at), after=after, limit=limit)
     visibility = await visibility_for(here)
@@ -120,6 +121,6 @@ def milliseconds(at: str | None) -> int | None:
 @router.get("/dependents")
 @needs("read")
 async def dependents(here: Context, source: str) -> Answer[views.DependentsView]:
-    """What would be felt if it were removed."""
+    """List what depends on the source."""
     found = await present(here.executor.database, here.workspace_id, source)
     return answer(views.dependents_view(found, await find_dependents(here.executor.database, here.actor, found)))

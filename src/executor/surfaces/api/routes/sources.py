@@ -42,7 +42,7 @@ async def listing(here: Context) -> Answer[views.SourcePage]:
 @router.post("", status_code=201)
 @needs("administer")
 async def add(here: Context, body: NewSource) -> Answer[views.AddedView] | StreamingResponse:
-    """Connect a source. With `Accept: text/event-stream`, the answer tells of the progress first."""
+    """Connect a source. With `Accept: text/event-stream`, the response streams progress first."""
     wanted = wish(body, here.actor)
 
     async def work(progress: Progress) -> views.AddedView:
@@ -60,14 +60,14 @@ async def add(here: Context, body: NewSource) -> Answer[views.AddedView] | Strea
 @router.post("/probe")
 @needs("administer")
 async def probe(here: Context, body: NewSource) -> Answer[views.ProbeView]:
-    """What is at an address, without connecting it."""
+    """Detect what is at an address, without connecting it."""
     return answer(views.probe_view(await here.executor.catalog.probe(wish(body, here.actor))))
 
 
 @router.post("/preview")
 @needs("administer")
 async def preview(here: Context, body: NewSource) -> Answer[views.PreviewView] | StreamingResponse:
-    """What would be connected: read in full, and thrown away. Also with progress, as when it is added."""
+    """Read everything that would be connected, without storing it. Can stream progress, like adding a source."""
     wanted = wish(body, here.actor)
 
     async def work(progress: Progress) -> views.PreviewView:
@@ -80,7 +80,7 @@ async def preview(here: Context, body: NewSource) -> Answer[views.PreviewView] |
 @router.post("/demo")
 @needs("administer")
 async def demo(here: Context) -> Answer[views.SourceView]:
-    """A sample API that the daemon runs itself, connected as `demo`. Asked again, it is the same one."""
+    """Connect a sample API that the daemon runs, as `demo`. Calling this again returns the same source."""
     source, is_new = await here.executor.hosting.demo(here.workspace_id, by=here.actor)
     where = {"Location": f"/v1/sources/{source.id}"} if is_new else None
     return answer(views.source_view(source, secrets=True), 201 if is_new else 200, where)
@@ -89,7 +89,7 @@ async def demo(here: Context) -> Answer[views.SourceView]:
 @router.get("/{source}")
 @needs("discover")
 async def show(here: Context, source: str) -> Answer[views.SourceView]:
-    """By id or namespace."""
+    """Get a source by ID or namespace."""
     return answer(
         views.source_view(
             await present(here.executor.database, here.workspace_id, source), secrets=here.actor.may_decide
@@ -100,7 +100,7 @@ async def show(here: Context, source: str) -> Answer[views.SourceView]:
 @router.patch("/{source}")
 @needs("administer")
 async def change(here: Context, source: str, body: SourceChange) -> Answer[views.SourceView]:
-    """Its name for people. The namespace stays: it is part of every path."""
+    """Change the display name. The namespace does not change: it is part of every path."""
     renamed = await here.executor.catalog.lifecycle.rename(here.workspace_id, source, body.name, by=here.actor)
     return answer(views.source_view(renamed, secrets=True))
 
@@ -108,7 +108,7 @@ async def change(here: Context, source: str, body: SourceChange) -> Answer[views
 @router.delete("/{source}")
 @needs("administer")
 async def remove(here: Context, source: str) -> Answer[views.SourceView]:
-    """Questions about calls of it are denied: nothing could come of them any more."""
+    """Disconnect a source. Its pending approvals are denied."""
     removed = await here.executor.catalog.remove_source(here.workspace_id, source, by=here.actor)
     await deny_orphans(here.executor.engine, removed, by=here.actor)
     return answer(views.source_view(removed))
@@ -117,9 +117,9 @@ async def remove(here: Context, source: str) -> Answer[views.SourceView]:
 @router.post("/{source}/refresh")
 @needs("administer")
 async def refresh(here: Context, source: str) -> Answer[views.RefreshedView] | StreamingResponse:
-    """Read the source again, and tell what has changed. When that fails the tools stay as they were.
+    """Refresh a source and return what changed. If that fails, its tools stay unchanged.
 
-    A command or a Python module is run again for the operator of this installation alone.
+    Only the operator of this installation can run a command or a Python module again.
     """
     refreshing = here.executor.catalog.refresh
 
@@ -132,7 +132,7 @@ async def refresh(here: Context, source: str) -> Answer[views.RefreshedView] | S
 @router.get("/{source}/hints")
 @needs("read")
 async def show_hints(here: Context, source: str) -> Answer[views.HintsView]:
-    """Which of its tools an MCP server says only read, and which of these are trusted to."""
+    """List which tools an MCP server marks as read-only, and which of them are trusted."""
     found = await present(here.executor.database, here.workspace_id, source)
     return answer(views.hints_view(await find_hints(here.executor.database, found)))
 
@@ -140,7 +140,8 @@ async def show_hints(here: Context, source: str) -> Answer[views.HintsView]:
 @router.put("/{source}/hints")
 @needs("administer")
 async def put_hints(here: Context, source: str, body: HintsDecision) -> Answer[views.HintsView]:
-    """Trust an MCP server where it says that tools only read, by a rule for the tools as they are now; or ask again."""
+    """Trust the read-only hints of an MCP server, by a policy for the tools in their current form; or require approval
+    again."""
     found = await present(here.executor.database, here.workspace_id, source)
     return answer(
         views.hints_view(await decide_hints(here.executor.pipeline, found, body.decision, body.tools, by=here.actor))
@@ -158,7 +159,7 @@ async def first_hints(here: Context, added: Source, trust: Trust) -> views.Hints
 @router.put("/{source}/choice")
 @needs("administer")
 async def choose(here: Context, source: str, body: ToolChoice) -> Answer[views.RefreshedView] | StreamingResponse:
-    """Another choice of its tools, made from what it offers now; the answer tells which ones come and go."""
+    """Choose which of its tools to include. The response lists the tools that are added and removed."""
     check = (lambda c, source, gone: None) if body.drop else check_dropped
     new = NewChoice(Choice(tuple(body.include), tuple(body.exclude)), body.preview, check, here.actor)
 
@@ -170,7 +171,7 @@ async def choose(here: Context, source: str, body: ToolChoice) -> Answer[views.R
 
 
 async def covering(here: Context, source: Source) -> list[views.CoveringRule]:
-    """Rules that allow calls in the namespace of a source, and whether they hold for it."""
+    """Policies that allow calls in the namespace of a source, and whether they apply to it."""
     rules = await list_covering(here.executor.database, source)
     return [{"id": one.id, "text": text(one), "holds": source.id not in one.excluded} for one in rules]
 
@@ -207,7 +208,7 @@ def wish(body: NewSource, by: Actor) -> SourceRequest:
 
 
 def location_for(by: Actor, body: NewSource) -> str:
-    """Where the document can be read again. Files of this machine are its operator's: from others it is an upload."""
+    """Where the document can be fetched later. Only the operator names files of this machine; others upload them."""
     if by.may("operate"):
         return body.location
     if body.spec_url and "://" not in body.spec_url:

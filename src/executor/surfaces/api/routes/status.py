@@ -24,7 +24,7 @@ router = APIRouter(route_class=EdgeRoute, tags=["daemon"], responses=PROBLEMS)
 @router.get("/healthz")
 @public
 async def health() -> Answer[Health]:
-    """Public, and says nothing but that it answers. The front answers it, even before this is loaded."""
+    """Public, and only says that the daemon answers. The HTTP edge answers it, even before this is loaded."""
     return answer({"ok": True})
 
 
@@ -55,7 +55,7 @@ async def status(here: Context) -> Answer[StatusView]:
 @router.get("/v1/doctor")
 @needs("administer")
 async def doctor(here: Context) -> Answer[Doctor]:
-    """Every check with what to do about it."""
+    """Run all checks. Each comes with a suggested fix."""
     from executor.daemon.doctor import checks  # heavy, and rarely asked for
 
     return answer({"checks": cast("list[Check]", await checks.daemon_checks(here.executor))})

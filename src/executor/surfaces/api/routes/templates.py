@@ -15,5 +15,5 @@ router = APIRouter(prefix="/v1/templates", route_class=EdgeRoute, tags=["sources
 @router.get("")
 @needs("discover")
 async def listing() -> Answer[TemplatePage]:
-    """The `id` of each can be given as the `location` of a source."""
+    """List templates. You can pass the `id` of one as the `location` of a source."""
     return answer({"items": [template_view(one) for one in read_templates().values()]})

@@ -33,7 +33,7 @@ async def page(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     after: str | None = None,
 ) -> Answer[views.ToolPage]:
-    """By path. `next` is the `after` of the following page."""
+    """List tools by path. `next` is the `after` of the following page."""
     heads = await here.executor.catalog.page(here.workspace_id, prefix=prefix, source=source, limit=limit, after=after)
     visibility = await visibility_for(here)
     items = [_head(head) for head in heads if visibility is None or not visibility.hides(head.path, head.effect)]
@@ -51,8 +51,8 @@ async def search(
     effect: Effect | None = None,
     depth: Annotated[int, Query(ge=0, le=2)] = 1,
 ) -> Answer[views.ToolMatches]:
-    """By intent: app + verb + object, best first; the first 1,000 characters are read. Without a query, what groups of
-    tools there are."""
+    """Search tools by intent: app + verb + object, best first; only the first 1,000 characters are used. Without a
+    query, list the groups of tools."""
     found = await here.executor.catalog.search(
         here.workspace_id,
         query,
@@ -69,7 +69,7 @@ async def search(
 @router.get("/versions/{digest}")
 @needs("discover")
 async def version(here: Context, digest: str) -> Response:
-    """A tool as it was when a call was made to it: `digest` is the call's `schemaDigest`."""
+    """Get a tool as it was when a call was made: `digest` is the call's `schemaDigest`."""
     return answer(await here.executor.catalog.version(here.workspace_id, digest, visibility=await visibility_for(here)))
 
 
@@ -84,7 +84,7 @@ async def describe(
     part: Literal["arguments", "result", "description"] | None = None,
     types: Annotated[list[str] | None, Query(max_length=30)] = None,
 ) -> Response:
-    """One tool with its signature and an example, within a number of tokens, and its JSON Schemas if asked for."""
+    """Get a tool with its signature and an example, within a token budget, and its JSON Schemas on request."""
     described = await here.executor.catalog.describe(
         here.workspace_id,
         path,
@@ -101,9 +101,9 @@ async def describe(
 @router.patch("/{path}")
 @needs("administer")
 async def change(here: Context, path: str, body: ToolLabels) -> Answer[views.LabelledView]:
-    """Another path or description for a tool; with `.*` at the end of both, another path for a group.
+    """Change the path or description of a tool; with `.*` at the end of both, the path of a group.
 
-    Rules about the name that the source gives it go on to hold.
+    Policies for the name that the source gives it still apply.
     """
     source = await here.executor.catalog.source(here.workspace_id, path.partition(".")[0])
     if source is None:
@@ -126,7 +126,7 @@ async def change(here: Context, path: str, body: ToolLabels) -> Answer[views.Lab
 @router.post("/{path}/treat-as-read", status_code=201)
 @needs("administer")
 async def treat_as_read(here: Context, path: str) -> Answer[PolicyView]:
-    """Make the rule that a tool, as it is now, is allowed as reads are. It never comes before another rule."""
+    """Create the policy that allows a tool, in its current form, like a read. All other policies come first."""
     tool = await existing(here, path)
     made = await make_read_rule(here.executor.pipeline, tool, by=here.actor)
     return answer(policy_view(made, await names(here)), 201)

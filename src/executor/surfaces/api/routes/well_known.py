@@ -18,7 +18,7 @@ router = APIRouter(prefix="/.well-known", route_class=EdgeRoute, include_in_sche
 @router.get("/oauth-protected-resource")
 @public
 async def protected_resource(here: Context) -> Response:
-    """RFC 9728: what `/mcp` is called, who issues tokens for it, and which scopes they need."""
+    """RFC 9728: the resource `/mcp`, who issues tokens for it, and which scopes they need."""
     executor = here.executor
     issuer, settings = issuer_of(executor), executor.settings
     return answer(
@@ -35,7 +35,7 @@ async def protected_resource(here: Context) -> Response:
 @router.get("/oauth-authorization-server")
 @public
 async def authorization_server(here: Context) -> Response:
-    """RFC 8414, word for word as the authorization server publishes it: older clients look for it here."""
+    """RFC 8414, exactly as the authorization server publishes it: older clients look for it here."""
     executor = here.executor
     return answer(dict(await issuer_of(executor).metadata()))
 

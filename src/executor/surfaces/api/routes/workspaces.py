@@ -17,14 +17,14 @@ router = APIRouter(prefix="/v1", route_class=EdgeRoute, tags=["identity"], respo
 @router.get("/workspaces")
 @needs("credential")
 async def listing(here: Context) -> Answer[views.WorkspacePage]:
-    """Those that one may act in: a request names one in the header `X-Executor-Workspace`."""
+    """List the workspaces you can use. A request selects one with the header `X-Executor-Workspace`."""
     return answer({"items": await _places(here)})
 
 
 @router.post("/workspaces", status_code=201)
 @needs("manage")
 async def create(here: Context, body: identity.NewName) -> Answer[views.WorkspaceView]:
-    """Another workspace of the organization."""
+    """Create a workspace in the organization."""
     made = await workspaces.create(here.executor.database, here.actor, body.name)
     return answer(await _place(here, made.id), 201)
 
@@ -50,7 +50,7 @@ async def organizations(here: Context) -> Answer[views.OrganizationPage]:
 @router.post("/organizations", status_code=201)
 @needs("own")
 async def create_organization(here: Context, body: identity.NewName) -> Answer[views.WorkspaceView]:
-    """Whoever makes it owns it. The answer is its first workspace."""
+    """Create an organization that you own. The response is its first workspace."""
     made = await workspaces.create_organization(here.executor.database, here.actor, body.name)
     return answer(views.workspace_view(made, here.workspace_id), 201)
 
@@ -67,14 +67,14 @@ async def rename_organization(
 @router.get("/separation")
 @needs("read")
 async def separation(here: Context) -> Answer[views.SeparationView]:
-    """Which calls nobody in this organization approves who asked for them, themselves or through their agent."""
+    """Get which calls must be approved by someone other than the requester."""
     return answer(views.separation_view(await workspaces.separation(here.executor.database, here.actor)))
 
 
 @router.patch("/separation")
 @needs("manage")
 async def separate(here: Context, body: identity.NewSeparation) -> Answer[views.SeparationView]:
-    """`off`, `destructive`, `all`, or `default`: destructive calls once there is a second person."""
+    """Set `off`, `destructive`, `all`, or `default`: destructive calls once there is a second person."""
     changed = await workspaces.separate(here.executor.database, here.actor, body.separation)
     return answer(views.separation_view(changed))
 

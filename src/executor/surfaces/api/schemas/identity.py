@@ -17,7 +17,7 @@ DEFAULT_SCOPES: list[Scope] = ["discover", "execute"]
 
 
 def _printable(text: str) -> str:
-    """A name stands in lists, prompts and logs: nothing in it may pass for something else."""
+    """A name is in lists, prompts and logs: nothing in it may pass for something else."""
     if not text.isprintable() or not text.strip():
         raise ValueError("a name must have only visible characters")
     return text.strip()
@@ -35,7 +35,7 @@ class NewKey(Body):
 
 
 class NewAgent(Body):
-    """With `keepToken` the daemon keeps the token in its data directory, for `executor mcp --agent NAME`."""
+    """With `keepToken` the daemon stores the token in its data directory, for `executor mcp --agent NAME`."""
 
     name: Name
     expires_in_days: Days | None = None

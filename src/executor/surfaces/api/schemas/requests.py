@@ -35,7 +35,7 @@ class CheckedCode(Body):
 
 
 class CompletedCode(CheckedCode):
-    """The place is `line` and `column`, both from 1, or `offset` in characters."""
+    """The position is `line` and `column`, both from 1, or `offset` in characters."""
 
     line: Annotated[int, Field(ge=1)] | None = None
     column: Annotated[int, Field(ge=1)] | None = None
@@ -56,7 +56,7 @@ class Condition(Body):
 
 
 class Rule(Body):
-    """`actor` and `source` by name or id; whatever is left out is not asked about."""
+    """`actor` and `source` by name or ID; filters that are left out match everything."""
 
     pattern: Annotated[str, Field(min_length=1, max_length=500)]
     action: Literal["allow", "require_approval", "deny"]
@@ -69,7 +69,7 @@ class Rule(Body):
 
 
 class RuleChange(Body):
-    """What is left out stays; an empty `actor` or `source` no longer matters."""
+    """Fields that are left out do not change; an empty `actor` or `source` removes that filter."""
 
     pattern: Annotated[str, Field(min_length=1, max_length=500)] = ""
     action: Literal["allow", "require_approval", "deny"] = "deny"
@@ -82,10 +82,10 @@ class RuleChange(Body):
 
 
 class Approve(Body):
-    """`result` only for an `unknown_outcome`: what the interrupted call answered, as a JSON value.
+    """`result` only for an `unknown_outcome`: the actual result of the interrupted call, as a JSON value.
 
-    `rule` only with the scope `always`: the rule to make instead of the draft, and `broader` if it is to cover more.
-    `treatAsRead` makes the rule that the tool is allowed as reads are, no matter who calls it.
+    `rule` only with the scope `always`: the policy to create instead of the draft, and `broader` if it covers more.
+    `treatAsRead` creates the policy that allows the tool like a read, for every caller.
     """
 
     result: Any = None
@@ -123,15 +123,15 @@ class NewSource(Body):
 
 
 class HintsDecision(Body):
-    """`trust` an MCP server where it says that tools only read: all of these, or some by their paths; or `ask`."""
+    """`trust` the read-only hints of an MCP server: for all tools, or some by their paths; or `ask`."""
 
     decision: Literal["trust", "ask"]
     tools: Annotated[list[Annotated[str, Field(max_length=500)]], Field(max_length=2000)] | None = None
 
 
 class ToolChoice(Body):
-    """Filters as of a new source; without any, all of its tools. `preview` changes nothing, and `drop` says that tools
-    may go which rules or waiting calls depend on."""
+    """Filters as for a new source; without any, all of its tools. `preview` changes nothing, and `drop` confirms the
+    removal of tools that policies or pending calls depend on."""
 
     include: Filters = []
     exclude: Filters = []
@@ -140,8 +140,8 @@ class ToolChoice(Body):
 
 
 class ToolLabels(Body):
-    """What is left out stays. An empty `path` or `description` gives the source's own back; `inheritRules` lets rules
-    hold that would allow calls under the new path."""
+    """Fields that are left out do not change. An empty `path` or `description` restores the source's own;
+    `inheritRules` applies policies that would allow calls under the new path."""
 
     path: Annotated[str, Field(max_length=200)] = ""
     description: Annotated[str, Field(max_length=4000)] = ""
@@ -167,7 +167,7 @@ class PolicyTest(Body):
 
 
 class Simulation(Body):
-    """Rules as they might be: those of one level in another `order`, some gone (`without`), one more `rule` at
+    """A change of policies: those of one level in another `order`, some removed (`without`), one more `rule` at
     `position`, or all of these."""
 
     path: Annotated[str, Field(max_length=500)] = ""
@@ -206,7 +206,7 @@ class Placement(Body):
 
 
 class Provided(Body):
-    """A credential: `values` are entered now, `secrets` name ones that are there; both by input.
+    """A credential: `values` are entered now, `secrets` names existing ones; both by input.
 
     `allowOrigin` lets those secrets be sent to this source too, if they belong elsewhere.
     """

@@ -192,7 +192,7 @@ def check_length(interaction: dict[str, Any]) -> None:
 def confirmed_rule(
     client: Client, interaction_id: str, pins: tuple[str, ...], covers: str, *, yes: bool
 ) -> dict[str, Any]:
-    """The rule exactly as it is shown; whatever is not clearly a yes is no yes."""
+    """The policy exactly as it is shown; whatever is not clearly a yes is no yes."""
     rule = drafted_rule(client, interaction_id, [("covers", covers), *(("pin", pin) for pin in pins)], yes=yes)
     kept = {name: rule[name] for name in ("pattern", "action", "conditions", "note", "level", "effect")}
     named = {"actor": rule["actorId"], "source": rule["sourceId"]}

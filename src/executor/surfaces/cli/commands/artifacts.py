@@ -105,7 +105,7 @@ def _print(content: bytes, about: dict[str, Any]) -> None:
 
 
 def _write(path: Path, content: bytes, *, force: bool) -> None:
-    """For its owner alone; never over something else by accident, and never through a link that somebody laid."""
+    """For its owner alone; never over something else by accident, and never through a link that someone laid."""
     exists = os.O_TRUNC if force else os.O_EXCL
     try:
         target = os.open(path, os.O_WRONLY | os.O_CREAT | exists | getattr(os, "O_NOFOLLOW", 0), 0o600)

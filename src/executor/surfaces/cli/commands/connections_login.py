@@ -179,7 +179,7 @@ def matches(connection: dict[str, Any], body: dict[str, Any]) -> bool:
 
 
 def is_settled(client: Client, interaction_id: str) -> bool:
-    """False without a question. Nobody logs in for one that was denied, cancelled or left too long."""
+    """False without a question. No one logs in for one that was denied, cancelled or left too long."""
     if not interaction_id:
         return False
     status = client.get(f"/v1/interactions/{segment(interaction_id)}")["status"]

@@ -58,7 +58,7 @@ def _write(follower: ExecutionFollower, as_json: bool) -> int:
 
 
 def _connect(client: Client) -> dict[str, Any]:
-    """What an older version connected at an address of its own makes way; somebody else's `demo` is left alone."""
+    """What an older version connected at an address of its own makes way; someone else's `demo` is left alone."""
     known = _find_demo(client)
     if known and not known.get("hosted") and str(known.get("location")).startswith("http://127.0.0.1:"):
         client.delete(f"/v1/sources/{NAMESPACE}")

@@ -51,6 +51,6 @@ def listing(as_json: bool) -> None:
 @click.argument("invitation_id", metavar="ID")
 @json_option
 def revoke(invitation_id: str, as_json: bool) -> None:
-    """Revoke an invitation that nobody has accepted yet."""
+    """Revoke an invitation that no one has accepted yet."""
     connect(Settings.load()).delete(f"/v1/invitations/{segment(invitation_id)}")
     print_end("revoked", invitation_id, as_json)

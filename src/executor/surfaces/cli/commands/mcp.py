@@ -31,7 +31,7 @@ def command(
     """Standard output belongs to the protocol, which is JSON already; `--json` changes nothing."""
     _choose_daemon(data_dir, state_dir, config, port)
     settings = Settings.load()
-    token = _token(settings, agent)  # before the first message: a client that can't be anybody does not start
+    token = _token(settings, agent)  # before the first message: a client that can't be anyone does not start
     from executor.surfaces.mcp.stdio import main
 
     main(settings, lambda: {"Authorization": f"Bearer {token or _installed_token(settings)}"})

@@ -284,7 +284,7 @@ def _print_added(source: dict[str, Any], as_json: bool) -> None:
 
 
 def _show_rules(source: dict[str, Any]) -> None:
-    """Rules that allow calls in its namespace: those that hold for it, and those that don't without consent."""
+    """Policies that allow calls in its namespace: those that apply to it, and those that don't without consent."""
     for rule in source.get("rules") or ():
         if rule["holds"]:
             say(f"this policy applies to it: {clean(rule['text'])}")

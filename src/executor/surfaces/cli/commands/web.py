@@ -27,6 +27,6 @@ def command(path: str, no_open: bool, as_json: bool) -> None:
 
 
 def leading_to(path: str, url: str) -> str:
-    """The page to go on to stands before the `#`, behind which the secret is."""
+    """The page to continue to is before the `#`, behind which the secret is."""
     page, _, token = url.partition("#")
     return url if path == "/" else f"{page}?to={quote(path, safe='/')}#{token}"

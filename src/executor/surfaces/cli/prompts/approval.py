@@ -15,18 +15,18 @@ from executor.surfaces.cli.prompts import credential, secret_input
 Answer = Literal["approve", "deny"]
 LEAVE = "leave"
 
-# Somebody else decided, or time ran out, while the question stood here: the execution goes on by that.
+# Someone else decided, or time ran out, while the question stood here: the execution continues by that.
 OVERTAKEN = ("already_settled", "interaction_expired")
 
 
 def decide_all(client: Client, interactions: list[dict[str, Any]]) -> bool:
-    """True when every one of them was decided, so that the execution can go on."""
+    """True when every one of them was decided, so that the execution can continue."""
     decided = [decide(client, whole(client, interaction)) for interaction in interactions]
     return all(decided)
 
 
 def decide(client: Client, interaction: dict[str, Any]) -> bool:
-    """Ask about one. False if it was left for later, or must be: somebody else decides it, or it was refused."""
+    """Ask about one. False if it was left for later, or must be: someone else decides it, or it was refused."""
     say()
     say(prompt(interaction))
     try:

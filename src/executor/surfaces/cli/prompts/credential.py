@@ -21,7 +21,7 @@ def needs_login(interaction: dict[str, Any]) -> bool:
 
 
 def check_may_give(client: Client) -> None:
-    """Nobody is asked for a secret that they may not give."""
+    """No one is asked for a secret that they may not give."""
     if "connect" not in client.get("/v1/auth/whoami")["permissions"]:
         raise Forbidden(
             "this token may not provide credentials", hint=("a person can provide it, in a terminal or a browser")
@@ -85,7 +85,7 @@ def send(client: Client, interaction: dict[str, Any], body: dict[str, Any]) -> d
 
 
 def log_in(client: Client, interaction: dict[str, Any], *, scope: str = "workspace", name: str = "") -> dict[str, Any]:
-    """Opens the browser and waits until somebody has logged in. Without a terminal it would wait for nobody."""
+    """Opens the browser and waits until someone has logged in. Without a terminal it would wait for no one."""
     if not interactive():
         does, command = next_command(interaction)
         link = f", or open {interaction['url']}" if interaction.get("url") else ""

@@ -62,7 +62,7 @@ export function place(scale: Scale, at: number): number {
 
 export type Tick = { at: number; label: string };
 
-/** About every 90 pixels. Behind a shortened stretch the clock says where one is, and counting begins anew. */
+/** About every 90 pixels. Behind a shortened stretch the clock says where one is, and counting begins again. */
 export function ticks(scale: Scale, width: number): Tick[] {
   const step = nice((scale.size / width) * 90);
   const made: Tick[] = [];
