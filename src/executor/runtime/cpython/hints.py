@@ -78,7 +78,7 @@ HINTS: Final[tuple[Hint, ...]] = (
     ),
     Hint(
         "EOFError",
-        "nobody is there to answer: write the value into the code, or get it through tools.*",
+        "there is no one to answer: write the value into the code, or get it through tools.*",
         "input('?')\n",
         "name = 'Ada'\nname\n",
     ),

@@ -1,4 +1,4 @@
-"""A slot: one thread of a worker that runs one program at a time, each on a machine that was made ready before.
+"""A slot: one thread of a worker that runs one program at a time, each on a machine prepared ahead.
 
 The program keeps its stack while it waits: inside `step` this thread sends the reply and reads the next frame.
 """

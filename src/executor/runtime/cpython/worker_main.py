@@ -68,10 +68,10 @@ def main(image: str, control: int, descriptors: list[int]) -> None:
     seal.die_with_parent()  # again: a new user namespace forgets it
     ticker = Ticker(component.engine)
 
-    def tell(index: int) -> Callable[[int], None]:
+    def report_hog(index: int) -> Callable[[int], None]:
         return lambda number: frames.write_all(control, frames.encode_hog(index, number))
 
-    slots = [Slot(component, linker, base, end, ticker, tell(index)) for index, end in enumerate(descriptors)]
+    slots = [Slot(component, linker, base, end, ticker, report_hog(index)) for index, end in enumerate(descriptors)]
     ticker.slots = list(slots)
     for slot in slots:
         threading.Thread(target=slot.serve, daemon=True).start()

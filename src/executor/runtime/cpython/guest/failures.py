@@ -98,7 +98,7 @@ def _stack(error: BaseException) -> str:
 
 
 def _drop_own(shown: traceback.TracebackException | None) -> None:
-    """Frames of this driver say nothing to whoever wrote the code."""
+    """Frames of this driver mean nothing to the author of the code."""
     while shown is not None:
         kept = [frame for frame in shown.stack if not frame.filename.startswith(_OWN)]
         shown.stack = traceback.StackSummary.from_list(kept)

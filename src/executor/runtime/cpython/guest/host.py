@@ -39,7 +39,7 @@ class Host:
 
     @property
     def is_idle(self) -> bool:
-        """Nothing is asked of the host, and nothing that it answered is left."""
+        """No proposal is open, and no answer is left."""
         return self.seq == self.answered and not self._held
 
     def propose_call(self, path: str, arguments: str) -> int:
@@ -90,7 +90,7 @@ class Host:
 
 
 def _whole(text: str) -> str:
-    """Halves of characters, which Python's text may hold, can't be written: each becomes a question mark."""
+    """Halves of characters, which Python's text may hold, can't be written: each is replaced."""
     try:
         text.encode()
     except UnicodeEncodeError:

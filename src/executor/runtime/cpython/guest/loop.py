@@ -1,4 +1,4 @@
-"""The event loop. Waiting is a step: everything that can run has run, and the host is asked for the next answer.
+"""The event loop. Waiting is a step: everything that can run has run, and the next answer comes from the host.
 
 asyncio's own tasks, locks, queues and timeouts work on it unchanged. It may be entered again from code that is not
 asynchronous (`asyncio.run` inside a function), since waiting keeps the stack.
@@ -21,13 +21,13 @@ _LOOP_CALLS = ("create_connection", "create_server", "subprocess_exec", "subproc
 
 
 class Deadlock(RuntimeError):
-    """The code waits for something that nobody will bring about."""
+    """The code waits for something that nothing will bring about."""
 
     __module__ = "builtins"  # shown without a module
 
 
 class Loop(asyncio.AbstractEventLoop):
-    """`deliver` gives a call its answer. Of all timers only the next is asked of the host."""
+    """`deliver` gives a call its answer. Of all timers the host gets only the next."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -136,7 +136,7 @@ class Loop(asyncio.AbstractEventLoop):
             future.set_result(func(*args))
         except StopIteration as error:
             future.set_exception(RuntimeError(f"{type(error).__name__} raised"))
-        except Exception as error:  # noqa: BLE001 - it belongs to whoever awaits the future
+        except Exception as error:  # noqa: BLE001 - it is for the code that awaits the future
             future.set_exception(error)
         return future
 

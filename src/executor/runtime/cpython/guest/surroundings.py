@@ -49,7 +49,7 @@ def _submit(self: ThreadPoolExecutor, work: Callable[..., Any], /, *args: Any, *
     future: Future[Any] = Future()
     try:
         future.set_result(work(*args, **options))
-    except Exception as error:  # noqa: BLE001 - it belongs to whoever asks for the result
+    except Exception as error:  # noqa: BLE001 - it is for the code that takes the result
         future.set_exception(error)
     return future
 
@@ -59,7 +59,7 @@ def _no_network(*_: Any, **__: Any) -> Any:
 
 
 def _no_input(prompt: object = "", /) -> str:
-    raise EOFError("nobody can answer: input() is not there")
+    raise EOFError("there is no one to answer input()")
 
 
 def _show_warning(

@@ -79,7 +79,7 @@ class Bridge:
             call.set_result(value)
         else:
             call.set_exception(self._error(value))
-            call._log_traceback = False  # nobody has to look
+            call._log_traceback = False  # it need not be read
 
     def _error(self, fields: dict[str, Any]) -> ToolError:
         error = ToolError(
@@ -95,7 +95,7 @@ class Bridge:
 
 
 class Tool:
-    """A path. Whether there is such a tool, a call will tell."""
+    """A path. Whether there is such a tool shows in a call."""
 
     def __init__(self, bridge: Bridge, path: str) -> None:
         self.__bridge, self.__path = bridge, path
