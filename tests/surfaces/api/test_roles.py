@@ -49,7 +49,7 @@ def is_refused(answer: Answer) -> bool:
     """By the guard of the route. A handler that lets one in may still refuse what exactly is wanted."""
     refusals = (
         *(b"permission denied: ",),
-        b"this address is for tokens of agents",
+        b"this address is only for tokens of agents",
     )
     return answer.status == 403 and any(text in answer.body for text in refusals)
 

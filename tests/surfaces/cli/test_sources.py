@@ -55,7 +55,7 @@ def test_tools_are_chosen_when_a_source_is_added_and_later(shared: Cli, upstream
     preview = shared("sources", "add", *location, "--include", "tag:admin", "--preview")
     assert "2 of 3 tools" in preview.out and "tag:admin (2)" in preview.err
     wrong = shared("sources", "add", *location, "--include", "tag:admn")
-    assert wrong.code == exit_codes.USAGE and "near: admin" in wrong.err
+    assert wrong.code == exit_codes.USAGE and "similar: admin" in wrong.err
     added = shared("sources", "add", *location, "--include", "tag:admin", "--exclude", "method:DELETE")
     assert added.out == "added some: 1 of 3 tools\n"
     assert "tag:admin" in shared("sources", "show", "some").out
@@ -205,7 +205,7 @@ def test_the_document_its_changes_and_its_dependents_are_shown(shared: Cli, upst
     assert shared("sources", "changes", "seen", "--json").json["revision"]["added"] == 1
     assert shared("sources", "dependents", "seen", "--json").json["tools"] == 2
     assert "tools        2" in shared("sources", "dependents", "seen").out
-    assert "called Ours now" in shared("sources", "rename", "seen", "Ours").out
+    assert "now called Ours" in shared("sources", "rename", "seen", "Ours").out
     assert shared("sources", "remove", "seen").code == exit_codes.COMPLETED
 
 
@@ -302,7 +302,7 @@ def test_real_addresses_are_not_called_placeholders(url: str) -> None:
 def test_a_tool_is_renamed_and_reworded(shared: Cli, upstream: Upstream) -> None:
     assert shared("sources", "add", f"{upstream.url}/openapi.json", "--namespace", "named").code == exit_codes.COMPLETED
     renamed = shared("tools", "rename", "named.things.listThings", "named.things.all_of_them")
-    assert renamed.out == "named.things.listThings is named.things.all_of_them now\n", renamed.err
+    assert renamed.out == "named.things.listThings is now named.things.all_of_them\n", renamed.err
     assert shared("tools", "reword", "named.things.all_of_them", "Everything we own.").code == exit_codes.COMPLETED
     shown = shared("tools", "describe", "named.things.all_of_them").out
     assert "Everything we own." in shown and "people of this workspace" in shown and "named.things.listThings" in shown
@@ -315,7 +315,7 @@ def test_the_hints_of_a_server_are_trusted_when_that_is_said(shared: Cli) -> Non
     command = ("--yes", "--namespace", "hinted", "--", sys.executable, str(SERVER), "stdio")
     added = shared("sources", "add", "--hints", "ask", *command)
     assert added.code == exit_codes.COMPLETED, added.err
-    assert "only read; 0 are trusted" in added.err and "sources hints hinted trust" in added.err
+    assert "read-only; 0 are trusted" in added.err and "sources hints hinted trust" in added.err
     trusted = shared("sources", "hints", "hinted", "trust")
     assert "trusted  hinted.peek" in trusted.out and "policies remove" in trusted.err
     assert "allow: policy hinted.**" in shared("policies", "test", "hinted.peek").out

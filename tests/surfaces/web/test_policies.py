@@ -87,19 +87,19 @@ def test_rules_are_moved_with_keys_buttons_and_by_dragging_and_each_move_is_said
         return [rule["pattern"] for rule in rules(daemon)]
 
     page = visit("/policies")
-    page.get_by_role("listitem", name="Rule 3: shop.c").focus()
+    page.get_by_role("listitem", name="Policy 3: shop.c").focus()
     page.keyboard.press("Alt+ArrowUp")
     expect(page.get_by_role("status").filter(has_text="shop.c is now number 2 of 3")).to_be_visible()
-    expect(page.get_by_role("listitem", name="Rule 2: shop.c")).to_be_focused()
+    expect(page.get_by_role("listitem", name="Policy 2: shop.c")).to_be_focused()
     page.keyboard.press("Alt+ArrowUp")
-    expect(page.get_by_role("listitem", name="Rule 1: shop.c")).to_be_focused()
+    expect(page.get_by_role("listitem", name="Policy 1: shop.c")).to_be_focused()
     assert order() == ["shop.c", "shop.a", "shop.b"]
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_role("listitem", name="Rule 2: shop.c")).to_be_visible()
+    expect(page.get_by_role("listitem", name="Policy 2: shop.c")).to_be_visible()
     page.get_by_role("button", name="Move shop.b up").click()
-    expect(page.get_by_role("listitem", name="Rule 2: shop.b")).to_be_visible()
-    page.get_by_role("listitem", name="Rule 1: shop.a").drag_to(page.get_by_role("listitem", name="Rule 3: shop.c"))
-    expect(page.get_by_role("listitem", name="Rule 3: shop.a")).to_be_visible()
+    expect(page.get_by_role("listitem", name="Policy 2: shop.b")).to_be_visible()
+    page.get_by_role("listitem", name="Policy 1: shop.a").drag_to(page.get_by_role("listitem", name="Policy 3: shop.c"))
+    expect(page.get_by_role("listitem", name="Policy 3: shop.a")).to_be_visible()
     assert order() == ["shop.b", "shop.c", "shop.a"]
 
 
@@ -107,10 +107,10 @@ def test_a_rule_is_changed_and_says_what_it_is_about_and_that_it_can_never_decid
     add(daemon, "shop.**", "deny")
     dead = add(daemon, "shop.things.createThing", "allow", note="old")
     page = visit("/policies")
-    row = page.get_by_role("listitem", name="Rule 2")
+    row = page.get_by_role("listitem", name="Policy 2")
     expect(row).to_contain_text("matches 1 tool")
     expect(row).to_contain_text("It never decides: shop.** → deny above matches all of its calls")
-    row.get_by_role("button", name="Change").click()
+    row.get_by_role("button", name="Edit").click()
     form = page.get_by_role("dialog")
     form.get_by_label("Then").select_option("require_approval")
     form.get_by_label("Note (optional)").fill("new")
@@ -132,7 +132,7 @@ def test_a_move_and_a_removal_are_tried_on_past_calls_before_they_are_made(visit
     link = changed.first.get_by_role("link")
     assert link.get_attribute("href") == f"/executions/{view['executionId']}?call=1"
     dialog.get_by_role("button", name="Move it there").click()
-    expect(page.get_by_role("listitem", name="Rule 1: shop.things.createThing")).to_be_visible()
+    expect(page.get_by_role("listitem", name="Policy 1: shop.things.createThing")).to_be_visible()
     page.get_by_role("button", name="Remove shop.**").click()
     expect(dialog).to_contain_text("- shop.** → allow")
     expect(dialog.get_by_text("executor policies add 'shop.**' allow --position 1")).to_be_visible()

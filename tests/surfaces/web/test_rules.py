@@ -81,7 +81,7 @@ def test_a_rule_that_a_later_source_did_not_inherit_says_so_and_is_let_hold(
     row = page.get_by_role("listitem").filter(has_text="jotter.**")
     expect(row).to_contain_text("It does not apply to jotter, added later.")
     row.get_by_role("button", name="Apply it").click()
-    expect(row).not_to_contain_text("It does not hold")
+    expect(row).not_to_contain_text("It does not apply")
     assert daemon.execute(CALL, wait=60)["status"] == "completed"
 
 
@@ -97,7 +97,7 @@ def test_a_changed_tool_shows_what_changed_since_always_was_given(visit: Open, d
     [again] = daemon.execute(CALL)["interactions"]
     page.goto(f"/approvals/{again['id']}")
     changed = page.get_by_role("region", name="What changed")
-    expect(changed).to_contain_text("This tool has changed since the rule")
+    expect(changed).to_contain_text("This tool has changed since the policy")
     expect(changed.get_by_role("listitem").filter(has_text="grantAdminTo").locator("ins").first).to_have_text("string")
     page.get_by_role("button", name="Allow once").click()
     wait_for(lambda: len(notes.sent) == 2)

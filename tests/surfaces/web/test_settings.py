@@ -91,7 +91,7 @@ def test_one_signs_out_everywhere_else_and_stays_here(visit: Open) -> None:
     other = visit("/executions")
     page = visit("/settings?tab=sessions")
     expect(page.get_by_text("The operator can set")).to_be_visible()
-    expect(page.get_by_role("list", name="Sessions").get_by_role("listitem").first).to_contain_text("this one")
+    expect(page.get_by_role("list", name="Sessions").get_by_role("listitem").first).to_contain_text("this browser")
     page.get_by_role("button", name="Sign out everywhere else").click()
     page.get_by_role("button", name="Really sign out").click()
     expect(page.get_by_role("list", name="Sessions").get_by_role("listitem")).to_have_count(1)
@@ -107,7 +107,7 @@ def test_the_page_about_tells_versions_layers_and_checks(visit: Open, daemon: Da
         expect(page.get_by_text(shown, exact=True).first).to_be_visible()
     layers = page.get_by_role("list", name="Layers").get_by_role("listitem")
     for name in status["sandbox"]["layers"]:
-        expect(layers.filter(has_text=name)).to_contain_text("holds")
+        expect(layers.filter(has_text=name)).to_contain_text("active")
     checks = page.get_by_role("list", name="Checks").get_by_role("listitem")
     expect(checks.filter(has_text=str(daemon.executor.settings.data_dir)).first).to_be_visible()
     with page.expect_request("**/v1/doctor"):

@@ -184,8 +184,8 @@ VIEWS = (
 
 
 def routes() -> list[str]:
-    """The addresses that the router knows, with `:id` for what differs; not the one that stands for all others."""
-    found = re.findall(r'\bpath: "(/[^"]*)"', ROUTER.read_text(encoding="utf-8"))
+    """The addresses of pages that the router knows, with `:id` for what differs; not those that only redirect."""
+    found = re.findall(r'\bpath: "(/[^"]*)"(?!,\s*beforeLoad)', ROUTER.read_text(encoding="utf-8"))
     return [path.replace("$", ":") for path in found]
 
 

@@ -1,4 +1,4 @@
-"""Whether what a search found answers the question, and what to say if it does not."""
+"""Whether what a search found fits the query, and what to say if it does not."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def use(c: Connection, interaction_id: str) -> bool:
 
 
 def supersede(c: Connection, interaction_id: str) -> None:
-    """A decision that no longer fits what it was made for; another question takes its place."""
+    """A decision that no longer fits what it was made for; another interaction takes its place."""
     c.execute(sa.update(interactions).where(interactions.c.id == interaction_id).values(status="superseded"))
 
 

@@ -1,4 +1,4 @@
-"""Interactions: the question, who asks it, and what settling it takes."""
+"""Interactions: what they ask, of whom, and what settling them takes."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ class Reader:
                 yield Operation(method, path, self._with_texts(raw), item)
 
     def _with_texts(self, raw: dict[str, Any]) -> dict[str, Any]:
-        """With the texts that it only refers to; where one leads nowhere, or to no text, there is none."""
+        """With the texts that it only refers to, without those that lead nowhere or to no text."""
         linked = [key for key in TEXTS if isinstance(raw.get(key), dict)]
         if not linked:
             return raw
