@@ -407,7 +407,7 @@ def test_a_rule_broader_than_the_draft_must_be_meant(daemon: Daemon, paused: Any
     pinned = {**narrow, "effect": "write", "conditions": draft["rule"]["conditions"]}
     settled = daemon.post(f"{path}/approve", {"scope": "always", "rule": pinned})
     assert (settled.status, settled.json["scope"]) == (200, "always")
-    assert daemon.get(f"/v1/executions/{paused['executionId']}?wait=30").json["status"] == "completed"
+    assert daemon.get(f"/v1/executions/{paused['executionId']}?wait=60").json["status"] == "completed"
     [rule] = daemon.get("/v1/policies").json["items"]
     assert rule["text"] == draft["rule"]["text"]
     assert daemon.execute('await tools.shop.things.createThing({name: "rug"})')["status"] == "paused"

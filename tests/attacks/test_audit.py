@@ -301,7 +301,7 @@ def test_17_a_kill_between_an_effect_and_its_record(tmp_path: Path) -> None:
         view = wait_for(lambda: paused(daemon, execution))
         assert [asked["kind"] for asked in view["interactions"]] == ["unknown_outcome"]
         daemon.post(f"/v1/interactions/{view['interactions'][0]['id']}/deny")
-        ended = daemon.get(f"/v1/executions/{execution}?wait=30")
+        ended = daemon.get(f"/v1/executions/{execution}?wait=60")
         assert ended["error"]["code"] == "unknown_outcome"
         assert effects(file) == [("entries", "once")]
         assert daemon.get("/v1/audit/verify")["ok"]

@@ -116,7 +116,7 @@ def test_48_another_site_opens_a_web_socket(daemon: Daemon, browser: Caller) -> 
         "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
         "Origin": "http://evil.example",
     }
-    connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=120)
     connection.request("GET", "/v1/events", headers={"Cookie": browser.cookie, **upgrade})
     assert connection.getresponse().status in (400, 403)
     connection.close()

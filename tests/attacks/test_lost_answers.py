@@ -242,7 +242,7 @@ def test_86_lost_answers_in_masses_do_not_flood_people(
         const told = await Promise.all(made.map((one) => one.then(() => "", (e) => e.code)));
         return told.filter((code) => code === "unknown_outcome").length;
     """
-    view = daemon.execute(code, wait=30)
+    view = daemon.execute(code, wait=60)
     assert (view["status"], len(view["interactions"])) == ("paused", 2)
     for asked in view["interactions"]:
         daemon.post(f"/v1/interactions/{asked['id']}/deny")

@@ -136,7 +136,7 @@ def sign_in_page(browser: Any, daemon: Daemon) -> Iterator[Any]:  # noqa: F811
 )
 def test_52_an_address_that_leads_out_of_the_folder(daemon: Daemon, path: str) -> None:
     """surfaces/web/pages.py: `is_servable`, and Starlette refuses a path that leads out of the folder."""
-    connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=120)
     connection.putrequest("GET", path, skip_host=True)
     connection.putheader("Host", f"127.0.0.1:{daemon.port}")
     connection.endheaders()

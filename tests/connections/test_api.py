@@ -91,7 +91,7 @@ def test_a_paused_call_is_given_its_credential_and_goes_on(daemon: Daemon) -> No
     assert "sent to" in asked["prompt"] and "/connect/" in asked["url"]
     given = daemon.post(f"/v1/interactions/{asked['id']}/credential", {"values": {"key": CANARY}, "scope": "actor"})
     assert given.status == 200 and CANARY.encode() not in given.body, given.body
-    done = daemon.get(f"/v1/executions/{paused['executionId']}?wait=30")
+    done = daemon.get(f"/v1/executions/{paused['executionId']}?wait=60")
     assert done.json["result"] == "/header"
     [made] = [one for one in daemon.get("/v1/connections").json["items"] if one["scope"] == "actor"]
     assert made["actorId"] == daemon.executor.tenancy.agent.id
@@ -102,7 +102,7 @@ def test_a_call_that_waits_goes_on_when_its_credential_is_given_with_the_source(
     assert waiting["interactions"][0]["kind"] == "credential"
     made = connect(daemon, values={"token": "k-later"}, replace=True)
     assert made.status == 201, made.body
-    done = daemon.get(f"/v1/executions/{waiting['executionId']}?wait=30").json
+    done = daemon.get(f"/v1/executions/{waiting['executionId']}?wait=60").json
     assert (done["status"], done["result"]) == ("completed", "/bearer")
     assert daemon.request("DELETE", f"/v1/connections/{made.json['id']}").status == 200
 
@@ -115,7 +115,7 @@ def test_questions_about_a_source_end_with_it_and_the_code_is_told(daemon: Daemo
     assert daemon.request("DELETE", "/v1/sources/gone").status == 200
     settled = daemon.get(f"/v1/interactions/{asked['id']}").json
     assert (settled["status"], settled["decisionReason"]) == ("denied", "the source gone was disconnected")
-    done = daemon.get(f"/v1/executions/{waiting['executionId']}?wait=30").json
+    done = daemon.get(f"/v1/executions/{waiting['executionId']}?wait=60").json
     assert done["status"] == "completed" and "disconnected" in done["result"]
 
 

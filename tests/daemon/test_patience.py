@@ -65,7 +65,7 @@ async def test_a_request_that_is_never_finished_loses_its_connection(begun: byte
             writer.write(before)
             await reader.readuntil(b"ok")
         writer.write(begun)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             with pytest.raises((ConnectionResetError, asyncio.IncompleteReadError)):
                 await reader.readexactly(10_000)
         writer.close()
@@ -74,7 +74,7 @@ async def test_a_request_that_is_never_finished_loses_its_connection(begun: byte
 
 
 async def test_a_connection_on_which_nothing_is_ever_said_is_dropped() -> None:
-    async with listening(Surfaces(), patience=0.2) as (_, address), asyncio.timeout(30):
+    async with listening(Surfaces(), patience=0.2) as (_, address), asyncio.timeout(120):
         reader, writer = await asyncio.open_connection(*address)
         with suppress(ConnectionResetError):
             assert await reader.read() == b""
@@ -97,7 +97,7 @@ class Large(Surfaces):
 async def test_whoever_never_takes_the_answer_loses_the_connection() -> None:
     """`transport.get_write_buffer_size` in Patience.look: what nobody takes must not hold a file for ever."""
     surfaces = Large()
-    async with listening(surfaces, patience=0.2) as (server, address), asyncio.timeout(30):
+    async with listening(surfaces, patience=0.2) as (server, address), asyncio.timeout(120):
         _, writer = await asyncio.open_connection(*address, limit=1000)
         writer.write(WHOLE)
         await surfaces.asked.wait()
@@ -109,7 +109,7 @@ async def test_whoever_never_takes_the_answer_loses_the_connection() -> None:
 
 async def test_whoever_takes_the_answer_slowly_gets_all_of_it() -> None:
     surfaces = Large()
-    async with listening(surfaces, patience=1000) as (server, address), asyncio.timeout(30):
+    async with listening(surfaces, patience=1000) as (server, address), asyncio.timeout(120):
         reader, writer = await asyncio.open_connection(*address, limit=1000)
         patience, now = Patience(server.connections), 0.0
         writer.write(WHOLE)
@@ -124,7 +124,7 @@ async def test_whoever_takes_the_answer_slowly_gets_all_of_it() -> None:
 
 async def test_a_slow_answer_and_a_pause_between_requests_lose_nothing() -> None:
     surfaces = Surfaces()
-    async with listening(surfaces, patience=1000) as (server, address), asyncio.timeout(30):
+    async with listening(surfaces, patience=1000) as (server, address), asyncio.timeout(120):
         reader, writer = await asyncio.open_connection(*address)
         look_for_ages = looks(Patience(server.connections))
         for _ in range(2):

@@ -24,7 +24,7 @@ def call(url: str, method: str = "GET", body: Any = None, **headers: str) -> tup
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data, headers, method=method)
     try:
-        with urllib.request.urlopen(request, timeout=10) as response:
+        with urllib.request.urlopen(request, timeout=120) as response:
             return response.status, json.loads(response.read() or b"null")
     except urllib.error.HTTPError as error:
         return error.code, json.loads(error.read())
@@ -74,10 +74,10 @@ def test_it_ends_when_its_input_closes(process: subprocess.Popen[str]) -> None:
     address(process)
     assert process.stdin is not None
     process.stdin.close()
-    assert process.wait(10) == 0
+    assert process.wait(120) == 0
 
 
 def test_it_ends_when_told_to(process: subprocess.Popen[str]) -> None:
     address(process)
     process.send_signal(signal.SIGTERM)
-    assert process.wait(10) == 0
+    assert process.wait(120) == 0

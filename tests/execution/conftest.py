@@ -54,7 +54,7 @@ class ExecutorHarness:
         return await self.executor.engine.run(self.executor.tenancy.agent, code, **{"seconds": 30.0, **options})
 
     async def wait(self, execution_id: str, **options: Any) -> Outcome:
-        return await self.executor.engine.wait(self.executor.tenancy.agent, execution_id, 30.0, **options)
+        return await self.executor.engine.wait(self.executor.tenancy.agent, execution_id, 120.0, **options)
 
     async def settle(self, outcome: Outcome, decision: Any, index: int = 0, **options: Any) -> Interaction:
         operator = self.executor.tenancy.operator

@@ -334,6 +334,6 @@ def test_an_execution_goes_on_after_kill_9_of_the_daemon(daemon: Daemon, ledger:
     daemon.kill()
     daemon.start()
     daemon.post(f"/v1/interactions/{paused['interactions'][0]['id']}/approve")
-    finished = daemon.get(f"/v1/executions/{paused['executionId']}?wait=30")
+    finished = daemon.get(f"/v1/executions/{paused['executionId']}?wait=60")
     assert finished["result"] == ["before", "asked", "after"]
     assert effects(ledger.effects) == [("entries", "before"), ("transfers", "asked"), ("entries", "after")]

@@ -96,6 +96,6 @@ async def test_a_hog_evicted_after_a_call_is_told_that_it_is_innocent_and_waits_
     again = asyncio.create_task(run(own, late))
     await until(lambda: len(own.turns._hogs) == 1)
     await stop([hogs.pop()])
-    await asyncio.wait_for(again, 30)
+    await asyncio.wait_for(again, 120)
     await stop(hogs)
     await asyncio.gather(*steps, return_exceptions=True)

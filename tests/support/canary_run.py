@@ -167,9 +167,9 @@ def use_everything(run: Run) -> None:
     for path in paths_of(run, "static"):
         if path.endswith("earer"):
             settle(run, call(run, path, **({"timeoutMs": 1500} if "stalled" in path else {})))
-    assert "key=[redacted]" in json.dumps(run.execute("return await tools.child.key({})", wait=30))
+    assert "key=[redacted]" in json.dumps(run.execute("return await tools.child.key({})", wait=60))
     [echo] = [path for path in paths if re.search("echo_?[hH]eader$", path)]
-    told = run.execute(f"return await tools.{echo}()", language="python", wait=30)
+    told = run.execute(f"return await tools.{echo}()", language="python", wait=60)
     assert told["status"] == "completed" and "[redacted]" in json.dumps(told["result"])
     speak_mcp(run)
     for path in refused:
@@ -179,7 +179,7 @@ def use_everything(run: Run) -> None:
 def call(run: Run, path: str, **options: Any) -> Any:
     tell = "(e) => [e.code, e.message, e.hint, e.details, String(e.stack)]"
     code = f'console.log("calling"); return await tools["{path}"]({{}}).catch({tell})'
-    return run.execute(code, wait=20, **options)
+    return run.execute(code, wait=60, **options)
 
 
 def paths_of(run: Run, namespace: str) -> list[str]:

@@ -45,7 +45,7 @@ class ConnectionHarness:
         return await self.executor.engine.run(self.executor.tenancy.agent, code, **{"seconds": 30.0, **options})
 
     async def wait(self, outcome: Outcome) -> Outcome:
-        return await self.executor.engine.wait(self.executor.tenancy.agent, outcome.execution.id, 30.0)
+        return await self.executor.engine.wait(self.executor.tenancy.agent, outcome.execution.id, 120.0)
 
     async def give(self, asked: Interaction, values: dict[str, str], **given: Any) -> Interaction:
         executor = self.executor

@@ -78,7 +78,7 @@ class Daemon:
     def stop(self) -> None:
         if self.process is not None and self.process.poll() is None:
             self.process.terminate()
-            self.process.wait(20)
+            self.process.wait(120)
 
     def token(self, kind: str = "operator") -> str:
         return (self.data_dir / f"{kind}.token").read_text().strip()

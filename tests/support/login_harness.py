@@ -84,7 +84,7 @@ def browse(url: str) -> dict[str, str]:
 
 def visit(url: str) -> http.client.HTTPResponse:
     parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.netloc, timeout=30)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=120)
     try:
         connection.request("GET", f"{parts.path}?{parts.query}")
         response = connection.getresponse()

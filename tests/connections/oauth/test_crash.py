@@ -54,7 +54,7 @@ async def killed_while_renewing(harness: LoginHarness, *, after_the_server_acted
             body = "&".join(f"{name}={value}" for name, value in data.items()).encode()
             harness.authority.answer("POST", path, body, {})
         arrived.set()
-        gone.wait(30)
+        gone.wait(120)
         return 503, {}, {}
 
     harness.authority.hook = held

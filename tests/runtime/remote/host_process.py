@@ -65,7 +65,7 @@ class HostProcess:
 
     def _reap(self) -> None:
         assert self.process is not None and self.process.stderr is not None
-        self.process.wait(20)
+        self.process.wait(120)
         self.process.stderr.close()
 
 

@@ -141,7 +141,7 @@ def test_the_doctor_tells_of_the_host_whether_it_answers_or_not(tmp_path: Path, 
 
 def asked(host: HostProcess, token: str | None = None, **headers: str) -> Any:
     token = host.token_file.read_text().strip() if token is None else token
-    connection = http.client.HTTPConnection(host.host, host.port, timeout=10)
+    connection = http.client.HTTPConnection(host.host, host.port, timeout=120)
     try:
         connection.request("GET", "/host", headers={"Authorization": f"Bearer {token}", **headers})
         response = connection.getresponse()

@@ -138,7 +138,7 @@ def test_every_event_type_in_the_sources_is_documented() -> None:
 
 def test_every_event_that_happened_is_documented(daemon: Daemon, paused: Any) -> None:
     daemon.post(f"/v1/interactions/{paused['interactions'][0]['id']}/approve")
-    daemon.get(f"/v1/executions/{paused['executionId']}?wait=30")
+    daemon.get(f"/v1/executions/{paused['executionId']}?wait=60")
     happened = {event["type"] for event in daemon.get("/v1/events?limit=1000").json["items"]}
     assert happened >= {"interaction.requested", "call.started", "daemon.started"}
     assert happened <= documented_events()

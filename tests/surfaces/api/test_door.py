@@ -13,7 +13,7 @@ from tests.surfaces.api.daemon_server import Daemon
 
 def send(daemon: Daemon, head: str, body: bytes = b"") -> tuple[int, bytes]:
     """Exactly these bytes on a socket; the status and the body that came back."""
-    with socket.create_connection(("127.0.0.1", daemon.port), timeout=30) as stream:
+    with socket.create_connection(("127.0.0.1", daemon.port), timeout=120) as stream:
         stream.sendall(head.format(port=daemon.port, token=daemon.tokens.operator).encode("latin-1") + body)
         response = http.client.HTTPResponse(stream)
         response.begin()

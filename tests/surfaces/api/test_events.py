@@ -40,7 +40,7 @@ class Stream:
 
 @contextmanager
 def stream(daemon: Daemon, path: str, **headers: str) -> Iterator[Stream]:
-    connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=120)
     sent = {"Authorization": f"Bearer {daemon.tokens.operator}", "Accept": "text/event-stream", **headers}
     connection.request("GET", path, headers=sent)
     response = connection.getresponse()
@@ -146,7 +146,7 @@ def test_too_many_streams_are_refused_and_closed_ones_make_room(
         assert (refused.status, refused.json["code"]) == (503, "busy")
 
     def open_again() -> bool:
-        connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=120)
         headers = {"Authorization": f"Bearer {daemon.tokens.operator}", "Accept": "text/event-stream"}
         connection.request("GET", "/v1/events", headers=headers)
         status = connection.getresponse().status
@@ -186,7 +186,7 @@ def test_streams_end_when_the_daemon_stops(tmp_path: Path) -> None:
         reader = threading.Thread(target=read)
         reader.start()
         wait_for(lambda: daemon.app.state.streams.streams.count == 1)
-    assert ended.wait(10)
+    assert ended.wait(120)
     reader.join(10)
 
 

@@ -31,7 +31,7 @@ def test_approving_lets_the_call_happen_once(daemon: Daemon, paused: Any, shop: 
     before = len(shop)
     settled = daemon.post(f"/v1/interactions/{asked(paused)}/approve", {})
     assert (settled.status, settled.json["status"]) == (200, "approved")
-    outcome = daemon.get(f"/v1/executions/{paused['executionId']}?wait=30").json
+    outcome = daemon.get(f"/v1/executions/{paused['executionId']}?wait=60").json
     assert outcome["status"] == "completed"
     assert len(shop) == before + 1
 
@@ -41,7 +41,7 @@ def test_approving_twice_is_refused(daemon: Daemon, paused: Any) -> None:
     assert daemon.post(path).status == 200
     again = daemon.post(path)
     assert (again.status, again.json["code"]) == (409, "already_settled")
-    assert daemon.get(f"/v1/executions/{paused['executionId']}?wait=30").json["status"] == "completed"
+    assert daemon.get(f"/v1/executions/{paused['executionId']}?wait=60").json["status"] == "completed"
 
 
 def test_of_two_that_decide_at_once_one_is_refused(daemon: Daemon, paused: Any, shop: list[Any]) -> None:
@@ -59,7 +59,7 @@ def test_of_two_that_decide_at_once_one_is_refused(daemon: Daemon, paused: Any, 
     for thread in threads:
         thread.join(60)
     assert sorted(answers) == [200] + [409] * 7
-    daemon.get(f"/v1/executions/{paused['executionId']}?wait=30")
+    daemon.get(f"/v1/executions/{paused['executionId']}?wait=60")
     assert len(shop) - before in (0, 1)
 
 
@@ -68,7 +68,7 @@ def test_denying_reaches_the_code_with_the_reason(daemon: Daemon, paused: Any, s
     denied = daemon.post(f"/v1/interactions/{asked(paused)}/deny", {"reason": "not on Sundays"})
     assert denied.json["status"] == "denied"
     assert denied.json["decisionReason"] == "not on Sundays"
-    outcome = daemon.get(f"/v1/executions/{paused['executionId']}?wait=30").json
+    outcome = daemon.get(f"/v1/executions/{paused['executionId']}?wait=60").json
     assert (outcome["status"], outcome["error"]["code"]) == ("failed", "denied")
     assert "not on Sundays" in str(outcome["error"])
     assert len(shop) == before

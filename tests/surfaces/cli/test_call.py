@@ -260,7 +260,7 @@ def test_ctrl_c_leaves_the_execution_running_and_says_how_to_go_on(shared: Cli) 
         read_until(screen, "under way")
         process.send_signal(signal.SIGINT)
         said = read_until(screen, "executions cancel")
-        assert process.wait(30) == exit_codes.INTERRUPTED
+        assert process.wait(120) == exit_codes.INTERRUPTED
     execution = said.split("execution ", 1)[1].split()[0]
     assert shared("executions", "show", execution, "--json").json["status"] == "running"
     assert shared("executions", "cancel", execution).code == exit_codes.COMPLETED

@@ -234,7 +234,7 @@ def test_in_the_foreground_it_runs_until_it_is_told_to_stop(own: Cli) -> None:
         wait_for(lambda: (own.state_dir / "daemon.json").exists())
         assert own.daemon["pid"] == process.pid
         process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=120)
     assert process.returncode == exit_codes.COMPLETED
     assert "listening on http://127.0.0.1:" in said
     assert not (own.state_dir / "daemon.json").exists()

@@ -30,7 +30,7 @@ def asked(view: Any) -> str:
 
 
 def outcome(daemon: Daemon, view: Any) -> Any:
-    return daemon.get(f"/v1/executions/{view['executionId']}?wait=20").json
+    return daemon.get(f"/v1/executions/{view['executionId']}?wait=60").json
 
 
 def waiting(daemon: Daemon) -> list[Any]:

@@ -77,7 +77,7 @@ def test_a_missing_credential_is_given_on_its_page_and_the_execution_goes_on(
     entry.fill(KEY)
     page.get_by_role("button", name="Save and continue").click()
     expect(page.get_by_text("Credential saved. The execution is resuming")).to_be_visible()
-    ended = daemon.get(f"/v1/executions/{view['executionId']}?wait=20").json
+    ended = daemon.get(f"/v1/executions/{view['executionId']}?wait=60").json
     assert (ended["status"], ended["result"]) == ("completed", {"open": True})
     page.goto("/sources/locked/edit")
     expect(page.get_by_text("ready")).to_be_visible()

@@ -82,7 +82,7 @@ def test_a_paused_call_gets_its_login_at_the_provider_and_the_execution_goes_on(
     page.get_by_role("link", name="Back to Executor").click()
     page.wait_for_url(f"**/connect/{question['id']}")
     expect(page.get_by_text("Credential saved. The execution is resuming")).to_be_visible()
-    ended = daemon.get(f"/v1/executions/{view['executionId']}?wait=20").json
+    ended = daemon.get(f"/v1/executions/{view['executionId']}?wait=60").json
     assert (ended["status"], ended["result"]["name"]) == ("completed", "Ann")
     page.get_by_role("link", name="See the execution").click()
     expect(page.get_by_role("region", name="Result")).to_contain_text("Ann")
@@ -98,7 +98,7 @@ def test_a_call_that_needs_a_login_can_be_denied_instead(visit: Open, daemon: Da
     page.keyboard.type("not with this account")
     page.keyboard.press("Enter")
     expect(page.get_by_role("article")).to_contain_text("not with this account")
-    ended = daemon.get(f"/v1/executions/{view['executionId']}?wait=20").json
+    ended = daemon.get(f"/v1/executions/{view['executionId']}?wait=60").json
     assert ended["status"] == "failed"
     assert "not with this account" in ended["error"]["message"]
 
