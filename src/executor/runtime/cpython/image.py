@@ -1,7 +1,7 @@
 """The image every program starts from: the component that the build made, compiled to native code.
 
-It depends on the installation alone, so it is made once and kept beside the component, or in the user's own directory
-when the installation is not theirs.
+It depends on the installation alone. It is kept beside the component, or in the user's own directory when the
+installation is not theirs.
 """
 
 from __future__ import annotations

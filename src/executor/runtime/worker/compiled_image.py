@@ -1,7 +1,7 @@
 """Compiled code that programs start from, kept on disk: made once, found again by its inputs.
 
 The file is executed, so its directory is the user's alone, and the name holds a digest of the content: anything cut
-short or altered is made again.
+short or altered is replaced.
 """
 
 from __future__ import annotations
