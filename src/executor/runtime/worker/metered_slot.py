@@ -69,8 +69,8 @@ class MeteredSlot(ABC):
     """Programs are numbered as they start.
 
     `aborted`, set by another thread at any time, is the number of the one that the parent gave up: an order that comes
-    late must not hit the next. `hog_ns` is what a program may use, over all its steps, before the parent hears of it and
-    may want the place. `grace_ns` is how long code has, once its CPU time is up, to stop in order.
+    late must not hit the next. `hog_ns` is what a program may use, over all its steps, before the parent hears of it
+    and may want the place. `grace_ns` is how long code has, once its CPU time is up, to stop in order.
     """
 
     hog_ns = 8_000_000
