@@ -8,6 +8,7 @@ import psutil
 import pytest
 
 from executor.model.execution import Limits
+from executor.runtime.cpython.image import COMPONENT
 from tests.execution.conftest import ExecutorHarness, value
 
 ESCAPES = {
@@ -33,7 +34,7 @@ PYTHON = {
 
 @pytest.mark.parametrize("name", ESCAPES)
 async def test_61_prototype_and_constructor_escapes(harness: ExecutorHarness, name: str) -> None:
-    """Defence: the engine is WebAssembly with nothing of the host in it (runtime/typescript/wasmtime_ffi.py)."""
+    """Defence: the engine is WebAssembly with nothing of the host in it (runtime/worker/wasmtime_ffi.py)."""
     outcome = await harness.run(ESCAPES[name])
     told = str(outcome.execution.result or outcome.execution.failure)
     assert "object" not in told.replace("[object", "").replace("objects", "") or name in ("stack", "proxy")
@@ -47,6 +48,17 @@ async def test_61_dunder_escapes(harness: ExecutorHarness, name: str) -> None:
     told = str(outcome.execution.result or "") + str(outcome.execution.failure or "")
     assert "root:" not in told and "EXECUTOR" not in told and "Popen" not in told and "/src/executor" not in told
     assert outcome.execution.failure is not None
+
+
+@pytest.mark.parametrize("name", PYTHON)
+async def test_61_reflection_in_cpython_finds_nothing_of_the_host(harness: ExecutorHarness, name: str) -> None:
+    """Defence: only the time, random bytes and steps are linked (runtime/cpython/machine.py)."""
+    if not COMPONENT.exists():
+        pytest.skip("CPython was not built for the sandbox")
+    outcome = await harness.run(f"return str({PYTHON[name]})", language="python", runtime="cpython")
+    told = str(outcome.execution.result or "") + str(outcome.execution.failure or "")
+    assert outcome.execution.status in ("completed", "failed")
+    assert "root:" not in told and "EXECUTOR" not in told and "/src/executor" not in told
 
 
 FLOODS = {

@@ -5,8 +5,12 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Final
 
+from executor.runtime.cpython.image import COMPONENT
+
 # id of a runtime → the language of the programs it is tried with. Another runtime joins by one more entry.
 RUNTIMES: Final[dict[str, str]] = {"typescript": "typescript", "python": "python"}
+if COMPONENT.exists():
+    RUNTIMES["cpython"] = "python"
 if find_spec("deno") is not None:
     RUNTIMES["deno"] = "typescript"
 
@@ -211,7 +215,7 @@ round((time.time() - before) * 1000) >= 30
         "python": 'len((await tools.ledger.big.big(bytes=2000000))["data"])',
     },
     "no value": {"typescript": "const a = 1", "python": "a = 1"},
-    "not JSON": {"typescript": "return {a: [() => 1]}", "python": 'return {"a": [{1, 2}]}'},
+    "not JSON": {"typescript": "return {a: [() => 1]}", "python": 'return {"a": [lambda: 1]}'},
     "deep value": {
         "typescript": "let x = []; for (let i = 0; i < 100000; i++) x = [x]; return x",
         "python": "x = []\nfor i in range(100000):\n    x = [x]\nx",

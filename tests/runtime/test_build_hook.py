@@ -16,8 +16,9 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def hook_module() -> ModuleType:
+def hook_module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     pytest.importorskip("hatchling")
+    monkeypatch.setenv("EXECUTOR_SKIP_CPYTHON", "1")
     spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -125,3 +126,67 @@ def test_a_build_goes_on_without_the_checker_and_the_vocabulary(
     assert (tmp_path / hook_module.TARGET).read_bytes() == b"engine"
     assert not (tmp_path / hook_module.VOCABULARY_TARGET).exists()
     assert build_data == {}
+
+
+@pytest.fixture
+def python_build() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("hatch_python", ROOT / "hatch_python.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def checkout(python_build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """With stand-ins for the builder and for the packages."""
+    monkeypatch.delenv("EXECUTOR_SKIP_CPYTHON", raising=False)
+    monkeypatch.delenv("EXECUTOR_PYTHON_PACKAGES", raising=False)
+    monkeypatch.setattr(python_build, "is_supported", lambda: True)
+    monkeypatch.setattr(python_build, "copy_package", lambda name, stage: (stage / f"{name}.py").write_text(""))
+    monkeypatch.setattr(python_build, "componentize", lambda world, stage, target: target.write_bytes(b"made"))
+    (tmp_path / python_build.FOLDER / "guest").mkdir(parents=True)
+    (tmp_path / python_build.FOLDER / "guest" / "app.py").write_text("one")
+    (tmp_path / python_build.FOLDER / "sandbox.wit").write_text("world")
+    return tmp_path
+
+
+def test_cpython_is_built_once_and_again_when_something_changes(
+    python_build: ModuleType, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = python_build.PythonBuild(checkout)
+    assert python.dependencies[0] == python_build.BUILDER
+    python.build()
+    assert (python.is_stale(), python.dependencies) == (False, [])
+    monkeypatch.setenv("EXECUTOR_PYTHON_PACKAGES", "humanize==4.9.0")
+    more = python_build.PythonBuild(checkout)
+    assert more.is_stale() and more.dependencies[-1] == "humanize==4.9.0"
+    python.target.write_bytes(b"altered")
+    assert python.is_stale()
+    python.build()
+    (checkout / python_build.FOLDER / "guest" / "app.py").write_text("two")
+    assert python.is_stale()
+
+
+def test_cpython_is_left_out_when_asked_and_where_there_is_no_builder(
+    python_build: ModuleType, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = python_build.PythonBuild(checkout)
+    monkeypatch.setattr(python_build, "is_supported", lambda: False)
+    assert python.dependencies == []
+    monkeypatch.setattr(python_build, "is_supported", lambda: True)
+    monkeypatch.setenv("EXECUTOR_SKIP_CPYTHON", "1")
+    assert python.dependencies == []
+
+
+def test_a_build_of_cpython_that_fails_says_why_and_leaves_nothing(
+    python_build: ModuleType, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(world: Path, stage: Path, target: Path) -> None:
+        raise RuntimeError("componentize-py said no")
+
+    monkeypatch.setattr(python_build, "componentize", fail)
+    python = python_build.PythonBuild(checkout)
+    with pytest.raises(RuntimeError, match="said no"):
+        python.build()
+    assert python.is_stale() and not python.target.exists()

@@ -53,7 +53,7 @@ class Runtimes:
         return chosen is not None and "python" in chosen.languages
 
     async def close(self) -> None:
-        await asyncio.gather(*(runtime.close() for runtime in self._present.values()))
+        await asyncio.gather(*(runtime.close() for runtime in set(self._present.values())))
 
 
 class Lazy:

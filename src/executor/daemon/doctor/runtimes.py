@@ -8,14 +8,15 @@ from importlib.metadata import version
 from importlib.util import find_spec
 
 from executor.daemon.doctor.checks import Check
-from executor.daemon.wiring.runtimes import INSTALL_DENO, INSTALL_PYTHON, SET_REMOTE
+from executor.daemon.wiring.runtimes import BUILD_CPYTHON, INSTALL_DENO, INSTALL_PYTHON, SET_REMOTE
 from executor.errors import ExecutorError
+from executor.runtime.cpython import image as cpython_image
 from executor.runtime.worker.seal import Layer
 from executor.settings import Settings
 
 
 def check_runtimes(settings: Settings) -> list[Check]:
-    return [_typescript(settings), _python(), _deno(), _remote(settings)]
+    return [_typescript(settings), _python(settings), _cpython(), _deno(), _remote(settings)]
 
 
 def _typescript(settings: Settings) -> Check:
@@ -23,10 +24,18 @@ def _typescript(settings: Settings) -> Check:
     return Check("runtime: typescript", "ok", f"QuickJS in WebAssembly, {places}, sealed as above")
 
 
-def _python() -> Check:
+def _python(settings: Settings) -> Check:
+    if settings.python_interpreter == "cpython" and cpython_image.COMPONENT.exists():
+        return Check("runtime: python", "ok", "CPython, by the setting python_interpreter")
     if find_spec("pydantic_monty") is None:
         return Check("runtime: python", "warning", "not installed", INSTALL_PYTHON)
     return Check("runtime: python", "ok", f"Monty {version('pydantic-monty')}, sealed as above")
+
+
+def _cpython() -> Check:
+    if not cpython_image.COMPONENT.exists():
+        return Check("runtime: cpython", "warning", "not built", BUILD_CPYTHON)
+    return Check("runtime: cpython", "ok", "CPython in WebAssembly, sealed as above")
 
 
 def _deno() -> Check:

@@ -6,7 +6,7 @@ import ctypes
 from ctypes import byref, c_void_p
 from pathlib import Path
 
-from executor.runtime.typescript.wasmtime_ffi import (
+from executor.runtime.worker.wasmtime_ffi import (
     DeadlineCallback,
     Extern,
     Instance,

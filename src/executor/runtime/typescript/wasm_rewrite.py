@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from executor.runtime.typescript.wasmtime_ffi import compile_text
+from executor.runtime.worker.wasmtime_ffi import compile_text
 
 TYPE, IMPORT, FUNCTION, MEMORY, GLOBAL, EXPORT, ELEMENT, CODE, DATA, DATA_COUNT = 1, 2, 3, 5, 6, 7, 9, 10, 11, 12
 _KIND_FUNCTION, _KIND_GLOBAL = 0, 3

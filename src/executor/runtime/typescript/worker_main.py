@@ -12,9 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from executor.runtime.typescript.machine import Machine
-from executor.runtime.typescript.slot import Slot, Ticker, settings
-from executor.runtime.typescript.wasmtime_ffi import Engine, Module, WasmError
+from executor.runtime.typescript.slot import Slot, settings
 from executor.runtime.worker import frames, seal
+from executor.runtime.worker.metered_slot import Ticker
+from executor.runtime.worker.wasmtime_ffi import Engine, Module, WasmError
 
 _STACK = 4 << 20  # of a slot's thread: four times what the engine may use
 

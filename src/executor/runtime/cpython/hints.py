@@ -1,0 +1,221 @@
+"""What is not there, or easily got wrong, and what to write instead.
+
+Data: each entry is tried by the tests, the lacking form as well as the one that is advised.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+
+class Hint(NamedTuple):
+    """`pattern` is looked for in the error as Python shows it; `lacking` brings it about, `instead` must run."""
+
+    pattern: str
+    advice: str
+    lacking: str
+    instead: str
+
+
+HINTS: Final[tuple[Hint, ...]] = (
+    Hint(
+        "No module named '(?:requests|httpx|aiohttp|urllib3|boto3|openai|anthropic|github|slack_sdk|googleapiclient)",
+        "there is no network here: call a connected tool; `await tools.discover(query=\"...\")` finds one",
+        "import requests\n",
+        "tools.discover\n1\n",
+    ),
+    Hint(
+        "No module named '(?:numpy|pandas|polars|scipy|matplotlib|sklearn|PIL|lxml|pydantic|sqlalchemy)",
+        "that package is not here: use the standard library (statistics, collections, csv, itertools, json), "
+        "or compute it through tools.*",
+        "import pandas as pd\n",
+        "import statistics\nstatistics.mean([1, 2])\n",
+    ),
+    Hint(
+        "No module named 'tools'",
+        "tools is there already: write `await tools.namespace.name(...)` without an import",
+        "import tools\n",
+        "tools.discover\n1\n",
+    ),
+    Hint(
+        "No module named 'pytz'",
+        "use zoneinfo: `from zoneinfo import ZoneInfo`, then `datetime.now(ZoneInfo('Europe/Berlin'))`",
+        "import pytz\n",
+        "from datetime import datetime\nfrom zoneinfo import ZoneInfo\ndatetime.now(ZoneInfo('Europe/Berlin'))\n",
+    ),
+    Hint(
+        "No module named",
+        "there are the standard library, bs4, dateutil, jinja2, markdown, more_itertools, tabulate and yaml; "
+        "everything else is reached through tools.*",
+        "import some_package\n",
+        "import yaml\nyaml.safe_load('a: 1')\n",
+    ),
+    Hint(
+        "FileNotFoundError|No usable temporary directory|PermissionError|IsADirectoryError|NotADirectoryError",
+        "there are no files here: pass data through tools.* and return it; "
+        "io.StringIO and io.BytesIO are files in memory",
+        "open('x.txt').read()\n",
+        "import io\nio.StringIO('a').read()\n",
+    ),
+    Hint(
+        "can't start new thread",
+        "there are no threads: `await asyncio.gather(first(), second())` runs calls at the same time",
+        "import threading\nthreading.Thread(target=print).start()\n",
+        "import asyncio\nasync def f():\n    return 1\nawait asyncio.gather(f(), f())\n",
+    ),
+    Hint(
+        "does not support processes|no processes here|module 'os' has no attribute '(?:fork|system|popen|spawn\\w+)'",
+        "there are no other programs here: do it in Python, or through tools.*",
+        "import subprocess\nsubprocess.run(['ls'])\n",
+        "sorted(['b', 'a'])\n",
+    ),
+    Hint(
+        "URLError|gaierror|socket|Connection\\w*Error|no network|asked the operating system",
+        "there is no network here: call a connected tool; `await tools.discover(query=\"...\")` finds one",
+        "import urllib.request\nurllib.request.urlopen('http://x.example')\n",
+        "tools.discover\n1\n",
+    ),
+    Hint(
+        "EOFError",
+        "there is no one to answer: write the value into the code, or get it through tools.*",
+        "input('?')\n",
+        "name = 'Ada'\nname\n",
+    ),
+    Hint(
+        "^KeyError: '(?:HOME|PATH|USER|\\w*(?:KEY|TOKEN|SECRET|URL)\\w*)'",
+        "there is no environment here, and no credentials are needed: tools.* has them",
+        "import os\nos.environ['API_TOKEN']\n",
+        "import os\nos.environ.get('API_TOKEN')\n",
+    ),
+    Hint(
+        "'Call' object is not (?:subscriptable|iterable)|'Call' object has no attribute|object Call|type Call",
+        "await the call first: `result = await tools.namespace.name(...)`, then use result",
+        "r = tools.a.b(id=1)\nr['id']\n",
+        "async def f():\n    return {'id': 1}\n(await f())['id']\n",
+    ),
+    Hint(
+        "'coroutine' object (?:is not|has no)",
+        "await it first: `result = await name(...)`",
+        "async def f():\n    return [1]\nf()[0]\n",
+        "async def f():\n    return [1]\n(await f())[0]\n",
+    ),
+    Hint(
+        "'await' outside async function",
+        "make the function asynchronous, `async def name():`, and await where you call it",
+        "def f():\n    return await tools.a.b()\n",
+        "async def f():\n    return 1\nawait f()\n",
+    ),
+    Hint(
+        "waits for something that never comes",
+        "something is awaited that nothing sets: look for an Event, Queue or Future that is never filled",
+        "import asyncio\nawait asyncio.Event().wait()\n",
+        "import asyncio\ne = asyncio.Event()\ne.set()\nawait e.wait()\n",
+    ),
+    Hint("name '(?:null|undefined)' is not defined", "this is Python: write None", "x = null\n", "x = None\n"),
+    Hint("name '(?:true|false)' is not defined", "this is Python: write True and False", "x = true\n", "x = True\n"),
+    Hint(
+        "name '(?:console|JSON)' is not defined",
+        "this is Python: `print(...)`, `json.dumps(...)` after `import json`",
+        "console.log('a')\n",
+        "import json\nprint(json.dumps('a'))\n",
+    ),
+    Hint(
+        "name '(?:json|re|math|asyncio|datetime|time|random|itertools|collections|statistics)' is not defined",
+        "import it first: `import json`",
+        "json.dumps(1)\n",
+        "import json\njson.dumps(1)\n",
+    ),
+    Hint(
+        "'dict' object has no attribute",
+        'results are dicts: write value["name"], or value.get("name") where it may be absent',
+        "x = {'a': 1}\nx.a\n",
+        "x = {'a': 1}\n[x['a'], x.get('b')]\n",
+    ),
+    Hint(
+        "JSONDecodeError",
+        "the text is no JSON: look at its beginning with print(text[:200])",
+        "import json\njson.loads('{x')\n",
+        "print('{x'[:200])\n",
+    ),
+    Hint(
+        "is not JSON serializable",
+        "give json.dumps a default: `json.dumps(value, default=str)`; a result is converted for you",
+        "import json, datetime\njson.dumps(datetime.date(2026, 1, 1))\n",
+        "import json, datetime\njson.dumps(datetime.date(2026, 1, 1), default=str)\n",
+    ),
+    Hint(
+        "'NoneType' object",
+        "the value is None: look at what came back with print(value), and test `if value is not None`",
+        "None['a']\n",
+        "value = None\nvalue['a'] if value is not None else 0\n",
+    ),
+    Hint(
+        "^KeyError",
+        "that key is not there: look at the keys with print(list(value)), or use value.get(key)",
+        "{'a': 1}['b']\n",
+        "{'a': 1}.get('b')\n",
+    ),
+    Hint(
+        "^IndexError",
+        "the list is shorter: test its length with len(value)",
+        "[1][5]\n",
+        "xs = [1]\nxs[5] if len(xs) > 5 else None\n",
+    ),
+    Hint(
+        "can only concatenate|unsupported operand|must be str, not",
+        "convert one of them: str(value), int(value) or float(value); in a text, f'{value}' does it",
+        "'a' + 1\n",
+        "'a' + str(1) + f'{1}'\n",
+    ),
+    Hint(
+        "invalid literal for int|could not convert string to float",
+        "the text is no number: clean it first, such as text.strip().replace(',', '')",
+        "int('1,000')\n",
+        "int(' 1,000 '.strip().replace(',', ''))\n",
+    ),
+    Hint(
+        "offset-naive and offset-aware",
+        "give both a time zone: `datetime.now(timezone.utc)`, `value.replace(tzinfo=timezone.utc)`",
+        "from datetime import datetime, timezone\ndatetime(2026, 1, 1) < datetime.now(timezone.utc)\n",
+        "from datetime import datetime, timezone\n"
+        "datetime(2026, 1, 1, tzinfo=timezone.utc) < datetime.now(timezone.utc)\n",
+    ),
+    Hint(
+        "takes keyword arguments or one dict",
+        "name each argument: `tools.namespace.name(id=1)`",
+        "await tools.a.b(1)\n",
+        "tools.a.b\n1\n",
+    ),
+    Hint(
+        "which JSON can't carry",
+        "convert the value as the message says, then pass it",
+        "await tools.a.b(x=float('nan'))\n",
+        "sorted({1})\n",
+    ),
+    Hint(
+        "SyntaxError: (?:invalid syntax|unterminated|invalid character|expected|Missing|cannot|'\\W')",
+        'check the line; TypeScript is sent with language "typescript"',
+        "const x = 1\n",
+        "x = 1\n",
+    ),
+    Hint(
+        "name '\\w+' is not defined",
+        "define it first, or check its spelling",
+        "missing + 1\n",
+        "found = 1\nfound + 1\n",
+    ),
+    Hint(
+        "has no attribute",
+        "there is no such method or field here: check the name, and with print(type(value)) what it is",
+        "[1].first()\n",
+        "[1][0]\n",
+    ),
+)  # fmt: skip
+
+_COMPILED: Final = tuple((re.compile(hint.pattern), hint.advice) for hint in HINTS)
+
+
+def advice(shown: str) -> str:
+    """For an error as Python shows it, `NameError: name 'x' is not defined`; empty if nothing is known."""
+    return next((text for pattern, text in _COMPILED if pattern.search(shown)), "")

@@ -1,0 +1,84 @@
+"""Workers die; executions don't. And what is called by address has the layout that the library has."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import os
+import signal
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from executor.errors import EngineMissing, SandboxLost
+from executor.runtime.cpython import component_ffi, image
+from executor.runtime.cpython.runtime import CPythonRuntime
+from executor.runtime.protocol import Answer
+from tests.runtime.program_driver import CLOCK, program, value_of
+
+
+@pytest_asyncio.fixture
+async def own() -> AsyncIterator[CPythonRuntime]:
+    if not image.COMPONENT.exists():
+        pytest.skip("CPython was not built for the sandbox")
+    started = CPythonRuntime(workers=1, slots=2, cache_dir=image.BESIDE)
+    await started.start()
+    yield started
+    await started.close()
+
+
+async def test_a_worker_that_is_killed_loses_its_programs_and_is_replaced(own: CPythonRuntime) -> None:
+    sandbox = await own.open()
+    await sandbox.start(program("await tools.a.b(n=1)\n'one'"))
+    os.kill(own.worker_pids[0], signal.SIGKILL)
+    with pytest.raises(SandboxLost):
+        await sandbox.answer(Answer(1, CLOCK, value="1"))
+    await sandbox.close()
+    assert await value_of(own, "1 + 1") == 2
+
+
+async def test_a_program_that_is_given_up_is_stopped_and_its_place_serves_the_next(own: CPythonRuntime) -> None:
+    for code in ("while True:\n    pass", "await tools.a.b()", "import time\ntime.sleep(60)"):
+        sandboxes = [await own.open(), await own.open()]
+        running = [asyncio.ensure_future(sandbox.start(program(code, cpu_ms=60_000))) for sandbox in sandboxes]
+        await asyncio.sleep(0)
+        for task, sandbox in zip(running, sandboxes, strict=True):
+            task.cancel()
+            await sandbox.close()
+        await asyncio.gather(*running, return_exceptions=True)
+        assert await value_of(own, "1 + 1") == 2
+
+
+async def test_programs_side_by_side_keep_their_names_and_numbers_apart(own: CPythonRuntime) -> None:
+    code = "import random\nmine = {n}\nfirst = random.random()\nawait tools.a.b()\n[mine, first, random.random()]"
+    alone = [await _to_end(own, code.format(n=n)) for n in range(4)]
+    together = await asyncio.gather(*(_to_end(own, code.format(n=n)) for n in range(4)))
+    assert list(together) == alone
+
+
+async def _to_end(runtime: CPythonRuntime, code: str) -> str | None:
+    sandbox = await runtime.open()
+    try:
+        await sandbox.start(program(code))
+        return (await sandbox.answer(Answer(1, CLOCK, value="null"))).value
+    finally:
+        await sandbox.close()
+
+
+def test_the_layouts_are_those_of_the_library() -> None:
+    from wasmtime import _bindings as bindings
+
+    assert ctypes.sizeof(component_ffi.Value) == ctypes.sizeof(bindings.wasmtime_component_val_t)
+    assert component_ffi.Value.of.offset == bindings.wasmtime_component_val_t.of.offset
+    assert ctypes.sizeof(component_ffi.Field) == ctypes.sizeof(bindings.wasmtime_component_valrecord_entry_t)
+    assert ctypes.sizeof(component_ffi.Function) == ctypes.sizeof(bindings.wasmtime_component_func_t)
+    assert ctypes.sizeof(component_ffi.Instance) == ctypes.sizeof(bindings.wasmtime_component_instance_t)
+
+
+def test_a_component_that_was_not_built_is_missed_with_a_hint(
+    tmp_path: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(image, "COMPONENT", image.COMPONENT.with_name("absent.wasm"))
+    with pytest.raises(EngineMissing, match=r"absent\.wasm"):
+        image.key()
