@@ -6,12 +6,11 @@ import asyncio
 import os
 import signal
 import time
-from contextlib import suppress
 
 import psutil
 import pytest
 
-from executor.checking.checkers import typescript
+from executor.checking.checkers import server_checker, typescript
 from executor.checking.checkers.typescript import TypeScriptChecker
 from executor.checking.queue import Unavailable
 from executor.checking.source.cursor import cursor
@@ -58,7 +57,7 @@ async def test_a_checker_that_hangs_is_ended_and_the_next_check_works(monkeypatc
         stopped = checker.pid
         os.kill(stopped, signal.SIGSTOP)
         await until(lambda: psutil.Process(stopped).status() == psutil.STATUS_STOPPED)
-        monkeypatch.setattr(typescript, "seconds", lambda size: 0.3)
+        monkeypatch.setattr(server_checker, "seconds", lambda size: 0.3)
         with pytest.raises(Unavailable, match="not answer within"):
             await checker.check(WRONG + " ", TOOLS)
         monkeypatch.undo()
@@ -92,7 +91,7 @@ async def test_types_that_explode_end_in_time_and_harm_nobody(monkeypatch: pytes
     try:
         await checker.check(WRONG, TOOLS)
         exploding = checker.pid
-        monkeypatch.setattr(typescript, "seconds", lambda size: 0.2)
+        monkeypatch.setattr(server_checker, "seconds", lambda size: 0.2)
         with pytest.raises(Unavailable, match="not answer within"):
             await checker.check(BOMB, TOOLS)
         monkeypatch.undo()
@@ -138,7 +137,7 @@ async def test_the_checker_reads_no_files_of_this_machine() -> None:
 
 
 async def test_ten_thousand_lines_are_checked(checks: CheckerHarness, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(typescript, "seconds", lambda size: 280.0)
+    monkeypatch.setattr(server_checker, "seconds", lambda size: 280.0)
     lines = [f"const value{number} = {{n: {number}, s: 'x'}};" for number in range(10_000)]
     code = "\n".join([*lines, "return await tools.ledger.entries.addEntry({key: 5})"])
     verdict = await checks.verdict(code)
@@ -190,17 +189,8 @@ def test_nonsense_is_looked_through_in_linear_time(code: str, language: Language
 async def test_code_the_checker_failed_on_is_not_tried_again_at_once(
     checks: CheckerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(typescript.language_server, "program", lambda: None)
+    monkeypatch.setattr(typescript, "find_program", lambda: None)
     code = "return await tools.ledger.entries.addEntry({key: 3})"
     assert "no TypeScript checker" in (await checks.verdict(code)).unavailable
     known = checks.checker.known(checks.workspace_id, "typescript", code)
     assert known is not None and known.unavailable
-
-
-async def test_a_python_checker_that_is_killed_is_started_again(checks: CheckerHarness) -> None:
-    assert await checks.errors("await tools.ledger.entries.addEntry(key=1)", "python")
-    for child in psutil.Process().children(recursive=True):
-        with suppress(psutil.NoSuchProcess):  # it has ended meanwhile
-            if "monty" in " ".join(child.cmdline()):
-                child.kill()
-    assert await checks.errors("await tools.ledger.entries.addEntry(key=2)", "python")
