@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, ClassVar
 
 from executor.checking.checkers.language_server import PROJECTS, Program
+from executor.checking.checkers.python_messages import runs_anyway
 from executor.checking.checkers.server_checker import ServerChecker
 from executor.checking.diagnostics import Finding
 
@@ -16,31 +16,6 @@ LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")
 # The settings of whoever runs the daemon are not looked for.
 ENVIRONMENT = {"LANG": "C.UTF-8", "TY_MAX_PARALLELISM": "1", "XDG_CONFIG_HOME": str(PROJECT)}
 OPTIONS = {"completions": {"autoImport": False}, "diagnosticMode": "openFilesOnly"}
-_TOOL = r"Argument to bound method `tools_\w+\.__call__` is incorrect: "
-# What the sandbox writes as JSON by itself, see docs/runtimes.md.
-_CONVERTED = (
-    r"(?:date|datetime|time|timedelta|Decimal|Fraction|UUID|PurePath|Path|PosixPath|IPv4Address|IPv6Address|bytes|range"
-    r"|(?:set|frozenset|tuple|deque|dict_keys|dict_values|dict_items|GeneratorType|Generator|map|filter|zip|reversed"
-    r"|defaultdict|OrderedDict|Counter|ChainMap|SimpleNamespace|MappingProxyType)(?:\[.*\])?)"
-)
-# What a check can't know, or what runs here although it is not well typed.
-_ALLOWED = re.compile(
-    # `return`, `await`, `async for`, `async with` and comprehensions with them work at the top
-    r"`return` statement outside of a function|.*outside of an asynchronous function"
-    # any error may be a ToolError
-    r"|Object of type `\w*(?:Exception|Error)` has no attribute `(?:code|status|message|details|retryable|hint)`"
-    # which packages there are is settled when Executor is built
-    r"|Cannot resolve imported module `"
-    # what may be None usually isn't
-    r"|Object of type `None` is not assignable|Cannot subscript object of type `None`"
-    r"|Object of type `None` is not iterable|Object of type `[^`]* \| None` (?:is not|may not be) iterable"
-    r"|.*Operator `[^`]*` is not supported between objects of type .*\bNone\b"
-    # what the library's functions of many forms make of values without a type is often guessed wrong
-    r"|No overload of "
-    rf"|(?!{_TOOL})Argument to .* is incorrect: Expected .*, found `[^`]* \| "
-    r"|Argument to .* is incorrect: Expected .*, found `[^`]*\bUnknown\b"
-    rf"|{_TOOL}Expected .*, found `{_CONVERTED}`"
-)
 
 
 class PythonChecker(ServerChecker):
@@ -50,7 +25,8 @@ class PythonChecker(ServerChecker):
         return find_program()
 
     async def check(self, code: str, declarations: str, *, loose: bool = False) -> list[Finding]:
-        return await super().check(re.sub(r"\r(?!\n)", "\n", code), declarations, loose=loose)
+        findings = await super().check(re.sub(r"\r(?!\n)", "\n", code), declarations, loose=loose)
+        return [one for one in findings if not is_set(one, code)]
 
     def write(self, code: str, *, loose: bool) -> str:
         """`loose` changes nothing: only literals of the code itself are held against a call anyway."""
@@ -59,19 +35,27 @@ class PythonChecker(ServerChecker):
     def read(self, code: Any, message: str) -> tuple[str, str] | None:
         """Without the paragraphs that follow: they explain rules and settings."""
         message = message.partition("\n\n")[0]
-        return None if _ALLOWED.match(message) else (str(code)[:80], message)
+        return None if runs_anyway(message) else (str(code)[:80], message)
+
+
+def is_set(finding: Finding, code: str) -> bool:
+    """Whether it misses an attribute that the code itself gives to an object, which no class declares."""
+    match = re.search(r"has no attribute `(\w+)`", finding.message)
+    return match is not None and re.search(rf"\.{match[1]}\s*+=(?!=)", code) is not None
 
 
 def find_program() -> Program | None:
+    from importlib.metadata import version
+
     try:
         from ty import find_ty_bin
 
-        path, found = Path(find_ty_bin()), version("ty")
-    except (ImportError, FileNotFoundError, PackageNotFoundError):
+        path = Path(find_ty_bin())
+    except (ImportError, FileNotFoundError):
         return None
     return Program(
         path=path,
-        version=f"ty {found}",
+        version=f"ty {version('ty')}",
         arguments=("server",),
         project=PROJECT,
         readable=tuple(map(Path, LIBRARIES)),

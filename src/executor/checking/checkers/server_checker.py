@@ -16,6 +16,7 @@ from executor.runtime.worker.memory import resident_bytes
 
 MAX_RSS = 512 << 20
 MAX_CHECKS = 20_000
+MAX_ITEMS_READ = 500
 _ERROR = 1
 KINDS = {
     2: "method",
@@ -61,7 +62,8 @@ class ServerChecker(ABC):
         text = self.write(code, loose=loose)
         items = await self._in_turn(lambda running: running.diagnose(declarations, text, seconds(len(text))))
         lines = Lines(code)
-        return [finding for item in items if (finding := self._finding_of(item, lines)) is not None][:MAX_FINDINGS]
+        read = (self._finding_of(item, lines) for item in items[:MAX_ITEMS_READ])
+        return [finding for finding in read if finding is not None][:MAX_FINDINGS]
 
     async def complete(self, code: str, declarations: str, offset: int, typed: str) -> list[Item]:
         text = self.write(code, loose=False)
