@@ -43,7 +43,7 @@ def home(otherwise: Path) -> Path:
 
 
 def build(directory: Path) -> Path:
-    from executor.runtime.cpython.component_ffi import Component, new_engine
+    from executor.runtime.python.component_ffi import Component, new_engine
 
     return _IMAGE.save(directory, Component.compile(new_engine(), COMPONENT.read_bytes()).serialize())
 

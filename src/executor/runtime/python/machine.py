@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ctypes import byref
 from typing import Any
 
-from executor.runtime.cpython.component_ffi import (
+from executor.runtime.python.component_ffi import (
     U32,
     U64,
     Component,
