@@ -18,8 +18,8 @@ from executor.errors import AlreadySettled, Conflict, Forbidden, InteractionExpi
 from executor.execution.approvals import pending_limits
 from executor.execution.approvals.expiry import expire
 from executor.execution.policies.always import draft_rule
+from executor.model.identity.permissions import MEMBER
 from executor.model.ids import now_ms
-from executor.model.permissions import MEMBER
 from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.catalog import policies
 from executor.storage.executions import calls, events, interactions
