@@ -121,7 +121,7 @@ class Scene:
 
         return wait_for(look, 60)
 
-    def question(self, namespace: str) -> str:
+    def kind_of_interaction(self, namespace: str) -> str:
         found = self.settled(namespace)
         assert found["status"] == "paused", (namespace, found, self.bank.taken)
         return str(self.asked(namespace)[0]["kind"])
@@ -175,13 +175,13 @@ def test_81_a_call_that_is_still_the_same_goes_on_under_its_key(after: Scene, na
 def test_81_a_write_is_not_sent_again_as_another_call(after: Scene, namespace: str) -> None:
     """Defence: `ApprovalRequests.judge_sent` compares the binding, or the journalled route of what no human
     approved."""
-    assert after.question(namespace) == "unknown_outcome"
+    assert after.kind_of_interaction(namespace) == "unknown_outcome"
     assert after.bank.count(namespace) == 1
 
 
 def test_81_a_read_is_asked_about_before_it_goes_out_with_another_credential(after: Scene) -> None:
     """Defence: the route in `ApprovalRequests._is_same`."""
-    assert after.question("reads") == "approval"
+    assert after.kind_of_interaction("reads") == "approval"
     assert after.bank.count("reads") == 1
     assert MALLORY not in json.dumps(after.bank.taken)
 
@@ -194,7 +194,7 @@ def test_81_a_read_of_a_tool_that_has_moved_is_not_sent_again(after: Scene) -> N
 
 def test_81_a_result_or_another_try_settles_what_was_lost(after: Scene) -> None:
     """Sent again only because a human says so; or not at all, with the result that the human knows."""
-    assert after.question("entry") == "unknown_outcome"
+    assert after.kind_of_interaction("entry") == "unknown_outcome"
     asked = after.asked("entry")[0]
     after.daemon.post(f"/v1/interactions/{asked['id']}/approve", {"result": {"done": "seen at the bank"}})
     assert after.settled("entry")["result"] == {"done": "seen at the bank"}
@@ -202,7 +202,7 @@ def test_81_a_result_or_another_try_settles_what_was_lost(after: Scene) -> None:
 
 
 def test_82_policies_that_became_stricter_hold_for_calls_under_way(tmp_path: Path) -> None:
-    """Defence: the policy revision in the binding, and `Admissions.admit` for what a rule allowed."""
+    """Defence: the policy revision in the binding, and `Admissions.admit` for what a policy allowed."""
     with scene(tmp_path) as played:
         for namespace in ("approved", "allowed", "reads", "denied"):
             played.connect(namespace)
@@ -214,8 +214,8 @@ def test_82_policies_that_became_stricter_hold_for_calls_under_way(tmp_path: Pat
             played.daemon.post("/v1/policies", {"pattern": pattern, "action": "require_approval"})
         played.daemon.post("/v1/policies", {"pattern": "denied.**", "action": "deny"})
         played.restart()
-        assert played.question("approved") == "unknown_outcome"
-        assert played.question("allowed") == "unknown_outcome"
-        assert played.question("reads") == "approval"
+        assert played.kind_of_interaction("approved") == "unknown_outcome"
+        assert played.kind_of_interaction("allowed") == "unknown_outcome"
+        assert played.kind_of_interaction("reads") == "approval"
         assert played.settled("denied")["error"]["code"] == "denied"
         assert len(played.bank.taken) == 4

@@ -99,7 +99,7 @@ def graph(daemon: Daemon, upstream: Upstream) -> Iterator[Service]:
 
 
 @pytest.fixture
-def rule(daemon: Daemon) -> Iterator[Any]:
+def add_policy(daemon: Daemon) -> Iterator[Any]:
     made: list[str] = []
 
     def add(pattern: str, action: str, *conditions: Any) -> None:
@@ -141,11 +141,13 @@ KEYS = ["owner", "Owner", "OWNER", "owner[]", "owner[x]", "owner.x", "own%65r", 
 
 
 @pytest.mark.parametrize("python", [False, True])
-def test_87_a_key_of_an_object_takes_the_name_of_a_parameter(daemon: Daemon, pay: Any, rule: Any, python: bool) -> None:
+def test_87_a_key_of_an_object_takes_the_name_of_a_parameter(
+    daemon: Daemon, pay: Any, add_policy: Any, python: bool
+) -> None:
     """Defence: `openapi/tools/name_collisions.py`: made names can't be declared ones, nor what services take for
     them."""
-    rule("cond.use.pay", "allow", equals("/owner", "acme"))
-    rule("cond.**", "allow")
+    add_policy("cond.use.pay", "allow", equals("/owner", "acme"))
+    add_policy("cond.**", "allow")
     pay.requests.clear()
     calls = [("cond.use.pay", {"owner": "acme", "meta": {key: "evil"}}) for key in KEYS]
     assert attempts(daemon, *calls, python=python) == ["invalid_arguments"] * len(KEYS)
@@ -155,8 +157,8 @@ def test_87_a_key_of_an_object_takes_the_name_of_a_parameter(daemon: Daemon, pay
     assert sorted(names_of(pay.requests[0])) == ["color", "owner", "page[size]"]
 
 
-def test_87_forms_cookies_and_deep_objects_bring_names_along(daemon: Daemon, pay: Upstream, rule: Any) -> None:
-    rule("cond.**", "allow")
+def test_87_forms_cookies_and_deep_objects_bring_names_along(daemon: Daemon, pay: Upstream, add_policy: Any) -> None:
+    add_policy("cond.**", "allow")
     pay.requests.clear()
     tries: list[tuple[str, Any]] = [
         ("cond.use.deep", {"filter": {"id": "evil"}, "filter[id]": "ok"}),
@@ -197,14 +199,14 @@ def test_87_forms_cookies_and_deep_objects_bring_names_along(daemon: Daemon, pay
 
 @pytest.mark.parametrize("python", [False, True])
 def test_87_a_body_written_twice_or_elsewhere_is_judged_by_what_is_sent(
-    daemon: Daemon, pay: Upstream, rule: Any, python: bool
+    daemon: Daemon, pay: Upstream, add_policy: Any, python: bool
 ) -> None:
     """Defence: `openapi/calls/arguments.py::meaning`: one form; `conditions.resolve`: a name that is there twice is
     doubt."""
-    rule("cond.use.json", "deny", equals("/to", "evil"))
-    rule("cond.use.transfer", "deny", equals("/body/to", "evil"))
-    rule("cond.use.find", "deny", equals("/id", 7))
-    rule("cond.**", "allow")
+    add_policy("cond.use.json", "deny", equals("/to", "evil"))
+    add_policy("cond.use.transfer", "deny", equals("/body/to", "evil"))
+    add_policy("cond.use.find", "deny", equals("/id", 7))
+    add_policy("cond.**", "allow")
     denied = [
         ("cond.use.json", {"body": {"to": "evil"}}),
         ("cond.use.json", {"to": "ok", "To": "evil"}),
@@ -240,11 +242,11 @@ RAW = [
 
 
 @pytest.mark.parametrize("python", [False, True])
-def test_88_a_denied_field_inside_a_document(daemon: Daemon, graph: Service, rule: Any, python: bool) -> None:
+def test_88_a_denied_field_inside_a_document(daemon: Daemon, graph: Service, add_policy: Any, python: bool) -> None:
     """Defence: `graphql/roots.py`: each root field is judged as its own tool, wherever a document selects it."""
-    rule("gq.query.search", "deny")
-    rule("gq.mutation.note", "deny")
-    rule("gq.**", "allow")
+    add_policy("gq.query.search", "deny")
+    add_policy("gq.mutation.note", "deny")
+    add_policy("gq.**", "allow")
     calls: list[tuple[str, Any]] = [
         ("gq.graphql.query", {"query": text, **({"operationName": "A"} if "query B" in text else {})}) for text in RAW
     ]
@@ -260,10 +262,10 @@ def test_88_a_denied_field_inside_a_document(daemon: Daemon, graph: Service, rul
     assert attempts(daemon, *fine, python=python) == ["sent", "sent"]
 
 
-def test_88_conditions_and_introspection_inside_a_document(daemon: Daemon, graph: Service, rule: Any) -> None:
-    rule("gq.query.search", "deny", equals("/q", "evil"))
-    rule("gq.graphql.type", "deny")
-    rule("gq.**", "allow")
+def test_88_conditions_and_introspection_inside_a_document(daemon: Daemon, graph: Service, add_policy: Any) -> None:
+    add_policy("gq.query.search", "deny", equals("/q", "evil"))
+    add_policy("gq.graphql.type", "deny")
+    add_policy("gq.**", "allow")
     ask = 'query ($v: String = "evil", $w: String) { search(q: %s) { secret } count @include(if: false) @x(w: $w) }'
     denied = [
         {"query": '{ search(q: "evil") { secret } }'},
@@ -283,8 +285,10 @@ def test_88_conditions_and_introspection_inside_a_document(daemon: Daemon, graph
     assert attempts(daemon, *[("gq.graphql.query", one) for one in fine]) == ["sent", "sent"]
 
 
-def test_88_a_document_is_asked_about_by_the_names_of_its_fields(daemon: Daemon, graph: Service, rule: Any) -> None:
-    rule("gq.query.search", "require_approval")
+def test_88_a_document_is_asked_about_by_the_names_of_its_fields(
+    daemon: Daemon, graph: Service, add_policy: Any
+) -> None:
+    add_policy("gq.query.search", "require_approval")
     for code in (
         'tools.gq.graphql.query({query: "{ x: search { secret } count }"})',
         'tools.gq.graphql.mutate({query: "mutation { pay { query { search { secret } } } }"})',
@@ -354,11 +358,11 @@ def leading(got: Got, handler: Handler) -> Reply:
 
 
 @pytest.mark.parametrize("python", [False, True])
-def test_90_a_redirect_reaches_what_is_denied(daemon: Daemon, pay: Upstream, rule: Any, python: bool) -> None:
+def test_90_a_redirect_reaches_what_is_denied(daemon: Daemon, pay: Upstream, add_policy: Any, python: bool) -> None:
     """Defence: `subjects.check_following`: a redirect to a tool of the source is judged as a call of it."""
-    rule("cond.use.secret", "deny")
-    rule("cond.use.wipe", "require_approval")
-    rule("cond.**", "allow")
+    add_policy("cond.use.secret", "deny")
+    add_policy("cond.use.wipe", "require_approval")
+    add_policy("cond.**", "allow")
     pay.routes["/go"] = leading
     pay.requests.clear()
     places = [*TO_SECRET, f"{pay.url}/secret/7", f"//{pay.url[7:]}/secret/7", "/wipe"]
@@ -371,9 +375,11 @@ def test_90_a_redirect_reaches_what_is_denied(daemon: Daemon, pay: Upstream, rul
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
-def test_90_a_redirect_takes_a_write_to_another_path(daemon: Daemon, pay: Upstream, rule: Any, status: int) -> None:
+def test_90_a_redirect_takes_a_write_to_another_path(
+    daemon: Daemon, pay: Upstream, add_policy: Any, status: int
+) -> None:
     """Defence: `egress.redirected`: a body stays at the path it was meant for."""
-    rule("cond.**", "allow")
+    add_policy("cond.**", "allow")
     pay.routes["/go"] = leading
     pay.requests.clear()
     places = ["/wipe", "wipe", "/go/../wipe", f"//{pay.url[7:]}/wipe", "/unknown", "/go?to=evil"]
@@ -382,9 +388,9 @@ def test_90_a_redirect_takes_a_write_to_another_path(daemon: Daemon, pay: Upstre
     assert {got.target.partition("?")[0] for got in pay.requests} == {"/go"}
 
 
-def test_90_the_next_page_is_what_is_denied(daemon: Daemon, pay: Upstream, rule: Any) -> None:
+def test_90_the_next_page_is_what_is_denied(daemon: Daemon, pay: Upstream, add_policy: Any) -> None:
     """Defence: `Sending.follow`: an address that a page names is judged like a redirect."""
-    rule("cond.use.secret", "deny")
+    add_policy("cond.use.secret", "deny")
     pages = {"/secret/7": "egress_refused", "/SECRET/7?page=2": "egress_refused", "/rows?page=2": "sent"}
     for place, expected in pages.items():
         pay.requests.clear()

@@ -1,4 +1,4 @@
-"""Attacks 83 to 85: on rules that allow, by tools and sources that they were not made for. Over the HTTP API."""
+"""Attacks 83 to 85: on policies that allow, by tools and sources that they were not made for. Over the HTTP API."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ def notes(upstream: Upstream) -> Notes:
 
 @pytest.fixture
 def namespace(request: pytest.FixtureRequest, daemon: Daemon) -> Iterator[str]:
-    """One of its own for each test; rules and sources go with it."""
+    """One of its own for each test; policies and sources go with it."""
     name = f"ns{abs(hash(request.node.name)) % 10**8}"
     yield name
-    for rule in daemon.get("/v1/policies").json["items"]:
-        daemon.request("DELETE", f"/v1/policies/{rule['id']}")
+    for policy in daemon.get("/v1/policies").json["items"]:
+        daemon.request("DELETE", f"/v1/policies/{policy['id']}")
     daemon.request("DELETE", f"/v1/sources/{name}")
 
 
@@ -93,13 +93,13 @@ def call(daemon: Daemon, path: str, arguments: dict[str, Any], language: str = "
     return daemon.execute(code, language=language, wait=60)
 
 
-def question(view: Any) -> Any:
+def interaction_of(view: Any) -> Any:
     assert view["status"] == "paused", view
     return view["interactions"][0]
 
 
 def always(daemon: Daemon, view: Any, **more: Any) -> Answer:
-    answer = daemon.post(f"/v1/interactions/{question(view)['id']}/approve", {"scope": "always", **more})
+    answer = daemon.post(f"/v1/interactions/{interaction_of(view)['id']}/approve", {"scope": "always", **more})
     assert answer.status == 200, answer.body
     return answer
 
@@ -112,7 +112,7 @@ def is_asked(daemon: Daemon, view: Any) -> bool:
     return bool(view["status"] == "paused")
 
 
-# -- 83 a new source inherits rules that were not made for it ----------------------------------------------------------
+# -- 83 a new source inherits policies that were not made for it -----------------------------------------------------
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -126,16 +126,16 @@ def test_83_code_can_not_let_a_document_choose_its_namespace(daemon: Daemon, not
 
 @pytest.mark.parametrize("pattern", ["{}.**", "**", "*.n.add", "{}.n.add"])
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_83_a_source_that_code_adds_inherits_no_rule(
+def test_83_a_source_that_code_adds_inherits_no_policy(
     daemon: Daemon, notes: Notes, namespace: str, pattern: str, language: str
 ) -> None:
-    """Defence: `policies.exclude` when a source is added; the prompt names the namespace and the rules."""
+    """Defence: `policies.exclude` when a source is added; the prompt names the namespace and the policies."""
     allow(daemon, pattern.format(namespace), effect="write")
     adding = {"url": f"{notes.url}/openapi.json", "namespace": namespace}
     daemon.post("/v1/policies", {"pattern": "executor.**", "action": "require_approval", "position": 0})
-    asked = question(call(daemon, "executor.sources.add", adding, language))
+    asked = interaction_of(call(daemon, "executor.sources.add", adding, language))
     assert asked["namespace"] == namespace
-    assert any(pattern.format(namespace) in rule for rule in asked["rules"])
+    assert any(pattern.format(namespace) in policy for policy in asked["rules"])
     assert namespace in asked["prompt"] and pattern.format(namespace) in asked["prompt"]
     assert daemon.post(f"/v1/interactions/{asked['id']}/approve").status == 200
     daemon.post(f"/v1/executions/{asked['executionId']}/resume", {"wait": 60})
@@ -144,25 +144,27 @@ def test_83_a_source_that_code_adds_inherits_no_rule(
 
 
 @pytest.mark.parametrize("level", ["workspace", "organization"])
-def test_83_a_source_inherits_rules_only_by_consent(daemon: Daemon, notes: Notes, namespace: str, level: str) -> None:
-    """Defence: `inheritRules`; the answer names each rule and whether it holds."""
-    rule = allow(daemon, f"{namespace}.**", level=level)
+def test_83_a_source_inherits_policies_only_by_consent(
+    daemon: Daemon, notes: Notes, namespace: str, level: str
+) -> None:
+    """Defence: `inheritRules`; the answer names each policy and whether it holds."""
+    policy = allow(daemon, f"{namespace}.**", level=level)
     added = openapi(daemon, namespace, notes)
-    assert [(one["id"], one["holds"]) for one in added["rules"]] == [(rule, False)]
+    assert [(one["id"], one["holds"]) for one in added["rules"]] == [(policy, False)]
     assert is_asked(daemon, call(daemon, f"{namespace}.n.add", {"text": "x"}))
-    shown = daemon.get(f"/v1/policies/{rule}").json
+    shown = daemon.get(f"/v1/policies/{policy}").json
     assert shown["excludedNames"] == [namespace]
     daemon.request("DELETE", f"/v1/sources/{namespace}")
-    assert daemon.post(f"/v1/policies/{rule}/renew").status == 200
+    assert daemon.post(f"/v1/policies/{policy}/renew").status == 200
     added = openapi(daemon, namespace, notes, inheritRules=True)
     assert [one["holds"] for one in added["rules"]] == [True]
     assert call(daemon, f"{namespace}.n.add", {"text": "x"})["status"] == "completed"
 
 
-def test_83_a_rule_of_the_organization_is_not_inherited_in_another_workspace(
+def test_83_a_policy_of_the_organization_is_not_inherited_in_another_workspace(
     daemon: Daemon, notes: Notes, namespace: str
 ) -> None:
-    """Defence: rules of the organization are excluded by the source's id, in whichever workspace it is."""
+    """Defence: policies of the organization are excluded by the source's id, in whichever workspace it is."""
     openapi(daemon, namespace, notes)
     allow(daemon, f"{namespace}.**", level="organization")
     assert call(daemon, f"{namespace}.n.add", {"text": "x"})["status"] == "completed"
@@ -176,7 +178,7 @@ def test_83_a_rule_of_the_organization_is_not_inherited_in_another_workspace(
     assert len(notes.sent) == 1
 
 
-def test_83_rules_that_ask_or_deny_hold_for_every_source(daemon: Daemon, notes: Notes, namespace: str) -> None:
+def test_83_policies_that_ask_or_deny_hold_for_every_source(daemon: Daemon, notes: Notes, namespace: str) -> None:
     """What the defence must not loosen."""
     daemon.post("/v1/policies", {"pattern": f"{namespace}.**", "action": "deny"})
     openapi(daemon, namespace, notes)
@@ -184,7 +186,7 @@ def test_83_rules_that_ask_or_deny_hold_for_every_source(daemon: Daemon, notes: 
     assert view["error"]["code"] == "denied"
 
 
-# -- 84 a tool changes under a rule of `always` ------------------------------------------------------------------------
+# -- 84 a tool changes under a policy of `always` --------------------------------------------------------------------
 
 
 def grants_admin(notes: Notes) -> None:
@@ -205,11 +207,11 @@ def moves(notes: Notes) -> None:
 def test_84_a_changed_tool_is_asked_about_once_more(
     daemon: Daemon, notes: Notes, namespace: str, change: Callable[[Notes], None], covers: str
 ) -> None:
-    """Defence: `made_for` of a rule made by `always`, compared in `restraint` (policy/decide.py)."""
+    """Defence: `made_for` of a policy made by `always`, compared in `restraint` (policy/decide.py)."""
     openapi(daemon, namespace, notes)
     path = f"{namespace}.n.add"
     first = call(daemon, path, {"text": "a"})
-    draft = daemon.get(f"/v1/interactions/{question(first)['id']}/rule?covers={covers}").json["rule"]
+    draft = daemon.get(f"/v1/interactions/{interaction_of(first)['id']}/rule?covers={covers}").json["rule"]
     kept = {name: draft[name] for name in ("pattern", "action", "conditions", "level", "effect")}
     kept |= {"actor": draft["actorId"], "source": draft["sourceId"]}
     always(daemon, first, rule=kept, broader=True)
@@ -217,7 +219,7 @@ def test_84_a_changed_tool_is_asked_about_once_more(
     change(notes)
     assert daemon.post(f"/v1/sources/{namespace}/refresh").status == 200
     again = call(daemon, path, {"text": "c"})
-    asked = question(again)
+    asked = interaction_of(again)
     assert asked["changed"]["differences"], asked
     assert "since the policy" in asked["prompt"]
     count = len(daemon.get("/v1/policies").json["items"])
@@ -232,12 +234,12 @@ def test_84_a_tool_that_comes_later_is_not_covered_by_always_for_the_source(
     """Defence: the digests of `made_for`: a source can't add to them."""
     openapi(daemon, namespace, notes)
     first = call(daemon, f"{namespace}.n.add", {"text": "a"})
-    rule = {"pattern": f"{namespace}.**", "action": "allow", "effect": "write"}
-    always(daemon, first, rule=rule, broader=True)
+    policy = {"pattern": f"{namespace}.**", "action": "allow", "effect": "write"}
+    always(daemon, first, rule=policy, broader=True)
     wipe = {"tags": ["n"], "operationId": "wipe", "responses": DONE}
     notes.more = {"/wipe": {"post": wipe}}
     daemon.post(f"/v1/sources/{namespace}/refresh")
-    asked = question(view := call(daemon, f"{namespace}.n.wipe", {}))
+    asked = interaction_of(view := call(daemon, f"{namespace}.n.wipe", {}))
     assert asked["changed"]["isNew"]
     assert is_asked(daemon, view)
     assert call(daemon, f"{namespace}.n.add", {"text": "b"})["status"] == "completed"
@@ -264,7 +266,7 @@ def test_84_a_changed_mcp_tool_is_asked_about(daemon: Daemon, namespace: str, tm
     always(daemon, call(daemon, f"{namespace}.note", {"text": "a"}))
     assert call(daemon, f"{namespace}.note", {"text": "turn"})["status"] == "completed"
     assert daemon.post(f"/v1/sources/{namespace}/refresh").status == 200
-    asked = question(view := call(daemon, f"{namespace}.note", {"text": "c"}))
+    asked = interaction_of(view := call(daemon, f"{namespace}.note", {"text": "c"}))
     assert any("grant" in one["at"] for one in asked["changed"]["differences"])
     assert is_asked(daemon, view)
 
@@ -282,16 +284,16 @@ def test_84_a_changed_python_function_is_asked_about(
         FUNCTIONS.replace("text: str)", "text: str, grant: str = '')") + "\n# longer, so that it is read\n"
     )
     assert daemon.post(f"/v1/sources/{namespace}/refresh").status == 200
-    asked = question(view := call(daemon, f"{namespace}.note", {"text": "c"}))
+    asked = interaction_of(view := call(daemon, f"{namespace}.note", {"text": "c"}))
     assert any("grant" in one["at"] for one in asked["changed"]["differences"])
     assert is_asked(daemon, view)
 
 
-# -- 85 rules outlive the source they were made for --------------------------------------------------------------------
+# -- 85 policies outlive the source they were made for ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize("made", ["by hand", "always", "organization"])
-def test_85_rules_go_with_the_source_they_were_made_for(
+def test_85_policies_go_with_the_source_they_were_made_for(
     daemon: Daemon, notes: Notes, namespace: str, made: str
 ) -> None:
     """Defence: `policies.retire` when a source is removed; `restraint` in policy/decide.py."""
@@ -303,11 +305,11 @@ def test_85_rules_go_with_the_source_they_were_made_for(
         allow(daemon, f"{namespace}.**", level="organization" if made == "organization" else "workspace")
     assert call(daemon, path, {"text": "b"})["status"] == "completed"
     daemon.request("DELETE", f"/v1/sources/{namespace}")
-    [rule] = daemon.get("/v1/policies?reach=true").json["items"]
-    assert rule["retiredAt"] and rule["matches"] == 0
+    [policy] = daemon.get("/v1/policies?reach=true").json["items"]
+    assert policy["retiredAt"] and policy["matches"] == 0
     openapi(daemon, namespace, notes)
     assert is_asked(daemon, call(daemon, path, {"text": "c"}))
-    renewed = daemon.post(f"/v1/policies/{rule['id']}/renew")
+    renewed = daemon.post(f"/v1/policies/{policy['id']}/renew")
     if made == "always":
         assert renewed.status == 409
         assert is_asked(daemon, call(daemon, path, {"text": "d"}))
@@ -316,19 +318,19 @@ def test_85_rules_go_with_the_source_they_were_made_for(
         assert call(daemon, path, {"text": "d"})["status"] == "completed"
 
 
-def test_85_a_rule_that_also_covers_others_stays(daemon: Daemon, notes: Notes, namespace: str) -> None:
+def test_85_a_policy_that_also_covers_others_stays(daemon: Daemon, notes: Notes, namespace: str) -> None:
     openapi(daemon, namespace, notes)
     allow(daemon, "**")
     daemon.post("/v1/policies", {"pattern": f"{namespace}.**", "action": "deny"})
     daemon.request("DELETE", f"/v1/sources/{namespace}")
-    assert [rule["retiredAt"] for rule in daemon.get("/v1/policies").json["items"]] == [None, None]
+    assert [policy["retiredAt"] for policy in daemon.get("/v1/policies").json["items"]] == [None, None]
     openapi(daemon, namespace, notes)
     assert call(daemon, f"{namespace}.n.add", {"text": "x"})["error"]["code"] == "denied"
 
 
 @pytest.mark.parametrize("role", ["agent"])
-def test_85_an_agent_renews_no_rule(daemon: Daemon, notes: Notes, namespace: str, role: str) -> None:
-    rule = allow(daemon, f"{namespace}.**")
+def test_85_an_agent_renews_no_policy(daemon: Daemon, notes: Notes, namespace: str, role: str) -> None:
+    policy = allow(daemon, f"{namespace}.**")
     openapi(daemon, namespace, notes)
-    assert daemon.post(f"/v1/policies/{rule}/renew", role=role).status == 403
+    assert daemon.post(f"/v1/policies/{policy}/renew", role=role).status == 403
     assert is_asked(daemon, call(daemon, f"{namespace}.n.add", {"text": "x"}))

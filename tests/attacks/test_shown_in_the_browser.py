@@ -44,10 +44,10 @@ return 9007199254740993"""
     page.get_by_role("button", name="Save the policy and allow").click()
     expect(page.get_by_role("article")).to_contain_text("Allowed by you")
     wait_for(lambda: b"9007199254740993" in paid[-1].body)
-    rules = daemon.get("/v1/policies").json["items"]
-    assert "9007199254740993" in str([rule["conditions"] for rule in rules])
-    for rule in rules:
-        daemon.request("DELETE", f"/v1/policies/{rule['id']}")
+    policies = daemon.get("/v1/policies").json["items"]
+    assert "9007199254740993" in str([policy["conditions"] for policy in policies])
+    for policy in policies:
+        daemon.request("DELETE", f"/v1/policies/{policy['id']}")
     page.goto(f"/executions/{second['executionId']}")
     expect(page.get_by_role("main")).to_contain_text("9007199254740993")
     expect(page.get_by_role("main")).not_to_contain_text("9007199254740994")
@@ -55,9 +55,9 @@ return 9007199254740993"""
 
 @pytest.mark.parametrize("name", LONG)
 def test_76_nothing_is_allowed_that_was_not_in_view(visit: Open, daemon: Daemon, paid: list[Got], name: str) -> None:  # noqa: F811
-    """Defence: `folding.ts` and `folded` in `decide.tsx`; of a short question nothing is folded at all."""
-    question = asked(daemon, f'{PAY}({{account: "1", body: {json.dumps(LONG[name])}}})')
-    page = visit(f"/approvals/{question['id']}")
+    """Defence: `folding.ts` and `folded` in `decide.tsx`; nothing of a short request is folded."""
+    approval = asked(daemon, f'{PAY}({{account: "1", body: {json.dumps(LONG[name])}}})')
+    page = visit(f"/approvals/{approval['id']}")
     allow = page.get_by_role("button", name="Allow once")
     if name == "a deep object":
         expect(page.get_by_role("region", name="Arguments")).to_contain_text("attacker@evil.example")
@@ -71,7 +71,7 @@ def test_76_nothing_is_allowed_that_was_not_in_view(visit: Open, daemon: Daemon,
     expect(page.get_by_role("button", name="Deny…")).to_be_enabled()
     page.keyboard.press("a")
     page.keyboard.press("y")
-    assert whole(daemon, question).json["status"] == "pending"
+    assert whole(daemon, approval).json["status"] == "pending"
     page.get_by_role("button", name="Show everything").click()
     expect(page.get_by_role("region", name="Arguments")).to_contain_text("attacker@evil.example")
     expect(page.get_by_role("alert")).to_have_count(0)
@@ -86,9 +86,9 @@ def test_76_letters_that_deceive_are_marked_wherever_they_are_shown(
     """Defence: `escape` of the daemon, `visible` of the browser; both mark the same letters."""
     body = {f"{number} {text}": text for number, (text, _) in enumerate(TRICKS.values())}
     body["plain"] = "Привет, naïve 日本"
-    question = asked(daemon, f'{PAY}({{account: "1", body: {json.dumps(body)}}})')
-    terminal = cli(daemon, "approvals", "show", question["id"]).stdout
-    page = visit(f"/approvals/{question['id']}")
+    approval = asked(daemon, f'{PAY}({{account: "1", body: {json.dumps(body)}}})')
+    terminal = cli(daemon, "approvals", "show", approval["id"]).stdout
+    page = visit(f"/approvals/{approval['id']}")
     arguments = page.get_by_role("region", name="Arguments")
     for text, marked in TRICKS.values():
         assert marked in terminal and text not in terminal
@@ -98,7 +98,7 @@ def test_76_letters_that_deceive_are_marked_wherever_they_are_shown(
 
 
 def test_77_a_page_names_the_request_and_the_credential(visit: Open, daemon: Daemon, paid: list[Got]) -> None:  # noqa: F811
-    question = asked(daemon, f'{PAY}({{account: "1", memo: "two words", body: {{}}}})')
-    article = visit(f"/approvals/{question['id']}").get_by_role("article", name="The request")
-    expect(article).to_contain_text(question["request"])
+    approval = asked(daemon, f'{PAY}({{account: "1", memo: "two words", body: {{}}}})')
+    article = visit(f"/approvals/{approval['id']}").get_by_role("article", name="The request")
+    expect(article).to_contain_text(approval["request"])
     expect(article).to_contain_text("alice (bearer, of the workspace)")

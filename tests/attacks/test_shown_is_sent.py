@@ -57,13 +57,13 @@ NUMBERS = {
 def test_75_a_number_is_shown_and_sent_digit_for_digit(daemon: Daemon, paid: list[Got], name: str) -> None:
     """Defence: arguments are shown from what `parse_arguments` read, which is what is sent."""
     written, expected = NUMBERS[name]
-    question = asked(daemon, python(f'account="1", body={{"amount": {written}}}'), "python")
-    answer = whole(daemon, question)
+    approval = asked(daemon, python(f'account="1", body={{"amount": {written}}}'), "python")
+    answer = whole(daemon, approval)
     assert f'"amount":{expected}'.encode() in answer.body
     assert f'"amount": {expected}\n' in answer.json["prompt"]
-    assert f'"amount": {expected}' in cli(daemon, "approvals", "show", question["id"]).stdout
-    daemon.post(f"/v1/interactions/{question['id']}/approve", {})
-    done = daemon.get(f"/v1/executions/{question['executionId']}?wait=60").json
+    assert f'"amount": {expected}' in cli(daemon, "approvals", "show", approval["id"]).stdout
+    daemon.post(f"/v1/interactions/{approval['id']}/approve", {})
+    done = daemon.get(f"/v1/executions/{approval['executionId']}?wait=60").json
     assert done["status"] == "completed", done
     assert json.dumps(json.loads(paid[-1].body)) == json.dumps({"amount": json.loads(expected)})
 
@@ -110,16 +110,16 @@ LONG = {
 
 def test_76_long_arguments_are_whole_where_they_are_decided(daemon: Daemon, paid: list[Got]) -> None:
     """Defence: `GET /v1/interactions/{id}` shows all of them; the terminal wants to know that they were read."""
-    question = asked(daemon, f'{PAY}({{account: "1", body: {json.dumps(LONG["more than is kept"])}}})')
-    assert question["argumentsCut"] and "attacker@evil.example" not in question["prompt"]
-    shown = whole(daemon, question).json
+    approval = asked(daemon, f'{PAY}({{account: "1", body: {json.dumps(LONG["more than is kept"])}}})')
+    assert approval["argumentsCut"] and "attacker@evil.example" not in approval["prompt"]
+    shown = whole(daemon, approval).json
     assert shown["argumentsCut"] is None and "attacker@evil.example" in shown["prompt"]
     assert shown["arguments"]["body"] == LONG["more than is kept"]
-    assert "attacker@evil.example" in cli(daemon, "approvals", "show", question["id"]).stdout
-    refused = cli(daemon, "approvals", "approve", question["id"])
+    assert "attacker@evil.example" in cli(daemon, "approvals", "show", approval["id"]).stdout
+    refused = cli(daemon, "approvals", "approve", approval["id"])
     assert refused.returncode != 0 and "--full" in refused.stderr
-    assert whole(daemon, question).json["status"] == "pending"
-    assert cli(daemon, "approvals", "approve", question["id"], "--full").returncode == 0
+    assert whole(daemon, approval).json["status"] == "pending"
+    assert cli(daemon, "approvals", "approve", approval["id"], "--full").returncode == 0
 
 
 TRICKS = {
@@ -157,17 +157,17 @@ async def test_77_every_prompt_names_the_request_and_the_credential(
         "typescript": f'{PAY}({{account: "a/b", memo: "x&y=1", body: {{to: "bob"}}}})',
         "python": python('account="a/b", memo="x&y=1", body={"to": "bob"}'),
     }[language]
-    question = asked(daemon, code, language)
-    request = question["request"]
+    approval = asked(daemon, code, language)
+    request = approval["request"]
     assert request.startswith("POST http://127.0.0.1:") and request.endswith("/accounts/a%2Fb/pay?memo=x%26y%3D1")
-    prompts = [question["prompt"], cli(daemon, "approvals", "show", question["id"]).stdout]
+    prompts = [approval["prompt"], cli(daemon, "approvals", "show", approval["id"]).stdout]
     monkeypatch.setattr(gateway, "WAIT_SECONDS", 0.1)
     async with connected(daemon) as client:
-        prompts.append(text_of(await client.call_tool("resume", {"executionId": question["executionId"]})))
+        prompts.append(text_of(await client.call_tool("resume", {"executionId": approval["executionId"]})))
     for prompt in prompts:
         assert request in prompt and "alice (bearer, of the workspace)" in prompt and TOKEN not in prompt
-    daemon.post(f"/v1/interactions/{question['id']}/approve", {})
-    assert daemon.get(f"/v1/executions/{question['executionId']}?wait=60").json["status"] == "completed"
+    daemon.post(f"/v1/interactions/{approval['id']}/approve", {})
+    assert daemon.get(f"/v1/executions/{approval['executionId']}?wait=60").json["status"] == "completed"
     assert request.endswith(paid[-1].target) and f"Bearer {TOKEN}" in paid[-1].headers.values()
 
 
@@ -203,5 +203,5 @@ def test_77_every_kind_of_source_says_what_it_would_call(
         finally:
             for source in sources:
                 daemon.request("DELETE", f"/v1/sources/{source['namespace']}")
-            for rule in daemon.get("/v1/policies").json["items"]:
-                daemon.request("DELETE", f"/v1/policies/{rule['id']}")
+            for policy in daemon.get("/v1/policies").json["items"]:
+                daemon.request("DELETE", f"/v1/policies/{policy['id']}")

@@ -131,7 +131,7 @@ def test_79_nor_take_a_namespace_that_reads_so(daemon: Daemon, namespace: str) -
     assert (answer.status, answer.json["code"]) == (409, "namespace_taken"), answer.body
 
 
-def test_79_a_question_names_the_namespace_before_the_name(daemon: Daemon, paid: list[Got]) -> None:
+def test_79_an_approval_names_the_namespace_before_the_name(daemon: Daemon, paid: list[Got]) -> None:
     view = daemon.execute('return await tools.bank.money.pay({account: "1", body: {}})')
     assert "Source:     bank (Bank)" in view["interactions"][0]["prompt"]
     assert HOSTILE not in view["interactions"][0]["prompt"]

@@ -190,7 +190,7 @@ async def test_a_source_that_moved_meanwhile_is_not_given_what_was_meant_for_the
     assert again.prompt["credential"]["origin"] == "https://elsewhere.example:443"
 
 
-async def test_a_question_survives_a_restart(settings: Settings, service: ProtectedService) -> None:
+async def test_an_interaction_survives_a_restart(settings: Settings, service: ProtectedService) -> None:
     executor = await Executor.open(settings)
     harness = ConnectionHarness(executor, service)
     await harness.add_source()

@@ -31,9 +31,9 @@ RUN = Consent(private_network=True, runs_code=True, by_operator=True)
 async def add(harness: ConnectionHarness, **given: Any) -> Source:
     request = SourceRequest(**{"consented": Consent(private_network=True), **given})
     added = await harness.executor.catalog.add_source(harness.workspace_id, request)
-    rule = draft(f"{given['namespace']}.**", "allow", (), owner_id=harness.workspace_id)
+    policy = draft(f"{given['namespace']}.**", "allow", (), owner_id=harness.workspace_id)
     by = harness.executor.tenancy.operator
-    await harness.executor.database.write(lambda c: policies.add(c, harness.workspace_id, rule, None, by=by))
+    await harness.executor.database.write(lambda c: policies.add(c, harness.workspace_id, policy, None, by=by))
     return added
 
 

@@ -133,23 +133,23 @@ def test_one_that_a_call_was_refused_with_is_never_ok_without_a_better_answer(da
     made = by_token(daemon, "guarded", BAD)
     failed = daemon.execute("return await tools.guarded.it.whoAmI({})")
     assert failed["status"] == "failed" and "connections add guarded --replace" in failed["error"]["hint"]
-    rule = daemon.post("/v1/policies", {"pattern": "guarded.**", "action": "deny"}).json
+    policy = daemon.post("/v1/policies", {"pattern": "guarded.**", "action": "deny"}).json
     try:
         view = verdict(daemon, made)
         assert (view["outcome"], view["error"]) == ("rejected", "the service answered 401")
     finally:
-        daemon.request("DELETE", f"/v1/policies/{rule['id']}")
+        daemon.request("DELETE", f"/v1/policies/{policy['id']}")
 
 
 @pytest.mark.parametrize("action", ["deny", "require_approval"])
-def test_what_the_rules_do_not_allow_is_not_called(daemon: Daemon, upstream: Upstream, action: str) -> None:
+def test_what_the_policies_do_not_allow_is_not_called(daemon: Daemon, upstream: Upstream, action: str) -> None:
     made = by_token(daemon, "guarded", GOOD)
-    rule = daemon.post("/v1/policies", {"pattern": "guarded.**", "action": action}).json
+    policy = daemon.post("/v1/policies", {"pattern": "guarded.**", "action": action}).json
     upstream.requests.clear()
     try:
         view = verdict(daemon, made)
     finally:
-        daemon.request("DELETE", f"/v1/policies/{rule['id']}")
+        daemon.request("DELETE", f"/v1/policies/{policy['id']}")
     assert view["outcome"] == "untested" and "policies" in view["error"] and view["checked"] == "nothing"
     assert upstream.requests == []
 

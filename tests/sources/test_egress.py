@@ -61,7 +61,7 @@ async def test_a_grant_of_one_source_does_not_lend_its_connection_to_another(
 
 @pytest.fixture
 def name_service(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Answers of the resolver, one list of addresses per question; the last one repeats."""
+    """Answers of the resolver, one list of addresses for each query; the last one repeats."""
 
     def install(*answers: list[str]) -> None:
         left = list(answers)

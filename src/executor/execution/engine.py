@@ -271,7 +271,7 @@ class Engine:
                 f"{decision} can't have the scope {scope}", hint="approve with the scope once, execution or always"
             )
         if always is not None:
-            check_permitted(actor, always.rule)
+            check_permitted(actor, always.policy)
 
         def job(c: Connection) -> tuple[Interaction, Execution | None]:
             asked = interactions.get(c, actor.workspace_id, interaction_id)

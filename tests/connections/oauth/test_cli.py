@@ -202,7 +202,7 @@ def test_approvals_give_in_a_terminal_logs_in_too(place: Place, calendar: Path) 
     assert place.cli("resume", "--execution-id", view["executionId"]).out == '"Ann"\n'
 
 
-def test_a_login_whose_question_was_denied_meanwhile_is_not_waited_for(place: Place, calendar: Path) -> None:
+def test_a_login_whose_interaction_was_denied_meanwhile_is_not_waited_for(place: Place, calendar: Path) -> None:
     with terminal(place.cli, "call", CODE) as (process, screen):
         read_until(screen, "[g]o to the login")
         os.write(screen, b"g\n")

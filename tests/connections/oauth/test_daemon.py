@@ -104,7 +104,7 @@ def test_a_token_that_the_service_stopped_taking_is_renewed_within_the_call(plac
     assert ledger.asked["refresh_token"] == 1
 
 
-def test_a_revoked_grant_becomes_a_new_question_and_not_an_error(place: Place) -> None:
+def test_a_revoked_grant_becomes_a_new_interaction_and_not_an_error(place: Place) -> None:
     daemon, ledger = place.daemon, place.authority.ledger
     place.browse(place.start().json["authorizationUrl"])
     assert daemon.execute(CODE)["status"] == "completed"

@@ -111,8 +111,8 @@ def test_a_tool_that_is_left_out_does_not_exist(daemon: Daemon, upstream: Upstre
     found = daemon.get("/v1/tools/search?query=hub+list+users&source=hub").json["items"]
     assert all("admin" not in one["path"] for one in found)
     assert daemon.get("/v1/tools/hub.admin.listUsers").status == 404
-    rule = {"pattern": "hub.admin.**", "action": "allow"}
-    assert daemon.post("/v1/policies/matches", rule).json["count"] == 0
+    policy = {"pattern": "hub.admin.**", "action": "allow"}
+    assert daemon.post("/v1/policies/matches", policy).json["count"] == 0
     code = "await tools.hub.admin.listUsers({})" if language == "typescript" else "await tools.hub.admin.listUsers()"
     code = code if language == "python" else f"return {code}"
     outcome = daemon.execute(code, language=language, typecheck="off")
@@ -157,25 +157,25 @@ def test_a_choice_is_previewed_changed_and_told_like_a_refresh(daemon: Daemon, u
     assert everything["toolCount"] == 7 and everything["choice"] is None
 
 
-def test_tools_that_rules_or_waiting_calls_depend_on_go_only_when_that_is_said(
+def test_tools_that_policies_or_waiting_calls_depend_on_go_only_when_that_is_said(
     daemon: Daemon, upstream: Upstream, hub: None
 ) -> None:
     assert add(daemon, upstream).status == 201
-    rules = [
+    policies = [
         daemon.post("/v1/policies", {"pattern": pattern, "action": "deny"}).json
         for pattern in ("hub.repos.deleteRepo", "hub.**")
     ]
-    daemon.request("DELETE", f"/v1/policies/{rules[1]['id']}")
+    daemon.request("DELETE", f"/v1/policies/{policies[1]['id']}")
     waiting = daemon.execute('return await tools.hub.issues.createIssue({id: "1"})')
     refused = daemon.request("PUT", "/v1/sources/hub/choice", {"exclude": ["method:POST", "method:DELETE"]})
     assert refused.status == 409
     told = "; ".join(refused.json["dependents"])
-    assert rules[0]["id"] in told and "hub.issues.createIssue" in told and len(refused.json["dependents"]) == 2
+    assert policies[0]["id"] in told and "hub.issues.createIssue" in told and len(refused.json["dependents"]) == 2
     assert len(names(daemon)) == 7
     dropped = {"exclude": ["method:POST", "method:DELETE"], "drop": True}
     assert daemon.request("PUT", "/v1/sources/hub/choice", dropped).status == 200
     daemon.post(f"/v1/executions/{waiting['executionId']}/cancel")
-    daemon.request("DELETE", f"/v1/policies/{rules[0]['id']}")
+    daemon.request("DELETE", f"/v1/policies/{policies[0]['id']}")
 
 
 def test_only_who_administers_sources_chooses(daemon: Daemon, upstream: Upstream, hub: None) -> None:

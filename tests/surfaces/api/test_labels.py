@@ -1,4 +1,4 @@
-"""Names and descriptions that people give to tools, and what rules make of a tool that is renamed."""
+"""Names and descriptions that people give to tools, and what policies make of a tool that is renamed."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def lab(daemon: Daemon, upstream: Upstream) -> Iterator[None]:
     added = daemon.post("/v1/sources", {"location": f"{upstream.url}/openapi.json", "namespace": "lab"})
     assert added.status == 201, added.body
     yield
-    for rule in daemon.get("/v1/policies").json["items"]:
-        daemon.request("DELETE", f"/v1/policies/{rule['id']}")
+    for policy in daemon.get("/v1/policies").json["items"]:
+        daemon.request("DELETE", f"/v1/policies/{policy['id']}")
     daemon.request("DELETE", "/v1/sources/lab")
 
 
@@ -37,7 +37,7 @@ def rename(daemon: Daemon, path: str, new: str, **more: Any) -> Answer:
     return daemon.request("PATCH", f"/v1/tools/{path}", {"path": new, **more})
 
 
-def rule(daemon: Daemon, pattern: str, action: str, **more: Any) -> str:
+def policy(daemon: Daemon, pattern: str, action: str, **more: Any) -> str:
     made = daemon.post("/v1/policies", {"pattern": pattern, "action": action, **more})
     assert made.status == 201, made.body
     return str(made.json["id"])
@@ -92,9 +92,9 @@ def test_a_group_is_renamed_with_the_tools_that_come_later(daemon: Daemon, upstr
 
 @pytest.mark.parametrize("pattern", ["lab.issues.createIssue", "lab.issues.*", "*.*.createIssue"])
 @pytest.mark.parametrize("action", ["deny", "require_approval"])
-def test_a_rule_about_the_own_name_goes_on_to_hold(daemon: Daemon, lab: None, pattern: str, action: str) -> None:
-    rule(daemon, "lab.**", "allow")
-    made = rule(daemon, pattern, action)
+def test_a_policy_about_the_own_name_goes_on_to_hold(daemon: Daemon, lab: None, pattern: str, action: str) -> None:
+    policy(daemon, "lab.**", "allow")
+    made = policy(daemon, pattern, action)
     daemon.post(f"/v1/policies/{made}/move", {"position": 0})
     assert rename(daemon, "lab.issues.createIssue", "lab.tickets.open").status == 200
     assert decision(daemon, "lab.tickets.open") == action
@@ -106,9 +106,9 @@ def test_a_rule_about_the_own_name_goes_on_to_hold(daemon: Daemon, lab: None, pa
         assert "lab.tickets.open" not in [one["path"] for one in seen]
 
 
-def test_a_rule_about_a_given_name_keeps_the_tool_from_being_renamed_away(daemon: Daemon, lab: None) -> None:
+def test_a_policy_about_a_given_name_keeps_the_tool_from_being_renamed_away(daemon: Daemon, lab: None) -> None:
     assert rename(daemon, "lab.issues.createIssue", "lab.tickets.open").status == 200
-    made = rule(daemon, "lab.tickets.open", "deny")
+    made = policy(daemon, "lab.tickets.open", "deny")
     for new in ("lab.tickets.start", "", "lab.issues.start"):
         refused = rename(daemon, "lab.tickets.open", new, inheritRules=True)
         assert refused.status == 409 and refused.json["rules"] == [made], refused.body
@@ -117,8 +117,8 @@ def test_a_rule_about_a_given_name_keeps_the_tool_from_being_renamed_away(daemon
 
 
 @pytest.mark.parametrize("pattern", ["lab.safe.**", "*.safe.open", "lab.safe.open"])
-def test_a_tool_does_not_step_into_a_rule_that_allows_others(daemon: Daemon, lab: None, pattern: str) -> None:
-    made = rule(daemon, pattern, "allow")
+def test_a_tool_does_not_step_into_a_policy_that_allows_others(daemon: Daemon, lab: None, pattern: str) -> None:
+    made = policy(daemon, pattern, "allow")
     refused = rename(daemon, "lab.issues.createIssue", "lab.safe.open")
     assert refused.status == 409 and refused.json["rules"] == [made]
     assert rename(daemon, "lab.issues.*", "lab.safe.*").status == (200 if pattern.endswith(".open") else 409)
@@ -140,9 +140,9 @@ def test_what_was_always_allowed_is_asked_again_under_another_name(daemon: Daemo
     assert daemon.execute('return await tools.lab.issues.createIssue({id: "1"})')["status"] == "paused"
 
 
-def test_a_rule_made_for_the_new_name_holds(daemon: Daemon, lab: None) -> None:
+def test_a_policy_made_for_the_new_name_holds(daemon: Daemon, lab: None) -> None:
     assert rename(daemon, "lab.issues.createIssue", "lab.tickets.open").status == 200
-    rule(daemon, "lab.tickets.open", "allow")
+    policy(daemon, "lab.tickets.open", "allow")
     outcome = daemon.execute(OPEN)
     assert outcome["status"] == "completed", outcome["error"]
 
@@ -164,7 +164,7 @@ def test_a_name_that_can_not_be_used_is_refused(daemon: Daemon, lab: None, new: 
 
 def test_a_later_operation_does_not_take_a_name_that_was_given(daemon: Daemon, upstream: Upstream, lab: None) -> None:
     assert rename(daemon, "lab.repos.deleteRepo", "lab.issues.openTicket").status == 200
-    rule(daemon, "lab.issues.openTicket", "allow")
+    policy(daemon, "lab.issues.openTicket", "allow")
     serve(upstream, **{"/tickets": {"post": {"operationId": "openTicket", "tags": ["issues"]}}})
     [added] = daemon.post("/v1/sources/lab/refresh").json["added"]
     assert added.startswith("lab.issues.openTicket_") and decision(daemon, added) == "require_approval"
@@ -198,7 +198,7 @@ def test_a_description_of_ones_own_is_marked_found_and_survives_a_refresh(
 def test_a_renamed_graphql_field_is_judged_by_its_own_name_also_inside_a_document(daemon: Daemon, lab: None) -> None:
     body = {"document": SDL, "baseUrl": "http://127.0.0.1:9/graphql", "kind": "graphql", "namespace": "graph"}
     assert daemon.post("/v1/sources", body).status == 201
-    rule(daemon, "graph.query.secret", "deny")
+    policy(daemon, "graph.query.secret", "deny")
     assert rename(daemon, "graph.query.secret", "graph.query.hidden").status == 200
     code = "return await tools.graph.graphql.query({query: '{ secret(id: \"1\") }'})"
     assert daemon.execute(code, typecheck="off")["error"]["code"] == "denied"

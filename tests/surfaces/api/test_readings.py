@@ -121,10 +121,10 @@ def test_changes_are_told_field_by_field_long_after_the_refresh(daemon: Daemon, 
     assert daemon.get("/v1/sources/read/changes?at=tomorrow").status == 400
 
 
-def test_dependents_are_credentials_rules_waiting_calls_and_recent_calls(
+def test_dependents_are_credentials_policies_waiting_calls_and_recent_calls(
     daemon: Daemon, upstream: Upstream, read: Any
 ) -> None:
-    rule = daemon.post("/v1/policies", {"pattern": "read.**", "action": "require_approval"}).json
+    policy = daemon.post("/v1/policies", {"pattern": "read.**", "action": "require_approval"}).json
     other = daemon.post("/v1/policies", {"pattern": "shop.**", "action": "allow"}).json
     credential = {"source": "read", "values": {"token": "x"}, "name": "mine", "placements": [
         {"in": "header", "name": "Authorization", "template": "Bearer {token}"}]}  # fmt: skip
@@ -133,12 +133,12 @@ def test_dependents_are_credentials_rules_waiting_calls_and_recent_calls(
     assert paused["status"] == "paused"
     told = daemon.get("/v1/sources/read/dependents").json
     assert [one["name"] for one in told["connections"]] == ["mine"]
-    assert [one["id"] for one in told["policies"]] == [rule["id"]]
+    assert [one["id"] for one in told["policies"]] == [policy["id"]]
     assert [(one["executionId"], one["tool"]) for one in told["waiting"]] == [
         (paused["executionId"], "read.things.createThing")
     ]
     assert told["recent"]["calls"] >= 1 and told["recent"]["lastAt"] and told["tools"] == 3
-    for one in (rule, other):
+    for one in (policy, other):
         daemon.request("DELETE", f"/v1/policies/{one['id']}")
     daemon.post(f"/v1/executions/{paused['executionId']}/cancel")
 

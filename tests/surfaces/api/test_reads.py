@@ -43,8 +43,8 @@ def listed(daemon: Daemon, tmp_path: Path) -> Iterator[Path]:
 
 
 def clean(daemon: Daemon) -> None:
-    for rule in daemon.get("/v1/policies").json["items"]:
-        daemon.request("DELETE", f"/v1/policies/{rule['id']}")
+    for policy in daemon.get("/v1/policies").json["items"]:
+        daemon.request("DELETE", f"/v1/policies/{policy['id']}")
     for namespace in ("srv", "cal", "graph"):
         daemon.request("DELETE", f"/v1/sources/{namespace}")
 
@@ -75,10 +75,10 @@ def test_a_server_is_not_trusted_by_itself_and_a_person_may_trust_it_and_take_th
     assert call(daemon, "look") == "completed"
     for name in ("odd", "soft", "plain"):
         assert call(daemon, name) == "paused"
-    [rule] = daemon.get("/v1/policies?reach=true").json["items"]
-    assert rule["matches"] == 2
-    assert rule["madeFor"]["basis"] == "hints" and rule["madeFor"]["tools"] == 2 and "server says" in rule["text"]
-    assert decided(daemon, "srv.peek")["policyId"] == rule["id"]
+    [policy] = daemon.get("/v1/policies?reach=true").json["items"]
+    assert policy["matches"] == 2
+    assert policy["madeFor"]["basis"] == "hints" and policy["madeFor"]["tools"] == 2 and "server says" in policy["text"]
+    assert decided(daemon, "srv.peek")["policyId"] == policy["id"]
     [happened, *_] = daemon.get("/v1/audit?type=policy.added").json["items"]
     assert happened["data"]["made_for"]["basis"] == "hints" and happened["actorId"]
     assert daemon.request("PUT", "/v1/sources/srv/hints", {"decision": "ask"}).json["trusted"] == []
@@ -108,7 +108,9 @@ def test_what_a_server_says_later_is_asked_about(daemon: Daemon, listed: Path, c
     assert len(daemon.get("/v1/policies").json["items"]) == 1
 
 
-def test_some_of_the_tools_are_chosen_and_renewing_the_rule_takes_in_nothing_else(daemon: Daemon, listed: Path) -> None:
+def test_some_of_the_tools_are_chosen_and_renewing_the_policy_takes_in_nothing_else(
+    daemon: Daemon, listed: Path
+) -> None:
     add(daemon, listed)
     refused = daemon.request("PUT", "/v1/sources/srv/hints", {"decision": "trust", "tools": ["srv.plain"]})
     assert refused.status == 400 and "srv.look" in refused.json["hint"]
@@ -121,7 +123,7 @@ def test_some_of_the_tools_are_chosen_and_renewing_the_rule_takes_in_nothing_els
 
 
 @pytest.mark.parametrize("action", ["deny", "require_approval"])
-def test_trust_never_comes_before_another_rule(daemon: Daemon, listed: Path, action: str) -> None:
+def test_trust_never_comes_before_another_policy(daemon: Daemon, listed: Path, action: str) -> None:
     add(daemon, listed, hints="trust")
     made = daemon.post("/v1/policies", {"pattern": "srv.**", "action": action, "effect": "write"})
     assert made.status == 201 and decided(daemon, "srv.look")["action"] == action
@@ -129,7 +131,7 @@ def test_trust_never_comes_before_another_rule(daemon: Daemon, listed: Path, act
     assert seen == (404 if action == "deny" else 200)
 
 
-def test_only_mcp_servers_give_hints_and_only_rule_makers_trust_them(daemon: Daemon, listed: Path) -> None:
+def test_only_mcp_servers_give_hints_and_only_policy_makers_trust_them(daemon: Daemon, listed: Path) -> None:
     add(daemon, listed)
     for who in (identities.invited(daemon, "member"), identities.invited(daemon, "viewer")):
         assert who.request("PUT", "/v1/sources/srv/hints", {"decision": "trust"}).status == 403
@@ -194,26 +196,26 @@ def test_a_write_that_looks_like_a_read_is_suggested_and_never_taken_for_one(
     if "freebusy" in code:
         [path] = [one for one in names if ".freebusy." in one]
         code = f"return await tools.{path}({{}})"
-    question = asked(daemon, code)
-    assert bool(question["suggestion"]) == suggested and ("Suggestion:" in question["prompt"]) == suggested
+    approval = asked(daemon, code)
+    assert bool(approval["suggestion"]) == suggested and ("Suggestion:" in approval["prompt"]) == suggested
     assert asked(daemon, code)["status"] == "pending"
 
 
 @pytest.mark.parametrize("language", ["typescript", "python"])
-def test_a_tool_is_treated_as_a_read_with_the_approval_until_it_changes_or_the_rule_goes(
+def test_a_tool_is_treated_as_a_read_with_the_approval_until_it_changes_or_the_policy_goes(
     daemon: Daemon, upstream: Upstream, cal: None, language: str
 ) -> None:
-    question = asked(daemon)
-    drafted = daemon.get(f"/v1/interactions/{question['id']}/rule?treatAsRead=true").json
+    approval = asked(daemon)
+    drafted = daemon.get(f"/v1/interactions/{approval['id']}/rule?treatAsRead=true").json
     assert drafted["rule"]["madeFor"]["basis"] == "read" and drafted["matches"]["count"] == 1
-    approved = daemon.post(f"/v1/interactions/{question['id']}/approve", {"treatAsRead": True})
+    approved = daemon.post(f"/v1/interactions/{approval['id']}/approve", {"treatAsRead": True})
     assert approved.status == 200, approved.body
     code = SEARCH if language == "typescript" else "await tools.cal.search.searchForIssuesUsingJql()"
     assert daemon.execute(code, language=language)["status"] == "completed"
     shown = daemon.get("/v1/tools/cal.search.searchForIssuesUsingJql").json
     assert shown["effect"] == "write"  # what becomes of a lost answer stays as it is for writes
-    [rule] = daemon.get("/v1/policies").json["items"]
-    assert "treated as a read" in rule["text"] and rule["actorId"] is None
+    [policy] = daemon.get("/v1/policies").json["items"]
+    assert "treated as a read" in policy["text"] and policy["actorId"] is None
     changed = {"requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}}}
     upstream.routes["/openapi.json"] = as_json(
         document(
@@ -223,22 +225,22 @@ def test_a_tool_is_treated_as_a_read_with_the_approval_until_it_changes_or_the_r
     )
     assert daemon.post("/v1/sources/cal/refresh").status == 200
     again = asked(daemon)
-    assert again["changed"]["policyId"] == rule["id"]
+    assert again["changed"]["policyId"] == policy["id"]
     assert daemon.post(f"/v1/interactions/{again['id']}/approve", {"treatAsRead": True}).status == 200
-    assert [one["id"] for one in daemon.get("/v1/policies").json["items"]] == [rule["id"]]
+    assert [one["id"] for one in daemon.get("/v1/policies").json["items"]] == [policy["id"]]
     assert daemon.execute(SEARCH)["status"] == "completed"
-    daemon.request("DELETE", f"/v1/policies/{rule['id']}")
+    daemon.request("DELETE", f"/v1/policies/{policy['id']}")
     assert daemon.execute(SEARCH)["status"] == "paused"
 
 
-def test_a_tool_is_treated_as_a_read_from_its_page_and_rules_come_first(daemon: Daemon, cal: None) -> None:
+def test_a_tool_is_treated_as_a_read_from_its_page_and_policies_come_first(daemon: Daemon, cal: None) -> None:
     made = daemon.post("/v1/tools/cal.search.searchForIssuesUsingJql/treat-as-read")
     assert made.status == 201, made.body
     assert daemon.execute(SEARCH)["status"] == "completed"
     asking = daemon.post("/v1/policies", {"pattern": "cal.**", "action": "require_approval"}).json
-    question = asked(daemon)
-    assert question["policyId"] == asking["id"]
-    refused = daemon.post(f"/v1/interactions/{question['id']}/approve", {"treatAsRead": True})
+    approval = asked(daemon)
+    assert approval["policyId"] == asking["id"]
+    refused = daemon.post(f"/v1/interactions/{approval['id']}/approve", {"treatAsRead": True})
     assert refused.status == 409 and "cal.**" in refused.json["detail"]
 
 
@@ -253,9 +255,9 @@ def test_what_no_person_can_call_a_read_is_refused(daemon: Daemon, cal: None, pa
     assert daemon.post("/v1/tools/graph.query.user/treat-as-read").status == 400
 
 
-def test_a_member_may_approve_and_not_make_the_rule(daemon: Daemon, cal: None) -> None:
-    question = asked(daemon)
+def test_a_member_may_approve_and_not_make_the_policy(daemon: Daemon, cal: None) -> None:
+    approval = asked(daemon)
     member = identities.invited(daemon, "member")
-    assert member.post(f"/v1/interactions/{question['id']}/approve", {"treatAsRead": True}).status == 403
+    assert member.post(f"/v1/interactions/{approval['id']}/approve", {"treatAsRead": True}).status == 403
     body = {"treatAsRead": True, "scope": "execution"}
-    assert daemon.post(f"/v1/interactions/{question['id']}/approve", body).status == 400
+    assert daemon.post(f"/v1/interactions/{approval['id']}/approve", body).status == 400

@@ -1,4 +1,4 @@
-"""Questions in a terminal: nothing but a known answer counts, what may be a secret is never shown, each is put once."""
+"""Approvals in a terminal: nothing but a known answer counts, what may be a secret is never shown, each is put once."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_denial_carries_the_reason_that_was_typed(shared: Cli, shop: DemoServe
     assert "denied" in said and typed in said
 
 
-def test_a_question_that_was_left_is_not_printed_again(shared: Cli, shop: DemoServer) -> None:
+def test_an_approval_that_was_left_is_not_printed_again(shared: Cli, shop: DemoServer) -> None:
     with terminal(shared, "call", REFUND) as (process, screen):
         asked = read_until(screen, APPROVE)
         os.write(screen, b"\n")

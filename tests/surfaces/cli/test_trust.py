@@ -1,4 +1,4 @@
-"""Rules, approvals and the record on the command line."""
+"""Policies, approvals and the record on the command line."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ def shop(shared: Cli) -> Iterator[Cli]:
 CODE = 'return (await tools.trusted.things.createThing({name: "lamp"})).name'
 
 
-def test_rules_are_added_tried_changed_moved_and_removed(shop: Cli) -> None:
+def test_policies_are_added_tried_changed_moved_and_removed(shop: Cli) -> None:
     added = shop("policies", "add", "trusted.things.*", "allow", "--when", "/name=rug", "--effect", "write", "--json")
     assert added.code == 0, added.err
-    rule = added.json["id"]
+    policy = added.json["id"]
     told = shop("policies", "add", "trusted.**", "deny", "--note", "not yet")
     assert "matches 2 tools" in told.err
     other = told.out.split()[1].rstrip(":")
     listed = shop("policies", "list").out
     assert 'trusted.things.* when /name="rug" as write → allow' in listed
     tested = shop("policies", "test", "trusted.things.createThing", "--arguments", '{"name": "rug"}')
-    assert tested.out.startswith("allow") and rule in tested.out
+    assert tested.out.startswith("allow") and policy in tested.out
     assert shop("policies", "move", other, "0").code == 0
     assert shop("policies", "test", "trusted.things.createThing").out.startswith("deny")
     changed = shop("policies", "change", other, "--action", "require_approval", "--when", "/name=lamp", "--json").json
@@ -71,13 +71,13 @@ def test_rules_are_added_tried_changed_moved_and_removed(shop: Cli) -> None:
     assert shop("call", CODE, "--no-open").code == 3
     simulated = shop("policies", "simulate", "trusted.**", "deny", "--position", "0", "--json")
     assert simulated.json["changed"][0]["path"] == "trusted.things.createThing"
-    assert "would be decided differently" in shop("policies", "simulate", "--order", f"{rule},{other}").err
-    for one in (rule, other):
+    assert "would be decided differently" in shop("policies", "simulate", "--order", f"{policy},{other}").err
+    for one in (policy, other):
         assert shop("policies", "remove", one).code == 0
     assert shop("policies", "add", "a", "deny", "--when", "x").code == 2
 
 
-def test_always_shows_the_rule_and_is_not_made_without_a_yes(shop: Cli) -> None:
+def test_always_shows_the_policy_and_is_not_made_without_a_yes(shop: Cli) -> None:
     view = shop("call", CODE, "--json", "--no-open").json
     asked = view["interactions"][0]["id"]
     refused = shop("approvals", "approve", asked, "--for", "always", stdin="y\n")
@@ -88,9 +88,9 @@ def test_always_shows_the_rule_and_is_not_made_without_a_yes(shop: Cli) -> None:
     done = shop("approvals", "approve", asked, "--for", "always", "--pin", "/name", "--yes", "--json")
     assert done.json["scope"] == "always", done.err
     assert shop("call", CODE).out.strip() == '"lamp"'
-    [rule] = shop("policies", "list", "--json").json["items"]
-    assert rule["conditions"] == [{"path": "/name", "test": "equals", "value": "lamp"}]
-    assert shop("policies", "remove", rule["id"]).code == 0
+    [policy] = shop("policies", "list", "--json").json["items"]
+    assert policy["conditions"] == [{"path": "/name", "test": "equals", "value": "lamp"}]
+    assert shop("policies", "remove", policy["id"]).code == 0
     assert "operator_token" in shop("approvals", "show", asked).out
 
 

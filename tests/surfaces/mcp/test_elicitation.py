@@ -172,7 +172,7 @@ def test_a_page_is_shown_once_and_resume_shows_what_is_new(
     assert text_of(again["result"]) == text_of(paused)
 
 
-def test_several_questions_are_one_page(daemon: Daemon, shop: list[Any]) -> None:
+def test_several_approvals_are_one_page(daemon: Daemon, shop: list[Any]) -> None:
     code = 'return await Promise.all(["a", "b"].map(name => tools.shop.things.createThing({name})))'
     events = Events(SentCall(daemon, "execute", {"code": code}, headers=PAGES))
     asked = events.next()
@@ -283,7 +283,7 @@ async def test_the_official_client_shows_the_page(daemon: Daemon, shop: list[Any
         assert about(result)["status"] == "paused" and shown[0] in text_of(result)
 
 
-def test_the_stdio_bridge_carries_the_question_and_the_answer(
+def test_the_stdio_bridge_carries_the_approval_and_the_answer(
     daemon: Daemon, shop: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running = control.Running(pid=1, host="127.0.0.1", port=daemon.port, start_id="", version="")

@@ -288,9 +288,9 @@ def camera(daemon: Daemon, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         ):
             added = daemon.post("/v1/sources", body)
             assert added.status == 201, added.body
-        rule = daemon.post("/v1/policies", {"pattern": "camera.**", "action": "allow"})
+        policy = daemon.post("/v1/policies", {"pattern": "camera.**", "action": "allow"})
         yield
-        daemon.request("DELETE", f"/v1/policies/{rule.json['id']}")
+        daemon.request("DELETE", f"/v1/policies/{policy.json['id']}")
         for namespace in ("camera", "lens"):
             daemon.request("DELETE", f"/v1/sources/{namespace}")
 

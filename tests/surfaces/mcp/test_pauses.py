@@ -39,7 +39,7 @@ def test_like_calls_share_a_head_and_each_has_its_arguments_and_link(
     assert tokens(re.sub(r"(http|exec_|int_)\S+", "", text)) < 200
 
 
-def test_of_very_many_questions_the_first_are_named_and_the_rest_counted(daemon: Daemon, shop: list[Any]) -> None:
+def test_of_very_many_approvals_the_first_are_named_and_the_rest_counted(daemon: Daemon, shop: list[Any]) -> None:
     paused = pause(daemon, [f"lamp {number}" for number in range(13)])
     text = text_of(paused)
     assert len(about(paused)["interactions"]) == 13
@@ -47,10 +47,10 @@ def test_of_very_many_questions_the_first_are_named_and_the_rest_counted(daemon:
     assert f"\n- and 3 more: {daemon.url}/approvals\n" in text
 
 
-def test_a_rule_that_asks_is_named_and_the_default_is_not(daemon: Daemon, shop: list[Any]) -> None:
+def test_a_policy_that_asks_is_named_and_the_default_is_not(daemon: Daemon, shop: list[Any]) -> None:
     assert "why:" not in text_of(pause(daemon, ["lamp"]))
-    rule = {"pattern": "shop.things.createThing", "action": "require_approval"}
-    made = daemon.post("/v1/policies", rule)
+    policy = {"pattern": "shop.things.createThing", "action": "require_approval"}
+    made = daemon.post("/v1/policies", policy)
     assert made.status == 201, made.body
     try:
         assert "  why: " in text_of(pause(daemon, ["lamp"]))

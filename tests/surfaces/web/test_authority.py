@@ -1,4 +1,4 @@
-"""Whom a question waits for, in the browser of somebody who may not settle it."""
+"""Whom an approval waits for, in the browser of somebody who may not settle it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def test_a_member_sees_that_it_waits_for_an_administrator_and_can_not_settle_it(
     view = daemon.execute('return await tools.executor.sources.add({url: "http://127.0.0.1:9/a", namespace: "mine"})')
     page = guest(visit, daemon, "member", "Mo")
     page.goto(view["interactions"][0]["url"])
-    question = page.get_by_role("article", name="The request")
-    expect(question.get_by_role("status")).to_contain_text("Waiting for an administrator.")
-    expect(question.get_by_role("button", name="Allow once")).to_have_count(0)
-    expect(question.get_by_role("button", name="Deny…")).to_have_count(0)
+    approval = page.get_by_role("article", name="The request")
+    expect(approval.get_by_role("status")).to_contain_text("Waiting for an administrator.")
+    expect(approval.get_by_role("button", name="Allow once")).to_have_count(0)
+    expect(approval.get_by_role("button", name="Deny…")).to_have_count(0)
     page.keyboard.press("a")
     page.keyboard.press("y")
     assert daemon.get(f"/v1/interactions/{view['interactions'][0]['id']}").json["status"] == "pending"
@@ -39,16 +39,16 @@ def test_whoever_asked_can_not_allow_it_where_duties_are_separated_but_may_deny_
         made = len(shop)
         view = daemon.execute('return await tools.shop.things.createThing({name: "separated"})')
         page = visit(view["interactions"][0]["url"])
-        question = page.get_by_role("article", name="The request")
-        expect(question).to_contain_text("Waiting for another person.")
-        expect(question).to_contain_text("Ada")
-        expect(question.get_by_role("button", name="Allow once")).to_be_disabled()
-        expect(question.get_by_role("button", name="Allow for this execution")).to_be_disabled()
+        approval = page.get_by_role("article", name="The request")
+        expect(approval).to_contain_text("Waiting for another person.")
+        expect(approval).to_contain_text("Ada")
+        expect(approval.get_by_role("button", name="Allow once")).to_be_disabled()
+        expect(approval.get_by_role("button", name="Allow for this execution")).to_be_disabled()
         page.keyboard.press("a")
         page.keyboard.press("y")
-        question.get_by_role("button", name="Deny…").click()
-        question.get_by_role("button", name="Deny", exact=True).click()
-        expect(question.get_by_role("status")).to_contain_text("Denied by you")
+        approval.get_by_role("button", name="Deny…").click()
+        approval.get_by_role("button", name="Deny", exact=True).click()
+        expect(approval.get_by_role("status")).to_contain_text("Denied by you")
         assert len(shop) == made
     finally:
         separate(daemon, "default")

@@ -107,7 +107,7 @@ def test_a_run_in_the_address_that_is_another_persons_another_tools_or_none_says
     expect(page.get_by_text("The result appears here")).to_be_visible()
 
 
-def test_every_question_of_a_run_is_there_with_its_answer_and_follows_what_others_decide(
+def test_every_approval_of_a_run_is_there_with_its_answer_and_follows_what_others_decide(
     visit: Open, daemon: Daemon, shop: list[Any]
 ) -> None:
     view = daemon.execute(
@@ -126,9 +126,9 @@ def test_every_question_of_a_run_is_there_with_its_answer_and_follows_what_other
     expect(second.get_by_role("button", name="Allow once")).to_have_count(0)
     expect(page.get_by_role("region", name="Result", exact=True)).to_contain_text("done with red")
     page.goto(f"/approvals/{view['interactions'][0]['id']}")
-    question = page.get_by_role("article", name="The request")
-    expect(question).to_contain_text("Allowed by you")
-    expect(question.get_by_role("region", name="What the call returned")).to_contain_text('name: "red"')
+    approval = page.get_by_role("article", name="The request")
+    expect(approval).to_contain_text("Allowed by you")
+    expect(approval.get_by_role("region", name="What the call returned")).to_contain_text('name: "red"')
 
 
 def test_nothing_can_be_allowed_in_a_card_before_all_of_it_was_in_view(

@@ -49,7 +49,7 @@ def test_tools_are_chosen_when_a_source_is_added_and_on_its_page(
     page.get_by_label("Namespace").fill("picked")
     page.get_by_role("button", name="Connect").click()
     page.wait_for_url("**/sources/picked")
-    rule = daemon.post("/v1/policies", {"pattern": "picked.issues.createIssue", "action": "deny"}).json
+    policy = daemon.post("/v1/policies", {"pattern": "picked.issues.createIssue", "action": "deny"}).json
     page.goto(page.url + "/edit")
     expect(page.get_by_text("2 of 4 tools are chosen")).to_be_visible()
     page.get_by_role("textbox", name="Include").fill("tag:search\nadmin.*")
@@ -59,11 +59,11 @@ def test_tools_are_chosen_when_a_source_is_added_and_on_its_page(
     expect(told).to_contain_text("+ picked.admin.listUsers")
     expect(told).to_contain_text("- picked.issues.createIssue")
     page.get_by_role("button", name="Save the selection").click()
-    expect(page.get_by_role("alert")).to_contain_text(rule["id"])
+    expect(page.get_by_role("alert")).to_contain_text(policy["id"])
     page.get_by_role("button", name="Remove these tools").click()
     expect(page.get_by_text("1 tools added, 1 removed")).to_be_visible()
     assert daemon.get("/v1/sources/picked").json["choice"]["include"] == ["tag:search", "admin.*"]
-    daemon.request("DELETE", f"/v1/policies/{rule['id']}")
+    daemon.request("DELETE", f"/v1/policies/{policy['id']}")
     daemon.request("DELETE", "/v1/sources/picked")
 
 
@@ -80,8 +80,8 @@ def test_a_tool_is_named_described_and_treated_as_a_read(visit: Open, daemon: Da
     expect(shown).to_contain_text("Finds what is broken.")
     page.get_by_role("button", name="Treat as read").click()
     expect(shown.get_by_text("treated as a read")).to_be_visible()
-    [rule] = [one for one in daemon.get("/v1/policies").json["items"] if one["madeFor"]]
-    daemon.request("DELETE", f"/v1/policies/{rule['id']}")
+    [policy] = [one for one in daemon.get("/v1/policies").json["items"] if one["madeFor"]]
+    daemon.request("DELETE", f"/v1/policies/{policy['id']}")
     waiting = daemon.execute("return await tools.named.issues.find({})")
     page.goto(f"{daemon.url}/approvals/{waiting['interactions'][0]['id']}")
     expect(page.get_by_text("its name suggests that it only reads")).to_be_visible()

@@ -67,9 +67,9 @@ def test_a_missing_credential_is_given_on_its_page_and_the_execution_goes_on(
     path = daemon.get("/v1/tools?source=locked").json["items"][0]["path"]
     view = daemon.execute(f"return await tools.{path}({{}})")
     assert view["status"] == "paused", view
-    [question] = view["interactions"]
-    assert question["kind"] == "credential"
-    page = visit(question["url"])
+    [approval] = view["interactions"]
+    assert approval["kind"] == "credential"
+    page = visit(approval["url"])
     expect(page.get_by_text("and nowhere else")).to_contain_text(locked)
     entry = page.get_by_label("Header X-Key")
     assert entry.get_attribute("type") == "password"

@@ -1,4 +1,4 @@
-"""Desktop notifications: switched on where decisions are made, one for each question, and a click leads to it.
+"""Desktop notifications: switched on where decisions are made, one for each approval, and a click leads to it.
 
 A browser without windows has no notifications: a stand-in is allowed to show them, and remembers.
 """
@@ -23,7 +23,7 @@ STAND_IN = """(() => {
 })()"""
 
 
-def test_a_question_is_announced_while_nobody_looks_and_a_click_opens_it(
+def test_an_approval_is_announced_while_nobody_looks_and_a_click_opens_it(
     visit: Open, daemon: Daemon, shop: list[Any]
 ) -> None:
     page = visit("/approvals")
@@ -35,11 +35,11 @@ def test_a_question_is_announced_while_nobody_looks_and_a_click_opens_it(
     hide(page)
     view = daemon.execute('return await tools.shop.things.createThing({name: "lamp"})')
     page.wait_for_function("window.shown.length === 1")
-    [question] = view["interactions"]
+    [approval] = view["interactions"]
     told = page.evaluate("({ title: shown[0].title, body: shown[0].body, tag: shown[0].tag })")
-    assert told == {"title": "A decision is needed", "body": "An execution needs your decision.", "tag": question["id"]}
+    assert told == {"title": "A decision is needed", "body": "An execution needs your decision.", "tag": approval["id"]}
     page.evaluate("shown[0].onclick()")
-    page.wait_for_url(f"**/approvals/{question['id']}")
+    page.wait_for_url(f"**/approvals/{approval['id']}")
     expect(page.get_by_role("heading", name="shop.things.createThing")).to_be_visible()
     page.goto("/settings?tab=appearance")
     expect(page.get_by_label("Notify me on this desktop when a decision is needed")).to_be_checked()

@@ -1,4 +1,4 @@
-"""Rules and the sources that they were not made for, as a person meets them in the browser."""
+"""Policies and the sources that they were not made for, as a person meets them in the browser."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ CALL = "return await tools.jotter.n.add({text: 'x'})"
 
 @pytest.fixture
 def notes(daemon: Daemon) -> Iterator[Notes]:
-    before = {rule["id"] for rule in daemon.get("/v1/policies").json["items"]}
+    before = {policy["id"] for policy in daemon.get("/v1/policies").json["items"]}
     with serving() as upstream:
         upstream.otherwise = made = Notes(upstream.url)
         yield made
     daemon.request("DELETE", "/v1/sources/jotter")
-    for rule in daemon.get("/v1/policies").json["items"]:
-        if rule["id"] not in before:
-            daemon.request("DELETE", f"/v1/policies/{rule['id']}")
+    for policy in daemon.get("/v1/policies").json["items"]:
+        if policy["id"] not in before:
+            daemon.request("DELETE", f"/v1/policies/{policy['id']}")
 
 
 def allow(daemon: Daemon) -> None:
@@ -50,7 +50,7 @@ def connect(page: Any, notes: Notes) -> Any:
 
 
 @pytest.mark.parametrize("ticked", [True, False], ids=["with consent", "without"])
-def test_a_new_source_says_which_rules_would_cover_it_and_inherits_them_only_by_a_tick(
+def test_a_new_source_says_which_policies_would_cover_it_and_inherits_them_only_by_a_tick(
     visit: Open, daemon: Daemon, notes: Notes, ticked: bool
 ) -> None:
     allow(daemon)
@@ -69,7 +69,7 @@ def test_a_new_source_says_which_rules_would_cover_it_and_inherits_them_only_by_
     assert len(notes.sent) == ticked
 
 
-def test_a_rule_that_a_later_source_did_not_inherit_says_so_and_is_let_hold(
+def test_a_policy_that_a_later_source_did_not_inherit_says_so_and_is_let_hold(
     visit: Open, daemon: Daemon, notes: Notes
 ) -> None:
     allow(daemon)
@@ -103,22 +103,22 @@ def test_a_changed_tool_shows_what_changed_since_always_was_given(visit: Open, d
     wait_for(lambda: len(notes.sent) == 2)
 
 
-def test_the_page_of_a_tool_shows_every_rule_that_could_decide_it(visit: Open, daemon: Daemon, notes: Notes) -> None:
+def test_the_page_of_a_tool_shows_every_policy_that_could_decide_it(visit: Open, daemon: Daemon, notes: Notes) -> None:
     add(daemon, notes)
     lem = {"path": "/text", "test": "equals", "value": "Lem"}
-    for rule in (
+    for policy in (
         {"pattern": "jotter.n.*", "action": "allow", "conditions": [lem]},
         {"pattern": "jotter.**", "action": "deny", "actor": "agent"},
         {"pattern": "jotter.**", "action": "deny", "effect": "destructive"},
     ):
-        assert daemon.post("/v1/policies", rule).status == 201
+        assert daemon.post("/v1/policies", policy).status == 201
     page = visit("/sources/jotter?tool=jotter.n.add")
-    rules = page.get_by_role("region", name="Policies for this tool").get_by_role("listitem")
-    expect(rules).to_have_count(3)
-    expect(rules.nth(0)).to_contain_text('allowjotter.n.* when /text="Lem"')
-    expect(rules.nth(1)).to_contain_text("denyjotter.**")
-    expect(rules.nth(1)).to_contain_text("by agent")
-    expect(rules.nth(2)).to_contain_text("askOtherwise")
+    policies = page.get_by_role("region", name="Policies for this tool").get_by_role("listitem")
+    expect(policies).to_have_count(3)
+    expect(policies.nth(0)).to_contain_text('allowjotter.n.* when /text="Lem"')
+    expect(policies.nth(1)).to_contain_text("denyjotter.**")
+    expect(policies.nth(1)).to_contain_text("by agent")
+    expect(policies.nth(2)).to_contain_text("askOtherwise")
     daemon.post("/v1/policies", {"pattern": "jotter.**", "action": "allow", "position": 0})
-    expect(rules).to_have_count(0)  # one rule takes every call now
+    expect(policies).to_have_count(0)  # one policy takes every call now
     expect(page.get_by_role("article")).to_contain_text("The policy jotter.** allows it")

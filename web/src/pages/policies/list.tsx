@@ -7,52 +7,52 @@ import { visible } from "@/text/visible";
 import { Button } from "@/ui/button";
 import { tellProblem } from "@/ui/toast";
 import type { Act } from "./policies";
-import { RuleRow } from "./row";
+import { PolicyRow } from "./row";
 
-type Props = { rules: Policy[]; may: boolean; onAct: (act: Act, rule: Policy) => void };
+type Props = { policies: Policy[]; may: boolean; onAct: (act: Act, policy: Policy) => void };
 type Moved = { id: string; from: number; to: number; text: string };
 
 /** The policies of one level, moved by dragging, with the arrows, or with Alt and an arrow key; said aloud each time. */
-export function Rules({ rules, may, onAct }: Props) {
+export function PolicyList({ policies, may, onAct }: Props) {
   const { rule: named } = useSearch({ from: "/shell/policies" });
   const [moved, setMoved] = useState<Moved | null>(null);
   const [dragged, setDragged] = useState<string | null>(null);
   const [over, setOver] = useState<string | null>(null);
   const move = useMoving(setMoved);
-  const go = (rule: Policy, to: number) => {
-    const from = rules.indexOf(rule);
-    if (!rule.id || to < 0 || to >= rules.length || to === from) return;
-    move.mutate({ id: rule.id, from, to, text: rule.pattern });
+  const go = (policy: Policy, to: number) => {
+    const from = policies.indexOf(policy);
+    if (!policy.id || to < 0 || to >= policies.length || to === from) return;
+    move.mutate({ id: policy.id, from, to, text: policy.pattern });
   };
   const drop = (to: number) => {
-    const rule = rules.find((one) => one.id === dragged);
+    const policy = policies.find((one) => one.id === dragged);
     setDragged(null);
     setOver(null);
-    if (rule) go(rule, to);
+    if (policy) go(policy, to);
   };
   return (
     <>
       <ol className="-my-2 divide-y divide-line">
-        {rules.map((rule, index) => (
-          <RuleRow
-            key={rule.id}
-            {...{ rule, may }}
+        {policies.map((policy, index) => (
+          <PolicyRow
+            key={policy.id}
+            {...{ policy, may }}
             number={index + 1}
-            count={rules.length}
-            above={rules.find((one) => one.id === rule.shadowedBy)}
-            named={rule.id === named}
-            over={over === rule.id && dragged !== rule.id}
-            onMove={(step) => go(rule, index + step)}
-            onDrag={() => setDragged(rule.id)}
-            onOver={() => dragged && setOver(rule.id)}
+            count={policies.length}
+            above={policies.find((one) => one.id === policy.shadowedBy)}
+            named={policy.id === named}
+            over={over === policy.id && dragged !== policy.id}
+            onMove={(step) => go(policy, index + step)}
+            onDrag={() => setDragged(policy.id)}
+            onOver={() => dragged && setOver(policy.id)}
             onDrop={() => drop(index)}
-            onAct={(act) => onAct(act, rule)}
+            onAct={(act) => onAct(act, policy)}
           />
         ))}
       </ol>
       <Said
         moved={moved}
-        count={rules.length}
+        count={policies.length}
         onUndo={(done) => move.mutate({ ...done, from: done.to, to: done.from })}
       />
     </>

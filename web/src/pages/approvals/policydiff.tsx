@@ -4,18 +4,18 @@ import { policies } from "@/api/queries";
 import type { Always, Policy } from "@/api/types";
 import { Changes } from "@/pages/policies/changes";
 import { visible } from "@/text/visible";
-import { ruleOf } from "./answer";
+import { draftOf } from "./answer";
 
 const AROUND = 2;
 
 /** The list of policies as it would be: what stands around the new one, what it is about, what it would have changed. */
-export function RuleDiff({ always }: { always: Always }) {
+export function PolicyDiff({ always }: { always: Always }) {
   const known = useQuery(policies).data?.items ?? [];
   const level = known.filter((one) => one.level === always.rule.level);
   const { count, tools } = always.matches;
   return (
     <>
-      <Lines rules={level} always={always} />
+      <Lines policies={level} always={always} />
       <p className="text-dim text-xs">
         It matches <b>{count.toLocaleString("en")}</b> {count === 1 ? "tool" : "tools"}:{" "}
         {tools
@@ -29,10 +29,10 @@ export function RuleDiff({ always }: { always: Always }) {
   );
 }
 
-function Lines({ rules, always }: { rules: Policy[]; always: Always }) {
-  const place = always.position ?? rules.length;
+function Lines({ policies, always }: { policies: Policy[]; always: Always }) {
+  const place = always.position ?? policies.length;
   const from = Math.max(0, place - AROUND);
-  const until = Math.min(rules.length, place + AROUND);
+  const until = Math.min(policies.length, place + AROUND);
   return (
     <section aria-label="The policies including the new one" className="rounded-lg border border-line bg-surface">
       <h4 className="border-line border-b px-3 py-1.5 text-dim text-xs">
@@ -40,15 +40,15 @@ function Lines({ rules, always }: { rules: Policy[]; always: Always }) {
       </h4>
       <ol className="py-1 font-mono text-xs leading-5">
         {from > 0 && <li className="px-3 text-dim">… {from} above come first</li>}
-        {rules.slice(from, place).map((one, index) => (
+        {policies.slice(from, place).map((one, index) => (
           <Line key={one.id} sign=" " number={from + index + 1} text={one.text} />
         ))}
         <Line sign="+" number={place + 1} text={always.rule.text} />
-        {rules.slice(place, until).map((one, index) => (
+        {policies.slice(place, until).map((one, index) => (
           <Line key={one.id} sign=" " number={place + index + 2} text={one.text} />
         ))}
-        {until < rules.length && <li className="px-3 text-dim">… {rules.length - until} below</li>}
-        {place === rules.length && (
+        {until < policies.length && <li className="px-3 text-dim">… {policies.length - until} below</li>}
+        {place === policies.length && (
           <li className="px-3 text-dim">no policy: reads are allowed, other calls need approval</li>
         )}
       </ol>
@@ -71,11 +71,11 @@ function Line({ sign, number, text }: { sign: string; number: number; text: stri
 }
 
 function Past({ always }: { always: Always }) {
-  const rule = ruleOf(always.rule);
+  const draft = draftOf(always.rule);
   const place = always.position === null ? {} : { position: always.position };
   const past = useQuery({
-    queryKey: ["matches", "past", rule, place],
-    queryFn: () => post("/v1/policies/simulate", { rule, ...place }),
+    queryKey: ["matches", "past", draft, place],
+    queryFn: () => post("/v1/policies/simulate", { rule: draft, ...place }),
     placeholderData: keepPreviousData,
     retry: false,
   });

@@ -20,7 +20,7 @@ import { Story } from "./story";
 type Props = { asked: Interaction; items: Interaction[]; wanted: Wanted };
 
 /** Everything that a decision is about. All of it comes from the server's own data, none from the code that asks. */
-export function Question({ asked, items, wanted }: Props) {
+export function ApprovalDetail({ asked, items, wanted }: Props) {
   const heading = useRef<HTMLHeadingElement>(null);
   const next = useNext(asked.id, items);
   const pending = asked.status === "pending";
