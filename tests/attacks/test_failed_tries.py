@@ -41,7 +41,7 @@ FLOODS: dict[str, Callable[[Daemon], Answer]] = {
 def test_a_flood_of_failures_shuts_out_nothing_that_is_good(
     daemon: Daemon, flood: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`Attempts.counted`: looked up first, and only what failed is counted and refused."""
+    """`Attempts.limit_failures`: looked up first, and only what failed is counted and refused."""
     stop_rate_limit_clocks(daemon, monkeypatch)
     mine = operator(daemon)
     link = made(mine.post("/v1/auth/links"))

@@ -76,7 +76,7 @@ class Checks:
         chosen = typecheck or self._typecheck
         if chosen == "off":
             return None
-        known = self.checker.known(execution.workspace_id, execution.language, execution.code, execution.actor_id)
+        known = self.checker.find_known(execution.workspace_id, execution.language, execution.code, execution.actor_id)
         if known == PASSED:
             return None
         return asyncio.create_task(self._check(execution, chosen))

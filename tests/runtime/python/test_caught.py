@@ -55,7 +55,7 @@ def test_columns_are_those_of_the_user() -> None:
 
 def test_text_that_quotes_the_code_is_shown_as_it_was_written() -> None:
     rewritten = rewrite(HEAD + "x = e.code")
-    assert rewritten.shown("    x = error_of(e).code") == "    x = e.code"
+    assert rewritten.restore_text("    x = error_of(e).code") == "    x = e.code"
 
 
 @settings(max_examples=300, deadline=None)

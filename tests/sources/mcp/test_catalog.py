@@ -78,7 +78,7 @@ async def test_sessions_of_two_sources_with_the_same_command_are_apart(connect: 
 
 def test_arguments_of_a_command_do_not_appear_in_messages() -> None:
     endpoint = of_command(("serve", "--token", "s3cret"), {"env": {"KEY": "s3cret"}})
-    assert "s3cret" not in endpoint.shown
+    assert "s3cret" not in endpoint.display_name
     assert isinstance(endpoint, Endpoint) and endpoint.digest != of_command(("serve",), {}).digest
 
 

@@ -146,10 +146,10 @@ async def test_a_server_started_anew_does_not_know_the_session_and_the_call_is_m
         connected = await connect.to_url(url)
         assert await connected.call("echo", message="one") == "Echo: one"
     link = connect.kind._link_of(connected.source)
-    session = await link.connected()
+    session = await link.connect()
     if transport == "sse":  # its one stream tells that the server is gone
         await until(lambda: not session.is_open)
     with everything(transport, url.split(":")[2].partition("/")[0]):
         assert await connected.call("echo", message="two") == "Echo: two"
-        assert await link.connected() is not session
+        assert await link.connect() is not session
         await connect.kind.close()

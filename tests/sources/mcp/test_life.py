@@ -100,7 +100,7 @@ async def test_a_removed_source_ends_its_session_with_the_server(harness: McpHar
     with serving("http") as url:
         source = await harness.add(location=url)
         assert await harness.call("real.count") == "1"
-        session = await kind._link_of(source).connected()
+        session = await kind._link_of(source).connect()
         await harness.catalog.remove_source(harness.workspace, "real")
         assert not session.is_open
 

@@ -162,7 +162,7 @@ class Journal:
         await self.durable()
         return settled
 
-    async def settled(self, waiting: Sequence[int]) -> dict[int, Interaction]:
+    async def find_settled(self, waiting: Sequence[int]) -> dict[int, Interaction]:
         found = await self._database.read(lambda c: interactions.of_execution(c, self._execution.id))
         latest = {asked.call_seq: asked for asked in found}
         return {seq: latest[seq] for seq in waiting if seq in latest and is_settled(latest[seq])}

@@ -178,7 +178,7 @@ class RunCalls:
         """What the journal left open: timers, questions, decisions, and calls whose answer was lost."""
         decided: dict[int, Interaction] = {}
         for call in list(self.position.open.values()):
-            asked = self.position.asked.get(call.seq)
+            asked = self.position.interactions.get(call.seq)
             if call.seq in self.sends:
                 continue
             if call.kind == "timer":

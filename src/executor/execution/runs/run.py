@@ -214,7 +214,7 @@ class Run:
                 await self._calls.ask_about_unsettled()
             elif self._decided:
                 self._decided = False
-                await self._calls.act_on(await self.journal.settled(list(self._calls.approvals.asked)))
+                await self._calls.act_on(await self.journal.find_settled(list(self._calls.approvals.asked)))
             elif self._calls.sends:
                 await self._idle()
             elif await self._park():
@@ -259,7 +259,7 @@ class Run:
     # -- replay: the same code, the same answers, the same calls -----------------------------------------------------
 
     async def _replay(self, sandbox: Sandbox) -> None:
-        for call in self._calls.position.answered():
+        for call in self._calls.position.recorded_answers():
             if self._end is not None:
                 return
             self._calls.position.close(call)
@@ -273,7 +273,7 @@ class Run:
     def _take(self, step: Step) -> None:
         self.journal.log(self._calls.position.take(step))
         self._log.show(step.logs)
-        if step.ended:
+        if step.has_ended:
             self._end = step
 
     async def _deliver(self, sandbox: Sandbox) -> None:
