@@ -226,7 +226,7 @@ async def test_plaintext_in_database_wal_or_backup(harness: ConnectionHarness, t
 async def test_a_static_header_of_an_older_version_is_sealed_and_leaves_no_trace(
     settings: Settings, service: ProtectedService, tmp_path: Path
 ) -> None:
-    """24: what was written in the clear once. Defence: `Statics.migrate`, and `Database.compact` after it."""
+    """24: what was written in the clear once. Defence: `SourceHeaders.migrate`, and `Database.compact` after it."""
     executor = await Executor.open(settings)
     harness = ConnectionHarness(executor, service)
     source = await harness.add_source()

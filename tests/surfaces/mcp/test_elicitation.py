@@ -24,7 +24,7 @@ from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.mcp.conftest import about, text_of
 from tests.surfaces.mcp.test_bridge import execute, initialize
 from tests.surfaces.mcp.test_clients import call
-from tests.surfaces.mcp.test_wire import ACCEPT, HANDSHAKE, modern_request, request
+from tests.surfaces.mcp.test_malformed_requests import ACCEPT, HANDSHAKE, modern_request, request
 from tests.surfaces.mcp.tool_call import SESSION, SentCall, status_of
 
 WRITE = {

@@ -20,9 +20,9 @@ from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.mcp.conftest import text_of, value_of
 from tests.surfaces.mcp.test_bridge import MODERN, bridge, initialize, message
 from tests.surfaces.mcp.test_bridge import nobody as nobody
-from tests.surfaces.mcp.test_budget import BUDGET, FOR_CLIENTS, tokens
 from tests.surfaces.mcp.test_clients import call
-from tests.surfaces.mcp.test_wire import ACCEPT, HANDSHAKE, modern_request, request
+from tests.surfaces.mcp.test_malformed_requests import ACCEPT, HANDSHAKE, modern_request, request
+from tests.surfaces.mcp.test_token_budget import BUDGET, FOR_CLIENTS, tokens
 
 REACHES = "Executor reaches the user's connected apps and APIs"
 ISSUE = {"type": "object", "properties": {"number": {"type": "integer"}}}

@@ -24,7 +24,7 @@ from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.mcp.conftest import about
 from tests.surfaces.mcp.test_bridge import execute
 from tests.surfaces.mcp.test_clients import ROADS, call
-from tests.surfaces.mcp.test_wire import ACCEPT, modern_request
+from tests.surfaces.mcp.test_malformed_requests import ACCEPT, modern_request
 
 
 def png(width: int = 1, height: int = 1, noise: int = 0) -> bytes:

@@ -10,7 +10,7 @@ import pytest
 from tests.sources.upstream import Upstream, as_json, serving
 from tests.surfaces.api import identities
 from tests.surfaces.api.daemon_server import Answer, Daemon
-from tests.surfaces.api.test_choice import SDL, serve
+from tests.surfaces.api.test_tool_selection import SDL, serve
 
 OPEN = 'return await tools.lab.tickets.open({id: "1"})'
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.connections.test_kinds import COMMAND, SCRIPT
+from tests.connections.test_credentials_of_kinds import COMMAND, SCRIPT
 from tests.sources.graphql.service import Service
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json
 from tests.sources.upstream import serving as upstream_serving

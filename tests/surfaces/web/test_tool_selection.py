@@ -13,8 +13,8 @@ from playwright.sync_api import expect
 from tests.sources.openapi.documents import document
 from tests.sources.upstream import Upstream, as_json, serving
 from tests.surfaces.api.daemon_server import Daemon
-from tests.surfaces.api.test_choice import operation
-from tests.surfaces.api.test_reads import SERVER, TOOLS
+from tests.surfaces.api.test_tool_selection import operation
+from tests.surfaces.api.test_treat_as_read import SERVER, TOOLS
 from tests.surfaces.web.conftest import Open
 
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.connections.oauth.test_daemon import with_cookie
+from tests.connections.oauth.test_login import with_cookie
 from tests.support.conditions import wait_for
 from tests.support.login_harness import visit
 from tests.surfaces.api.daemon_server import Daemon, running_daemon

@@ -14,7 +14,7 @@ from tests.sources.openapi.documents import document
 from tests.sources.upstream import Upstream, as_json, serving
 from tests.surfaces.api import identities
 from tests.surfaces.api.daemon_server import Daemon
-from tests.surfaces.api.test_choice import SDL, operation
+from tests.surfaces.api.test_tool_selection import SDL, operation
 
 SERVER = Path(__file__).parents[2] / "sources" / "mcp" / "servers" / "listed.py"
 READS = {"readOnlyHint": True}

@@ -8,7 +8,7 @@ from typing import Any
 from splintr import Tokenizer
 
 from tests.surfaces.api.daemon_server import Daemon
-from tests.surfaces.mcp.test_wire import ACCEPT
+from tests.surfaces.mcp.test_malformed_requests import ACCEPT
 
 BUDGET = 500
 WIRE = 680  # with everything that only the client reads: revisions, hints, `_meta`

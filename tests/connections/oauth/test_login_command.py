@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from executor.surfaces.cli import exit_codes
-from tests.connections.oauth.test_daemon import with_cookie
+from tests.connections.oauth.test_login import with_cookie
 from tests.support.authorization import Client
 from tests.support.conditions import wait_for
 from tests.support.login_harness import visit

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
-from tests.attacks.test_shown_is_sent import LONG, PAY, TRICKS, asked, whole
+from tests.attacks.test_approval_prompt import LONG, PAY, TRICKS, asked, whole
 from tests.sources.upstream import Got
 from tests.support.bank import bank, cli
 from tests.support.conditions import wait_for
