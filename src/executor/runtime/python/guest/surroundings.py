@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import logging
 import os
+import random
 import socket
 import sys
 import time
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from host import Host
 
 _hosts: list[Host] = []
+_seed = random.seed
 
 
 def prepare() -> None:
@@ -39,8 +41,16 @@ def prepare() -> None:
         del os.environ[name]
 
 
-def enter(host: Host) -> None:
+def withhold_seed() -> None:
+    """When the image is complete. What `componentize-py` wraps around it seeds `random` with 2,496 random bytes before a
+    program begins; `program.run` does that from the program's own seed anyway."""
+    random.seed = lambda *_: None
+
+
+def enter(host: Host, seed: bytes) -> None:
     _hosts[:] = [host]
+    random.seed = _seed
+    random.seed(seed)
     sys.argv[:] = ["main.py"]
 
 
