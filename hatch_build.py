@@ -4,7 +4,7 @@
 - TypeScript's native checker for this platform: without it TypeScript is run unchecked, which `executor doctor` says;
 - the vocabulary of the model that the extra `semantic` uses: without it tools are found by words alone.
 
-CPython for the sandbox is built by `hatch_python.py`: without it the runtime `cpython` is not there, which
+CPython for the sandbox is built by `hatch_python.py`: without it the runtime `python` is not there, which
 `executor doctor` says.
 
 npm does the fetching, so the user's npm configuration (registry, proxy, certificates) holds. It comes as a wheel, asked
@@ -130,7 +130,7 @@ class EngineBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         try:
             python.build()
         except (RuntimeError, OSError, subprocess.SubprocessError) as error:
-            self.app.display_warning(f"the runtime cpython will not be there: {error}")
+            self.app.display_warning(f"Python code will not run: {error}")
 
     def _build_web(self, version: str) -> None:
         """A checkout works without it, and says so; a wheel that is given to others must have it."""

@@ -19,7 +19,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-FOLDER = Path("src/executor/runtime/cpython")
+FOLDER = Path("src/executor/runtime/python")
 TARGET, STAMP = "python.wasm", "python.txt"
 BUILDER = "componentize-py==0.25.1"
 # The packages that submitted code can import, and what they need.
@@ -37,7 +37,7 @@ PACKAGES = (
     "tzdata==2026.6",
 )
 MORE = "EXECUTOR_PYTHON_PACKAGES"  # requirements of further packages, all of pure Python, with blanks between
-SKIP = "EXECUTOR_SKIP_CPYTHON"
+SKIP = "EXECUTOR_SKIP_PYTHON"
 _MACHINES = {"x86_64", "amd64", "aarch64", "arm64"}  # that the builder is made for
 _SECONDS = 1800
 

@@ -73,7 +73,6 @@ class Settings:
     oidc_client_id: str = ""
     oidc_client_secret: str = ""
     oidc_default_role: str = ""
-    python_interpreter: str = "monty"
     deno_processes: int = 4
     remote_url: str = ""
     remote_token_file: Path | None = None
@@ -399,7 +398,6 @@ CONVERTERS: dict[str, Callable[[_Given], Any]] = {
     "oidc_client_id": _text,
     "oidc_client_secret": _reference,
     "oidc_default_role": _one_of("viewer", "member", "admin"),
-    "python_interpreter": _one_of("monty", "cpython"),
     "deno_processes": _integer(1, 256),
     "remote_url": _text,
     "remote_token_file": _path,

@@ -11,7 +11,7 @@ import pytest_asyncio
 from executor.checking.checkers.python import PythonChecker
 from executor.checking.source.typescript_wrapper import remove_fence
 from tests.checking.conftest import CheckerHarness
-from tests.runtime.idioms import cpython
+from tests.runtime.idioms.python import IDIOMS
 from tests.runtime.idioms.typescript import HINT
 
 PYTHON = "python"
@@ -118,7 +118,7 @@ async def python() -> AsyncIterator[PythonChecker]:
 
 
 async def test_no_idiom_that_runs_is_objected_to(python: PythonChecker) -> None:
-    runs = [code for code, expected in cpython.IDIOMS.items() if expected is not HINT]
+    runs = [code for code, expected in IDIOMS.items() if expected is not HINT]
     found = {code: await python.check(remove_fence(code), DECLARED) for code in runs}
     assert {code: said for code, said in found.items() if said} == {}
 

@@ -5,12 +5,8 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Final
 
-from executor.runtime.cpython.image import COMPONENT
-
 # id of a runtime → the language of the programs it is tried with. Another runtime joins by one more entry.
 RUNTIMES: Final[dict[str, str]] = {"typescript": "typescript", "python": "python"}
-if COMPONENT.exists():
-    RUNTIMES["cpython"] = "python"
 if find_spec("deno") is not None:
     RUNTIMES["deno"] = "typescript"
 

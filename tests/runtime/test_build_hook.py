@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture
 def hook_module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     pytest.importorskip("hatchling")
-    monkeypatch.setenv("EXECUTOR_SKIP_CPYTHON", "1")
+    monkeypatch.setenv("EXECUTOR_SKIP_PYTHON", "1")
     spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -140,7 +140,7 @@ def python_build() -> ModuleType:
 @pytest.fixture
 def checkout(python_build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """With stand-ins for the builder and for the packages."""
-    monkeypatch.delenv("EXECUTOR_SKIP_CPYTHON", raising=False)
+    monkeypatch.delenv("EXECUTOR_SKIP_PYTHON", raising=False)
     monkeypatch.delenv("EXECUTOR_PYTHON_PACKAGES", raising=False)
     monkeypatch.setattr(python_build, "is_supported", lambda: True)
     monkeypatch.setattr(python_build, "copy_package", lambda name, stage: (stage / f"{name}.py").write_text(""))
@@ -175,7 +175,7 @@ def test_cpython_is_left_out_when_asked_and_where_there_is_no_builder(
     monkeypatch.setattr(python_build, "is_supported", lambda: False)
     assert python.dependencies == []
     monkeypatch.setattr(python_build, "is_supported", lambda: True)
-    monkeypatch.setenv("EXECUTOR_SKIP_CPYTHON", "1")
+    monkeypatch.setenv("EXECUTOR_SKIP_PYTHON", "1")
     assert python.dependencies == []
 
 

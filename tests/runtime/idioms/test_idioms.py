@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from executor.runtime.cpython import image
-from executor.runtime.cpython.runtime import CPythonRuntime
 from executor.runtime.protocol import Step
+from executor.runtime.python import image
 from executor.runtime.python.runtime import PythonRuntime
 from executor.runtime.typescript.runtime import TypeScriptRuntime
-from tests.runtime.idioms import cpython, python, typescript
+from tests.runtime.idioms import python, typescript
 from tests.runtime.idioms.typescript import HINT
 from tests.runtime.program_driver import Failed, drive
 
@@ -33,17 +32,7 @@ TOOLS: dict[str, Any] = {"a.b": lambda given: given, "bad.one": refuse}
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def interpreter() -> AsyncIterator[PythonRuntime]:
-    started = PythonRuntime(workers=1, slots=2)
-    await started.start()
-    yield started
-    await started.close()
-
-
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def whole() -> AsyncIterator[CPythonRuntime]:
-    if not image.COMPONENT.exists():
-        pytest.skip("CPython was not built for the sandbox")
-    started = CPythonRuntime(workers=1, slots=2, cache_dir=image.BESIDE)
+    started = PythonRuntime(workers=1, slots=2, cache_dir=image.BESIDE)
     await started.start()
     yield started
     await started.close()
@@ -72,17 +61,10 @@ async def test_an_idiom_of_python_runs_or_is_refused_with_a_hint(
     check((await drive(interpreter, code, TOOLS))[-1], expected)
 
 
-@pytest.mark.parametrize(("code", "expected"), cpython.IDIOMS.items(), ids=list(cpython.IDIOMS))
-async def test_an_idiom_of_python_runs_in_cpython_or_is_refused_with_a_hint(
-    whole: CPythonRuntime, code: str, expected: object
-) -> None:
-    check((await drive(whole, code, TOOLS))[-1], expected)
-
-
 @pytest.mark.parametrize(
     ("language", "idioms"),
-    [("TypeScript", typescript.IDIOMS), ("Python (Monty)", python.IDIOMS), ("Python (CPython)", cpython.IDIOMS)],
-    ids=["typescript", "python", "cpython"],
+    [("TypeScript", typescript.IDIOMS), ("Python", python.IDIOMS)],
+    ids=["typescript", "python"],
 )
 async def test_there_are_enough_idioms_and_the_figures_are_documented(language: str, idioms: dict[str, object]) -> None:
     refused = sum(expected is HINT for expected in idioms.values())

@@ -62,4 +62,4 @@ def loaded(daemon: Process) -> bool:
     """In the daemon's process, or in one under it."""
     assert daemon.process is not None
     family = [daemon.process.pid, *(one.pid for one in psutil.Process(daemon.process.pid).children(recursive=True))]
-    return any("monty" in Path(f"/proc/{pid}/maps").read_text(encoding="utf-8") for pid in family)
+    return any("runtime.python" in Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8") for pid in family)

@@ -34,7 +34,7 @@ class ServerTimedOut(ServerLost):
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A server, and the documents it is asked about: the declarations of tools, and the code (`main`).
+    """A server, and the documents that it reads: the declarations of tools, and the code (`main`).
 
     `project` has its settings. It sees nothing of the daemon's own environment, which may hold secrets.
     """

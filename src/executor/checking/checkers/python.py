@@ -33,7 +33,7 @@ class PythonChecker(ServerChecker):
         return code
 
     def read(self, code: Any, message: str) -> tuple[str, str] | None:
-        """Without the paragraphs that follow: they explain rules and settings."""
+        """Without the paragraphs that follow: they explain ty's settings."""
         message = message.partition("\n\n")[0]
         return None if runs_anyway(message) else (str(code)[:80], message)
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 from importlib.util import find_spec
 
-from executor.runtime.cpython import image as cpython_image
 from executor.runtime.protocol import Runtime
+from executor.runtime.python import image as python_image
 from executor.runtime.registry import Lazy, Runtimes
 from executor.runtime.remote.live_runs import LiveRuns
 from executor.runtime.typescript import image
@@ -18,8 +18,7 @@ from executor.settings import Settings
 
 INSTALL_DENO = "install it into Executor's environment with `pip install '.[deno]'` in its checkout"
 SET_REMOTE = "set remote_url and remote_token_file; see docs/runtimes.md"
-INSTALL_PYTHON = "install it with `pip install pydantic-monty==1.4.0`"
-BUILD_CPYTHON = "install Executor again, and look at what its build says about CPython"
+BUILD_PYTHON = "install Executor again, and look at what its build says about CPython"
 
 
 class Sandboxes:
@@ -31,7 +30,10 @@ class Sandboxes:
         self.runtime = TypeScriptRuntime(workers=settings.workers, slots=settings.slots, cache_dir=cache_dir)
         present: dict[str, Runtime] = {"typescript": self.runtime}
         absent: dict[str, str] = {}
-        self._add_python(present, absent)
+        if python_image.COMPONENT.exists():
+            present["python"] = Lazy(("python",), self._python)
+        else:
+            absent["python"] = BUILD_PYTHON
         if find_spec("deno") is None:
             absent["deno"] = INSTALL_DENO
         else:
@@ -44,32 +46,12 @@ class Sandboxes:
         self.runtimes = Runtimes(present, absent)
         self._starting = asyncio.create_task(self.runtime.start())
 
-    def _add_python(self, present: dict[str, Runtime], absent: dict[str, str]) -> None:
-        """`python` is what the setting says; `cpython` is there by its own name, too."""
-        if cpython_image.COMPONENT.exists():
-            present["cpython"] = Lazy(("python",), self._cpython)
-        else:
-            absent["cpython"] = BUILD_CPYTHON
-        if self._settings.python_interpreter == "cpython" and "cpython" in present:
-            present["python"] = present["cpython"]
-        elif find_spec("pydantic_monty") is not None:
-            present["python"] = Lazy(("python",), self._python)
-        else:
-            absent["python"] = INSTALL_PYTHON
-
-    async def _cpython(self) -> Runtime:
-        from executor.runtime.cpython.runtime import CPythonRuntime
-
-        settings = self._settings
-        cache_dir = cpython_image.home(settings.state_dir / "sandbox")
-        runtime = CPythonRuntime(workers=settings.workers, slots=settings.slots, cache_dir=cache_dir)
-        await runtime.start()
-        return runtime
-
     async def _python(self) -> Runtime:
         from executor.runtime.python.runtime import PythonRuntime
 
-        runtime = PythonRuntime(workers=self._settings.workers, slots=self._settings.slots)
+        settings = self._settings
+        cache_dir = python_image.home(settings.state_dir / "sandbox")
+        runtime = PythonRuntime(workers=settings.workers, slots=settings.slots, cache_dir=cache_dir)
         await runtime.start()
         return runtime
 
