@@ -23,6 +23,7 @@ from executor.checking.source.cursor import cursor
 from executor.checking.source.lexer import Language, TooLong
 from executor.checking.source.tool_calls import Outline
 from executor.checking.source.typescript_wrapper import wrap
+from executor.daemon.doctor import checkers
 from tests.checking.conftest import CheckerHarness
 from tests.support.conditions import until
 
@@ -286,3 +287,9 @@ async def test_an_installation_without_ty_says_that_python_is_not_checked(
     monkeypatch.setitem(sys.modules, "ty", None)
     code = "await tools.ledger.entries.addEntry(key=3)"
     assert "no Python checker" in (await checks.verdict(code, "python")).unavailable
+
+
+def test_the_doctor_names_the_checkers_and_the_package_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [(one.language, one.present) for one in checkers.look()] == [("typescript", True), ("python", True)]
+    monkeypatch.setitem(sys.modules, "ty", None)
+    assert "the package ty" in checkers.look()[1].detail
