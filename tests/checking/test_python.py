@@ -72,9 +72,29 @@ async def test_code_that_is_right_is_not_even_a_warning(checks: CheckerHarness, 
     assert await checks.warnings(code, PYTHON) == []
 
 
-async def test_a_call_whose_failure_is_caught_only_warns(checks: CheckerHarness) -> None:
-    code = "try:\n    await tools.ledger.entries.addEntry(key=5)\nexcept Exception as e:\n    print(e)"
-    assert await checks.warnings(code, PYTHON)
+@pytest.mark.parametrize(
+    "code",
+    [
+        "try:\n    await {call}\nexcept Exception as e:\n    print(e)",
+        "from contextlib import suppress\nwith suppress(ToolError):\n    await {call}",
+        "from contextlib import suppress\nwith suppress(ToolError):\n    await {call}\nprint(1)",
+        "import asyncio\nawait asyncio.gather({call}, return_exceptions=True)",
+        "import asyncio\ncalls = [{call} for _ in 'ab']\nawait asyncio.gather(*calls, return_exceptions=True)",
+    ],
+)
+async def test_a_call_whose_failure_is_caught_only_warns(checks: CheckerHarness, code: str) -> None:
+    assert await checks.warnings(code.format(call="tools.ledger.entries.addEntry(key=5)"), PYTHON)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from contextlib import suppress\nwith suppress(ToolError):\n    print(1)\nawait {call}",
+        "import asyncio\nawait {call}\nawait asyncio.gather(return_exceptions=True)",
+    ],
+)
+async def test_what_is_caught_elsewhere_does_not_count(checks: CheckerHarness, code: str) -> None:
+    assert await checks.errors(code.format(call="tools.ledger.entries.addEntry(key=5)"), PYTHON)
 
 
 async def test_the_program_s_own_types_only_warn(checks: CheckerHarness) -> None:
