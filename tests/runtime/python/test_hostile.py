@@ -147,7 +147,7 @@ async def test_a_hostile_program_is_contained(runtime: PythonRuntime, name: str)
         step = await step_of(runtime, code)
     except SandboxLost:
         pytest.fail("the worker died of it")
-    if step.ended:
+    if step.has_ended:
         assert (step.failure.code if step.failure else None) in (*in_order, "cpu_limit"), step
     else:
         assert None in in_order, step

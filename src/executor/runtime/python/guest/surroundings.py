@@ -42,8 +42,8 @@ def prepare() -> None:
 
 
 def withhold_seed() -> None:
-    """When the image is complete. What `componentize-py` wraps around it seeds `random` with 2,496 random bytes before a
-    program begins; `program.run` does that from the program's own seed anyway."""
+    """When the image is complete. Before a program begins, `componentize-py` seeds `random` with 2,496 random bytes,
+    which is dear and of no use: `enter` seeds it again."""
     random.seed = lambda *_: None
 
 
