@@ -92,7 +92,7 @@ class Callback:
 
 
 @asynccontextmanager
-async def served(app: Any) -> AsyncIterator[str]:
+async def serve_app(app: Any) -> AsyncIterator[str]:
     listener = socket.socket(proto=socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
     config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1)
