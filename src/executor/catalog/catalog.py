@@ -272,7 +272,7 @@ class Catalog:
         return told
 
     async def signature(self, tool: Tool, language: Language = "typescript") -> str:
-        """Compact, on few lines: what errors tell."""
+        """Compact, on few lines: for error messages."""
         return flatten(await self._signature(tool, COMPACT, language))
 
     async def declarations(
@@ -341,7 +341,7 @@ class Catalog:
     async def version(
         self, workspace_id: str, schema_digest: str, *, visibility: Visibility | None = None
     ) -> dict[str, Any]:
-        """A tool as it was when a call was made to it, whatever has become of it since."""
+        """A tool as it was at the time of a call, whatever has become of it since."""
         found = await self._database.read(lambda c: past(c, workspace_id, schema_digest))
         if found is None or (visibility is not None and visibility.hides(found["path"], found["effect"])):
             raise NotFound(

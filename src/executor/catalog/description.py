@@ -1,4 +1,4 @@
-"""What is told of one tool, within a number of tokens; what had no room is said and can be asked for."""
+"""The description of one tool, within a number of tokens. It names what had no room; callers can request that."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def description(
 
 
 def fit_signature(tool: Tool, definitions: Mapping[str, Schema], room: int, wish: Wish) -> Signature:
-    """Smaller and smaller until it fits; what must be told is told even if it never does."""
+    """Smaller and smaller until it fits; the required parts stay even if it never does."""
     part = wish.part if wish.part != "description" else ""
     budget = int(room * CHARACTERS)
     for _ in range(TRIES):

@@ -45,7 +45,7 @@ VAGUE, LONG = {"no-matching-overload", "TS2769"}, 300
 
 
 class Library(Protocol):
-    """What is asked of the catalog, built-in tools included."""
+    """What the check needs from the catalog, built-in tools included."""
 
     async def find(self, workspace_id: str, path: str) -> Tool | None: ...
 

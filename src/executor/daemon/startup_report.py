@@ -1,4 +1,4 @@
-"""What a starting daemon tells anyone who started it: progress, then ready or the error that ended it.
+"""What a starting daemon reports to the process that started it: progress, then ready or the error that ended it.
 
 JSON lines on an inherited pipe when the CLI started it; plain lines on standard error in the foreground.
 """
@@ -25,7 +25,7 @@ class Report(Protocol):
 
 
 class PipeReport:
-    """No one may be listening any more: then there is no one to tell, and the daemon continues."""
+    """The reader may be gone: then the reports go nowhere, and the daemon continues."""
 
     detached = True
 

@@ -1,4 +1,4 @@
-"""Agents with a token and an actor of their own each, so that policies and the audit can tell them apart."""
+"""Agents with a token and an actor of their own each, so that policies and the audit log can distinguish them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from executor.storage.identity.tenancy import Tenancy
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """`key` is the last token that was made for it; None for the one whose token is a file of this installation."""
+    """`key` is the last token that was created for it; None for the one whose token is a file of this installation."""
 
     actor: Actor
     created_at: int

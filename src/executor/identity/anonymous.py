@@ -138,7 +138,7 @@ def _forget(c: Connection, at: int) -> None:
 
 
 def _remove(c: Connection, session: AnonymousSession) -> None:
-    """The event is gone with everything else, but anyone who listens is told of it."""
+    """The event is gone with everything else, but listeners still receive it."""
     events.append(c, session.workspace_id, "session.lapsed", {"sessionId": session.id, "agentId": session.actor_id})
     anonymous.erase(c, session.workspace_id)
 

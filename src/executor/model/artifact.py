@@ -34,7 +34,7 @@ SUFFIXES = {
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """`call_seq` says which call's result it is; 0 stands for the result of the execution itself.
+    """`call_seq` says which call's result it is; 0 means the result of the execution itself.
 
     `preview` is JSON text: the value cut down to what a reader needs first, and what was cut. Of a deleted artifact
     everything is known but its content.

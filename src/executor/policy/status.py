@@ -1,4 +1,4 @@
-"""How each policy stands: which one nothing is left for, and why one did not decide about a call."""
+"""The status of each policy: whether anything is left for it, and why it did not decide about a call."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from urllib.parse import quote, quote_plus
 
 SHORTEST = 4  # anything shorter is no secret, and would turn up everywhere
-SHORTEST_BARE = 8  # letters and digits that are enough to tell a value by, without the rest of it
+SHORTEST_BARE = 8  # letters and digits that are enough to recognise a value by, without the rest of it
 _LETTERS = b"abcdefghijklmnopqrstuvwxyz0123456789"
 _LOWER = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", _LETTERS[:26])
 _OTHERS = bytes(set(range(256)) - set(_LETTERS) - set(_LETTERS.upper()))
@@ -23,7 +23,7 @@ _BREAKS = (b"\\n", b"\\r", b"\\t")
 class Writings:
     """`exact` is every writing as text, the longest first, so that none is cut by a shorter one inside it.
 
-    `bare` are these as `bare` gives them, and more that only it can tell. `short` are those of `exact` that it can't.
+    `bare` are these as `bare` gives them, and more that only it can find. `short` are those of `exact` that it can't.
     """
 
     exact: tuple[str, ...]

@@ -141,7 +141,7 @@ class Database:
             raise self._failure(error) from error
 
     def _failure(self, error: DBAPIError) -> Exception:
-        """Once damage was met, nothing is read or written any more: half an answer would pass for a whole one."""
+        """Once damage was met, nothing more is read or written: half an answer would pass for a whole one."""
         failure = storage_error(error)
         if isinstance(failure, StorageDamaged):
             self.damage = failure
@@ -191,7 +191,7 @@ class Database:
                 for item in group:
                     outcomes.append((item, *run_job(connection, item.job, alone=len(group) == 1)))
                 heads.write(connection)
-        except BaseException as error:  # noqa: BLE001 - the edge of the writer thread: every waiting job is told
+        except BaseException as error:  # noqa: BLE001 - the edge of the writer thread: every waiting job gets it
             failure = self._failure(error) if isinstance(error, DBAPIError) else error
             outcomes = [(item, None, failure) for item in group]
             new_events = []

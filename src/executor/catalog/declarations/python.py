@@ -109,7 +109,7 @@ def keywords(shape: Fields, types: Types, hint: str) -> str:
 
 
 def dict_form(known: list[Fields]) -> Fields:
-    """One dict for all ways: only what each of them demands is required, and what one leaves open another may tell."""
+    """One dict for all ways: only what each demands is required; another way may fill in what one leaves open."""
     if len(known) == 1:
         return known[0]
     required = set.intersection(*({one.name for one in each.fields if one.required} for each in known))

@@ -58,7 +58,7 @@ class Wanted:
 
 
 class Discovery:
-    """`deepen` tells a tool's signature (depth 1) or schemas too (depth 2)."""
+    """`deepen` adds a tool's signature (depth 1) or its schemas too (depth 2)."""
 
     def __init__(self, database: Database, indexes: Indexes, deepen: Deepen) -> None:
         self._database = database

@@ -1,7 +1,7 @@
 """Ranking: candidates by weighted words, then how well a query and a tool cover each other.
 
 The weights were fitted once, by how often the right tool came first over sets of queries with whole sources left out;
-`scripts/eval-search` measures them. A short query names what it wants; a long one tells a story around it, so each
+`scripts/eval-search` measures them. A short query names what it wants; a long one has a story around it, so each
 measure counts differently in the two, and the length of a query says how much of each it is.
 """
 

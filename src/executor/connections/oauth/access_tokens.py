@@ -27,7 +27,7 @@ from executor.storage.credentials import connections
 from executor.storage.database import Database
 from executor.storage.executions import events
 
-CLAIM_MS = int(BOUNDS.seconds * 3_000)  # longer than both questions that a renewal may take
+CLAIM_MS = int(BOUNDS.seconds * 3_000)  # longer than both requests that a renewal may take
 FIRST_LOOK, LONGEST_LOOK = 0.02, 0.5
 PATIENCE = CLAIM_MS / 1000 + 10.0
 KEPT = 1_000
@@ -102,7 +102,7 @@ class AccessTokens:
     def _over(self, connection_id: str, task: asyncio.Task[Held]) -> None:
         self._renewing.pop(connection_id, None)
         if not task.cancelled():
-            task.exception()  # it may be that no one waits any more
+            task.exception()  # perhaps no one waits
 
     async def _renew(self, connection: Connection, rejected: str) -> Held:
         loop, wait = asyncio.get_running_loop(), FIRST_LOOK
@@ -175,13 +175,13 @@ class AccessTokens:
         try:
             mine = await self._database.write(job)
         except StorageError:
-            logger.warning("grant.not_released", extra={"connection": connection.id})  # the claim runs out by itself
+            logger.warning("grant.not_released", extra={"connection": connection.id})  # the claim expires anyway
             return error
         return consent_needed(connection, error.message) if lost and mine else error
 
 
 async def refresh_tokens(wire: Wire, terms: Terms, client: Client, old: Tokens) -> Tokens:
-    """Servers that dislike the scopes they granted themselves are asked again without naming any."""
+    """For servers that reject the very scopes they granted: a second request without any scopes."""
     form = {"grant_type": "refresh_token", "refresh_token": old.refresh}
     if terms.resource:
         form["resource"] = terms.resource

@@ -228,7 +228,7 @@ def is_from(server: Server, issuer: str) -> bool:
 
 
 def note_failure(c: Database_, state_digest: str, told: dict[str, str]) -> None:
-    """Of a state that was never made here no one's audit can tell."""
+    """A state that this daemon never issued belongs to no one's audit log."""
     flow = oauth_flows.known_flow(c, state_digest)
     if flow is not None:
         events.append(c, flow.workspace_id, "login.failed", {**told, "startedBy": flow.actor_id})

@@ -33,7 +33,7 @@ SLOWER = 5  # seconds more, each time the server says `slow_down`
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a person types in, and where. `flow` is for asking how it stands."""
+    """What a person types in, and where. `flow` is for querying its state."""
 
     flow: str = field(repr=False)
     user_code: str
@@ -84,7 +84,7 @@ class DeviceFlow:
         return Shown(handle, printable(answer.get("user_code")), url, whole, until, interval)
 
     async def ask(self, actor: Actor, handle: str) -> Standing:
-        """Asks the server once, and never sooner than it wants: who asks here too often is only told to wait."""
+        """Queries the server once, and never sooner than it allows: callers who come too often just have to wait."""
         digest, at = digest_text(handle), now_ms()
         flow = await self._database.read(lambda c: oauth_flows.flow(c, digest, at))
         if flow is None or (flow.workspace_id, flow.actor_id) != (actor.workspace_id, actor.id):

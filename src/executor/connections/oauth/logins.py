@@ -41,7 +41,7 @@ class Wish:
     """`client_id` and `client_secret` are an operator's own registration; `allow` is the origin of a private server,
     `confirm` are those of a login that is spread over several.
 
-    With an `interaction_id` the connection becomes that of whoever's call waits, with the scopes that the call needs.
+    With an `interaction_id` the connection belongs to the actor of the waiting call, with the scopes that it needs.
     """
 
     source: str
@@ -67,7 +67,7 @@ class Asked:
 
 
 class Logins:
-    """`on_connected` are told of every login that came to its end, so that what waits for it continues."""
+    """`on_connected` are called after every completed login, so that whatever waits for it continues."""
 
     def __init__(self, database: Database, secrets: Secrets, egress: Egress, base_url: str) -> None:
         self._database = database

@@ -98,7 +98,7 @@ class Connected:
 
 
 def save(c: Database, sealing: Sealing, workspace_id: str, terms: Terms, tokens: Tokens, *, by: Actor) -> Connected:
-    """In a writing job. Consent given again replaces the grant; what was approved with the old one is asked again."""
+    """In a writing job. A new consent replaces the grant; what was approved with the old one needs approval again."""
     source = sources.get(c, workspace_id, terms.source_id)
     if source is None:
         raise NotFound("the source was removed in the meantime", hint="add it again, then log in")

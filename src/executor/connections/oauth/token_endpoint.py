@@ -1,4 +1,4 @@
-"""The token endpoint: what is asked of it, and what of its answers is believed."""
+"""The token endpoint: requests to it, and how much of its answers is believed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """`expires_at` is by this machine's clock, counted from before the question: another's clock never matters."""
+    """`expires_at` is by this machine's clock, counted from before the request: the server's clock never matters."""
 
     access: str = field(repr=False)
     refresh: str = field(default="", repr=False)
@@ -69,7 +69,7 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where tokens are asked for, who asks, and which private addresses that may be at."""
+    """Where tokens are requested, by which client, and which private addresses that may be at."""
 
     url: str
     client: Client

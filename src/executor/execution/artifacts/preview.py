@@ -99,9 +99,9 @@ class _Cutter:
 
 
 def preview(value: Any, room: int, files: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """`{value, cut, more}`: of the cuts the first ones are told, `more` counts the rest. About `room` characters.
+    """`{value, cut, more}`: names the first cuts, and `more` counts the rest. About `room` characters.
 
-    `files` says what stands for a text that is a file's content, by its place.
+    `files` says what replaces a text that is a file's content, by its place.
     """
     for detail in DETAILS:
         cutter = _Cutter(detail, room, files or {})

@@ -63,7 +63,7 @@ class Admissions:
         return builtins.BUILTINS.get(path) or await self._catalog.tool(workspace_id, path)
 
     async def admit(self, execution: Execution, proposal: Proposal) -> Admission:
-        """Arguments are checked before anyone is asked and before anything is sent."""
+        """Arguments are checked before anyone has to decide and before anything is sent."""
         if proposal.kind == "timer":
             return Admission(proposal, "send")
         tool = await self.find(execution.workspace_id, proposal.path)
@@ -105,7 +105,7 @@ class Admissions:
             return Subject(path, effect, source_id, actor_id, arguments, schema_digest=version, destination="")
         try:
             source = await self._catalog.source_of(tool)
-        except ToolError:  # it has just gone: no policy was made for what is left
+        except ToolError:  # it has just gone: no policy applies to what is left
             return Subject(path, effect, source_id, actor_id, schema_digest="", destination="")
         where = await self._bindings.destination_for(source, tool)
         if arguments is None:
@@ -142,7 +142,7 @@ class Admissions:
     async def _decided_before(
         self, execution: Execution, proposal: Proposal, tool: Tool, arguments: dict[str, Any], decision: Decision
     ) -> Admission:
-        """A denial applies to the same call, a permit for the same tool sent to the same place; all else is asked."""
+        """A denial applies to the same call, a permit to the same tool at the same place; all else needs a decision."""
         standing = await self._permits.of(execution.id)
         reason = await self._denial_of(execution, standing, tool, arguments) if standing.denials else None
         if reason is not None:

@@ -43,7 +43,7 @@ def is_about(policy: Policy, path: str, effect: str, source_id: str) -> bool:
 
 
 async def count_tools(database: Database, by: Actor, policies: Sequence[Policy]) -> dict[str, int]:
-    """How many tools each policy is about, by id; one about reads, never more than it was made for."""
+    """How many tools each policy covers, by id; one about reads covers only the tools that it was created for."""
 
     def job(c: Connection) -> dict[str, int]:
         found = counts(policies, [*BUILTINS, *policy_scope.tool_heads(c, by.workspace_id)])

@@ -175,7 +175,7 @@ class RunCalls:
     # -- after a replay -----------------------------------------------------------------------------------------------
 
     async def take_up(self) -> None:
-        """What the journal left open: timers, questions, decisions, and calls whose answer was lost."""
+        """What the journal left open: timers, interactions, decisions, and calls whose answer was lost."""
         decided: dict[int, Interaction] = {}
         for call in list(self.position.open.values()):
             asked = self.position.interactions.get(call.seq)

@@ -40,7 +40,7 @@ class Resting(Exception):
 class Run:
     """`done` is set by anyone who supervises the run, when it is over and that is recorded.
 
-    `outcome` then says how it stands, unless another owner took it away or it failed outside of the code.
+    `outcome` then says what its state is, unless another owner took it away or it failed outside of the code.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class Run:
             await sandbox.close()
 
     async def _place(self) -> Sandbox | None:
-        """A sandbox, or None if the daemon stops before there is one. Waiting for it is no time of the execution's."""
+        """A sandbox, or None if the daemon stops before one is free. The wait is not the execution's time."""
         since = time.monotonic()
         try:
             with self._without_place():
@@ -187,7 +187,7 @@ class Run:
             await self._live(sandbox)
 
     async def _passes(self, check: asyncio.Task[Ruling]) -> bool:
-        """Nothing is sent and no end is told before the type check has spoken. Bad syntax the sandbox tells better."""
+        """Nothing is sent and no end is reported before the type check. The sandbox explains bad syntax better."""
         if self._end is not None and self._end.failure is not None and self._end.failure.code == "syntax_error":
             return True
         ruling = await asyncio.shield(check)

@@ -43,7 +43,7 @@ class Bearers:
         self._terms = terms
 
     async def verify(self, token: str, workspace: str) -> Actor | None:
-        """The agent it stands for. None if it is no signed token at all; raises if it is one that is not good."""
+        """The agent it belongs to. None if it is not a signed token; raises if it is one that is not good."""
         if not jwt.is_signed(token):
             return None
         claims = await self._keys.verify(jwt.read(token), self._terms.audience)

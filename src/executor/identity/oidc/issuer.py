@@ -52,7 +52,7 @@ class Issuer:
         return value
 
     async def _read(self, now: float) -> None:
-        """What was read before stays good when it can't be read again."""
+        """What was read before stays good if the next attempt fails."""
         self._failed = (now, "it publishes no metadata")
         for place in places(self.url):
             try:

@@ -75,7 +75,7 @@ class KeySet:
         return found
 
     async def _read(self, age: float) -> None:
-        """Unless what is there is younger than `age`, or an attempt was made within the interval.
+        """Unless what is there is younger than `age`, or there was an attempt within the interval.
 
         Anyone who has a key that is known never waits for one that looks for another.
         """

@@ -81,7 +81,7 @@ class Provider:
         return claims
 
     async def _person(self, claims: Mapping[str, Any], access_token: Any) -> Person:
-        """Many providers tell name and address only at their `userinfo` endpoint."""
+        """Many providers give name and address only at their `userinfo` endpoint."""
         subject: str = claims["sub"]
         about = claims if "email" in claims else await self._userinfo(subject, access_token)
         given = [part.get(one) for one in ("name", "preferred_username", "email") for part in (claims, about)]

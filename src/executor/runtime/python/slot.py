@@ -20,7 +20,7 @@ from executor.runtime.worker.frames import Fault, Reply
 
 LOST: Final = "sandbox_lost"
 _LOOK_SECONDS = 0.02
-_HOG_NS = 50_000_000  # of a program, over all its steps: the parent is told, and may want the place
+_HOG_NS = 50_000_000  # of a program, over all its steps: reported to the parent, which may want the place
 _SPARE_BYTES = 256 << 20
 _HAS_CLOCKS = sys.platform == "linux"
 
@@ -35,7 +35,7 @@ class Meter:
         self.used_ns = 0
 
     def watch(self, pid: int) -> None:
-        """A process's clock is asked for by number; the file system is closed to a sealed worker."""
+        """A process's clock is read by number; the file system is closed to a sealed worker."""
         self._process_clock = (~pid << 3) | 2 if pid and _HAS_CLOCKS else None
         self._began = self._now()
 

@@ -1,4 +1,4 @@
-"""One run on the sandbox host: asks the daemon for a program, runs it here, tells each step and takes the answers."""
+"""One run on the sandbox host: gets a program from the daemon, runs it here, sends each step and takes the answers."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _CONNECT_SECONDS = 5.0
 PATIENCE_SECONDS = 20.0  # with one message; the daemon has long given the run up then
 _FIRST_BACKOFF, _LAST_BACKOFF = 0.05, 2.0
 _LARGEST_ANSWER = 128 << 20  # of the daemon, with the results of all calls that wait
-_BATCH = 1 << 20  # characters of steps that are told at once
+_BATCH = 1 << 20  # characters of steps that are sent at once
 
 Open = Callable[[str], Awaitable[Sandbox]]
 
 
 class Dismissed(Exception):
-    """The daemon knows nothing of this run any more: whatever it did here counts for nothing."""
+    """The daemon no longer knows this run: whatever it did here counts for nothing."""
 
 
 class Unreached(Exception):
@@ -77,12 +77,12 @@ class HostRun:
             for given in tidings.get("answers", []):
                 of, answer = messages.decode_answer(given)
                 if of != number + 1:
-                    continue  # told again
+                    continue  # a repetition
                 step = await sandbox.answer(answer)
                 number, ended = of, ended or step.has_ended
                 steps.append(messages.encode_step(number, step))
                 if sum(len(told["output"]) for told in steps) > _BATCH:
-                    break  # the rest is told again
+                    break  # the rest comes again
 
     async def _tell(self, message: dict[str, Any]) -> dict[str, Any]:
         """What the daemon has to say to this. It may be out of reach for a while, or stopping."""

@@ -1,7 +1,7 @@
 """The runs that are live on a sandbox host, on the daemon's side: who may speak for them, and what was said.
 
-Answers and steps are numbered: step 0 is what came of the program, step n of answer n. A step that is told again is
-passed over, an answer that was not heard is told again; so a request may be repeated at any time.
+Answers and steps are numbered: step 0 is what came of the program, step n of answer n. A repeated step is
+passed over, an answer that did not arrive is repeated; so a request may be sent again at any time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NOBODY = hashlib.sha256(secrets.token_bytes(32)).digest()
 
 
 class LiveRun:
-    """`id` is new for every sandbox, not the execution's: one that was given up has no name any more."""
+    """`id` is new for every sandbox, not the execution's: one that was given up loses its name."""
 
     def __init__(self, digest: bytes) -> None:
         self.id = f"run_{secrets.token_hex(16)}"
@@ -81,7 +81,7 @@ class LiveRun:
     # -- the host's side -----------------------------------------------------------------------------------------------
 
     async def tell(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Takes what the host says, then waits for what to tell it; nothing after a while, so that it asks again."""
+        """Takes what the host says, then waits for an answer to it; nothing after a while, so that it comes back."""
         try:
             self._take(body)
         except (Violation, KeyError, TypeError, ValueError, AttributeError) as error:
@@ -156,7 +156,7 @@ class LiveRuns:
         return len(self._runs)
 
     def authenticate(self, path: str, header: str | None) -> LiveRun:
-        """The run that an address and a token both name. Nothing tells a wrong token from a run that isn't there."""
+        """The run that an address and a token both name. A wrong token and a missing run look the same."""
         name = path.removeprefix(PREFIX).removesuffix(SUFFIX) if path.endswith(SUFFIX) else ""
         run = self._runs.get(name)
         scheme, _, token = (header or "").partition(" ")

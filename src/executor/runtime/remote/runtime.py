@@ -127,7 +127,7 @@ class RemoteSandbox:
         self._listening = asyncio.get_running_loop().create_task(self._listen())
 
     async def _listen(self) -> None:
-        """Until the host ends the run, or is not heard of any more."""
+        """Until the host ends the run, or stops answering."""
         why = "it ended the run"
         try:
             async for line in lines_of(self._response):
@@ -146,7 +146,7 @@ class RemoteSandbox:
         return await self.run.answer(answer)
 
     async def close(self) -> None:
-        """The token is gone at once; the broken connection tells the host."""
+        """The token is gone at once; the host notices the broken connection."""
         self._runtime.release(self)
         self._listening.cancel()
         self._response.close()

@@ -20,7 +20,7 @@ TICK_SECONDS = 0.01
 # A look takes Python's lock, which a slow thread gives back slowly.
 _TICKS, _HOG_TICKS, _NICE_TICKS = 1, 2, 10
 _GRACE_NS = 250_000_000  # after its CPU time is up, code has this long to stop in order, with its logs
-_HOG_NS = 8_000_000  # of a program, over all its steps: the parent is told, and may want the place
+_HOG_NS = 8_000_000  # of a program, over all its steps: reported to the parent, which may want the place
 _NICE_NS = 40_000_000  # what is still there is slowed down, and would then be slow to stop
 _NICE = 10
 _LEAST_MEMORY = 4 << 20

@@ -265,7 +265,7 @@ def media_type(data: bytes) -> str:
 
 
 def with_validators(loaded: Loaded, read: Read, others: external_documents.Linked) -> Loaded:
-    """An answer of `not modified` tells nothing about the other documents, so it is not asked for when there are."""
+    """An answer of `not modified` says nothing about the other documents, so if there are any, it is not requested."""
     told = {PARTS: parts.fingerprint(others.contents)} if others.contents else read.validators
     config = {**loaded.config, "validators": {**loaded.config["validators"], **told}}
     return replace(loaded, config=config)

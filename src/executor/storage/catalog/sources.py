@@ -112,7 +112,7 @@ def listing(c: Connection, workspace_id: str) -> list[Source]:
 
 
 def titles(c: Connection, workspace_id: str) -> dict[str, tuple[str, str]]:
-    """By namespace: the title, and the host that calls go to, empty where there is none."""
+    """By namespace: the title, and the host that calls go to, empty where it has none."""
     columns = (sources.c.namespace, sources.c.name, sources.c.config)
     rows = c.execute(sa.select(*columns).where(sources.c.workspace_id == workspace_id))
     return {row.namespace: (row.name, host_of(load(row.config))) for row in rows}

@@ -17,7 +17,7 @@ from executor.storage.tables.core import calls, interactions
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """Holds for the tool as it was when it was given, sent to where it went then, with the credential it had then."""
+    """Applies to the tool as it was when it was given, sent to where it went then, with the credential it had then."""
 
     path: str
     schema_digest: str

@@ -17,7 +17,7 @@ from sqlalchemy import (
 
 from executor.storage.tables.core import metadata, workspace_column
 
-# What a caller shows instead of a password. Only a digest is kept; `prefix` is for people to tell keys apart.
+# What a caller shows instead of a password. Only a digest is kept; `prefix` is for people to recognise keys.
 api_keys = Table(
     "api_keys",
     metadata,

@@ -209,7 +209,7 @@ policies = Table(
     Column("note", Text, nullable=False, default=""),
     Column("created_by", String, nullable=False, default=""),
     Column("created_at", BigInteger, nullable=False),
-    # The tools it was made for, as they were then; the sources it does not apply to; since when it applies to nothing.
+    # The tools it was created for, as they were; the sources it does not apply to; since when it applies to nothing.
     Column("made_for", Text, nullable=False, default="", server_default=""),
     Column("excluded", Text, nullable=False, default="[]", server_default="[]"),
     Column("retired_at", BigInteger),

@@ -1,4 +1,4 @@
-"""Follow an execution to where it stands still: its logs as they come, its questions, its outcome."""
+"""Follow an execution until it ends or pauses: its logs as they come, its approvals, its outcome."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ExecutionFollower:
         self._asked: set[str] = set()
 
     def run(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Ctrl-C is held back until the daemon has told the execution's id, so that we can say how to continue."""
+        """Ctrl-C is held back until the daemon has sent the execution's id, so that we can say how to continue."""
         body, key = {**request, "wait": FIRST_WAIT}, os.urandom(16).hex()
         with _interrupt_held_back() as pressed:
             view = self._insist(
@@ -137,7 +137,7 @@ def show_diagnostics(view: dict[str, Any]) -> None:
 
 
 def signature_of(error: dict[str, Any]) -> str:
-    """Of the tool that a type error is about: its first diagnostic is what the failure tells."""
+    """Of the tool that a type error is about: its first diagnostic is what the failure shows."""
     first: dict[str, Any] = next(iter(error.get("diagnostics") or ()), {})
     return str(first.get("signature") or "")
 

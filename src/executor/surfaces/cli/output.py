@@ -39,7 +39,7 @@ def emit_json(value: Any) -> None:
 
 
 def say(text: str = "") -> None:
-    """Anything that is not the result: progress, questions, hints."""
+    """Anything that is not the result: progress, prompts, hints."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -106,7 +106,7 @@ def with_program(text: str) -> str:
 
 
 def interactive() -> bool:
-    """Someone can read the question and answer it."""
+    """Someone can read the prompt and answer it."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 

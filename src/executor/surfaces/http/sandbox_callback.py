@@ -1,4 +1,4 @@
-"""`POST /internal/runs/{run_id}/tool-call`: what a sandbox host says of one live run, and what it is told.
+"""`POST /internal/runs/{run_id}/tool-call`: what a sandbox host says of one live run, and what it gets back.
 
 The guard has found the run by its token. Every message may come twice; see `executor.runtime.remote.live_runs`.
 """

@@ -22,7 +22,7 @@ class ConditionView(TypedDict):
 
 
 class MadeForView(TypedDict):
-    """Where the tools that it was made for sent their calls, and how many they are.
+    """Where the tools that it was created for sent their calls, and how many they are.
 
     `basis` says whether it is from `always`, treats tools as `read`s, or trusts a server's `hints`.
     """

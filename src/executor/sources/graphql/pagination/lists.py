@@ -1,4 +1,4 @@
-"""Lists that come in pages: which fields give them, and how the next page is asked for.
+"""Lists that come in pages: which fields return them, and how the next page is requested.
 
 Relay connections (`first`, `after`, `pageInfo`) at a root field, or one level below a root field that gives one object;
 and plain lists whose arguments count items or pages.
@@ -39,7 +39,7 @@ RELAY: PageScheme = {
 
 @dataclass(frozen=True, slots=True)
 class ListView:
-    """What a tool that reads all pages asks for by itself, and the schema of one item."""
+    """What a tool that reads all pages selects on its own, and the schema of one item."""
 
     paging: PageScheme
     selection: str

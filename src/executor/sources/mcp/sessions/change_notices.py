@@ -11,7 +11,7 @@ RENEWAL_SECONDS = 600.0  # for each one after that: every reading may leave a ne
 
 
 class Changes:
-    """A server that announces changes whenever it is asked for its tools must not keep the catalog reading for ever."""
+    """A server that announces changes whenever its tools are listed must not keep the catalog reading for ever."""
 
     def __init__(self, hook: Callable[[str], None] | None, pause_seconds: float = PAUSE_SECONDS) -> None:
         self.hook = hook

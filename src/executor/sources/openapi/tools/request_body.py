@@ -51,7 +51,7 @@ class Fields:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """`form` is how it is written (see `media.form_of`); `encoding` tells of fields that are not written as usual."""
+    """`form` is how it is written (see `media.form_of`); `encoding` describes fields that are not written as usual."""
 
     media_type: str
     form: str
@@ -97,7 +97,7 @@ def of_media(document: Document, media_type: str, media: dict[str, Any], require
     fields = body_fields(document, schema)
     if fields is None and form == "form" and isinstance(schema, dict) and schema.get("type") == "string":
         return Body(media_type, "text", {}, required, None)  # a form that is written out already
-    if fields is None:  # a form is made of fields, also where its schema says something else
+    if fields is None:  # a form consists of fields, also where its schema says something else
         fields, schema = Fields(open=True), {"type": "object"}
     return Body(media_type, form, schema, required, fields, encodings(document, form, fields, media.get("encoding")))
 
@@ -261,7 +261,7 @@ class Choice(dict[str, Any]):
 
 
 def add_choices(found: list[Any], schema: Any) -> None:
-    """Beyond the limit nothing is compared any more: any value will do."""
+    """Beyond the limit nothing is compared: any value will do."""
     for one in schema["anyOf"] if isinstance(schema, Choice) and schema else [schema]:
         if len(found) <= MAX_CHOICES and one not in found:
             found.append(one)

@@ -57,7 +57,7 @@ async def add(here: Context, body: NewPolicy) -> Answer[views.PolicyView]:
 @router.post("/test")
 @needs("read")
 async def test(here: Context, body: PolicyTest) -> Answer[views.DecisionView]:
-    """Get what would happen to a call of this tool, and how every policy was evaluated. No call is made."""
+    """Get what would happen to a call of this tool, and how every policy was evaluated. Nothing is called."""
     subject, effect = await judge(here, body.path, body.arguments, body.actor)
     policies = (await here.executor.policies.of(here.workspace_id)).policies
     known = await names(here)

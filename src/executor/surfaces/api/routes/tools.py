@@ -69,7 +69,7 @@ async def search(
 @router.get("/versions/{digest}")
 @needs("discover")
 async def version(here: Context, digest: str) -> Response:
-    """Get a tool as it was when a call was made: `digest` is the call's `schemaDigest`."""
+    """Get a tool as it was at the time of a call: `digest` is the call's `schemaDigest`."""
     return answer(await here.executor.catalog.version(here.workspace_id, digest, visibility=await visibility_for(here)))
 
 

@@ -121,7 +121,7 @@ def _write(path: Path, content: bytes, *, force: bool) -> None:
 @click.argument("artifact_id", metavar="ID")
 @json_option
 def delete(artifact_id: str, as_json: bool) -> None:
-    """Delete the content permanently. The record that it existed stays."""
+    """Delete the content permanently. The list still shows that it existed."""
     view = connect(Settings.load()).delete(f"/v1/artifacts/{segment(artifact_id)}")
     if as_json:
         emit_json(view)

@@ -77,7 +77,7 @@ def show_link(client: Client, started: dict[str, Any], *, opens: bool, show: Cal
 
 
 def for_interaction(client: Client, body: dict[str, Any]) -> None:
-    """Begin the login that a question asks for, and wait until it is done. Nothing goes to standard output."""
+    """Begin the login that an interaction needs, and wait until it is done. Nothing goes to standard output."""
     before = read_connections(client)
     show_link(client, begin(client, "start", body, as_json=False), opens=True, show=say)
     say("waiting for your login; press Ctrl-C to stop waiting")
@@ -156,7 +156,7 @@ def by_device(client: Client, body: dict[str, Any], as_json: bool, *, wait: bool
 
 
 def wait_for_connection(client: Client, body: dict[str, Any], before: dict[str, int]) -> dict[str, Any]:
-    """The connection: once it is there or has changed, or once the question that waits for it is settled."""
+    """The connection: once it is there or has changed, or once the interaction that waits for it is settled."""
     until = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < until:
         settled = is_settled(client, body["interactionId"])
@@ -171,7 +171,7 @@ def wait_for_connection(client: Client, body: dict[str, Any], before: dict[str, 
 
 
 def matches(connection: dict[str, Any], body: dict[str, Any]) -> bool:
-    """A question names the connection that it wants, so for one of those the source is enough."""
+    """An interaction names the connection that it wants, so for one of those the source is enough."""
     if connection["source"] != body["source"] or connection["status"] != "ready":
         return False
     wanted = (body["name"] or "default", body["scope"])
@@ -179,7 +179,7 @@ def matches(connection: dict[str, Any], body: dict[str, Any]) -> bool:
 
 
 def is_settled(client: Client, interaction_id: str) -> bool:
-    """False without a question. No one logs in for one that was denied, cancelled or left too long."""
+    """False without an interaction. No one logs in for one that was denied, cancelled or left too long."""
     if not interaction_id:
         return False
     status = client.get(f"/v1/interactions/{segment(interaction_id)}")["status"]

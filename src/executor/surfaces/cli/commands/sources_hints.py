@@ -22,7 +22,7 @@ SHOWN = 10
 def hints(source: str, decision: str | None, tools: tuple[str, ...], as_json: bool) -> None:
     """Show which tools an MCP server marks as read-only. With DECISION, trust these hints or stop trusting them.
 
-    Trust is a policy for the tools as they are now. If the server changes a tool or marks others, you are asked again.
+    Trust is a policy for the tools as they are now. If the server changes a tool or marks others, you decide again.
     """
     if tools and decision != "trust":
         raise click.UsageError("--tool is only for trust")
