@@ -182,12 +182,12 @@ def _heard(settings: Settings, reader: int, deadline: float, progress: Progress)
             )
         *lines, buffer = (buffer + chunk).split(b"\n")
         for line in lines:
-            told: dict[str, Any] = json.loads(line)
-            if "progress" in told:
-                progress(told["progress"])
-            elif told.get("ready"):
+            message: dict[str, Any] = json.loads(line)
+            if "progress" in message:
+                progress(message["progress"])
+            elif message.get("ready"):
                 return find(settings)
-            elif error := told.get("error"):
+            elif error := message.get("error"):
                 if error["code"] == DataDirectoryLocked.code:
                     return None
                 raise StartFailed(error["code"], error["message"], hint=error["hint"])

@@ -204,9 +204,9 @@ async def _await_open(opening: asyncio.Task[Executor], stopping: asyncio.Event) 
     """None if it had to stop before it was open."""
     import asyncio
 
-    told = asyncio.create_task(stopping.wait())
-    await asyncio.wait((opening, told), return_when=asyncio.FIRST_COMPLETED)
-    told.cancel()
+    stop = asyncio.create_task(stopping.wait())
+    await asyncio.wait((opening, stop), return_when=asyncio.FIRST_COMPLETED)
+    stop.cancel()
     if opening.done():
         return opening.result()
     opening.cancel()

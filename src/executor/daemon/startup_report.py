@@ -34,16 +34,16 @@ class PipeReport:
         os.set_inheritable(descriptor, False)
 
     def progress(self, text: str) -> None:
-        self._tell({"progress": text})
+        self._send({"progress": text})
 
     def ready(self, address: str) -> None:
-        self._tell({"ready": True, "address": address}, last=True)
+        self._send({"ready": True, "address": address}, last=True)
 
     def fail(self, error: ExecutorError) -> None:
-        told = {"code": error.code, "message": error.message, "hint": error.hint}
-        self._tell({"error": told}, last=True)
+        failure = {"code": error.code, "message": error.message, "hint": error.hint}
+        self._send({"error": failure}, last=True)
 
-    def _tell(self, message: dict[str, Any], *, last: bool = False) -> None:
+    def _send(self, message: dict[str, Any], *, last: bool = False) -> None:
         if self._descriptor is None:
             return
         with contextlib.suppress(OSError):

@@ -53,8 +53,8 @@ async def create(database: Database, by: Actor, name: str, expires_at: int | Non
             expires_at=expires_at,
         )
         api_keys.insert(c, key, minted.digest)
-        told = {"agentId": actor.id, "keyId": key.id, "name": name, "prefix": key.prefix}
-        events.append(c, by.workspace_id, "agent.created", told, by=by)
+        data = {"agentId": actor.id, "keyId": key.id, "name": name, "prefix": key.prefix}
+        events.append(c, by.workspace_id, "agent.created", data, by=by)
         return Agent(actor, made_at, key)
 
     return await database.write(write), minted.token

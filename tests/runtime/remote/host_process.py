@@ -82,7 +82,7 @@ class Callback:
         self.requests += 1
         try:
             run = self.runs.authenticate(scope["path"], request.headers.get("authorization"))
-            response = Response(orjson.dumps(await run.tell(messages.loads(await request.body()))))
+            response = Response(orjson.dumps(await run.exchange(messages.loads(await request.body()))))
         except ExecutorError as error:
             response = Response(error.message, error.status)
         if self.drop:

@@ -117,6 +117,6 @@ def dict_form(known: list[Fields]) -> Fields:
     for each in known:
         for one in each.fields:
             shapes.setdefault(one.name, []).append(one.shape)
-    told = {name: [part for part in parts if part != ANYTHING] or parts for name, parts in shapes.items()}
-    fields = (Field(name, either(parts), name in required) for name, parts in told.items())
+    typed = {name: [part for part in parts if part != ANYTHING] or parts for name, parts in shapes.items()}
+    fields = (Field(name, either(parts), name in required) for name, parts in typed.items())
     return Fields(tuple(fields), any(each.open for each in known))

@@ -188,8 +188,8 @@ def standing(one: Placed, doc: int) -> str:
         at = int(np.searchsorted(postings.docs, doc))
         if at < len(postings.docs) and postings.docs[at] == doc:
             field = next(name for bit, name in FIELDS.items() if postings.masks[at] & bit)
-            told = f"{term.replace('_', ' ')} in {field}"
+            reason = f"{term.replace('_', ' ')} in {field}"
             if field != FIELDS[SAID]:
-                return told
-            said = said or told
+                return reason
+            said = said or reason
     return said

@@ -167,8 +167,8 @@ class AccessTokens:
             mine = grant is not None and grant.generation == held.generation
             if mine and lost:
                 connections.set_status(c, connection.id, status, error.message)
-                told = {"id": connection.id, "name": connection.name, "status": status, "error": error.message}
-                events.append(c, connection.workspace_id, "connection.marked", told)
+                data = {"id": connection.id, "name": connection.name, "status": status, "error": error.message}
+                events.append(c, connection.workspace_id, "connection.marked", data)
             connections.release_refresh(c, connection.id, self._owner)
             return mine
 

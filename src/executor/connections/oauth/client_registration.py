@@ -128,8 +128,8 @@ class Clients:
                 row.details, row.created_at, row.expires_at,
             )  # fmt: skip
             oauth_flows.put_client(c, kept)
-            told = {"issuer": row.issuer, "clientId": row.client_id, "kind": row.details["kind"]}
-            events.append(c, row.workspace_id, "client.added", told, by=by)
+            event = {"issuer": row.issuer, "clientId": row.client_id, "kind": row.details["kind"]}
+            events.append(c, row.workspace_id, "client.added", event, by=by)
             return self._unseal(c, kept)
 
         return await self._database.write(job)

@@ -115,8 +115,8 @@ class CodeFlow:
         try:
             return await self._finish(digest, callback)
         except OAuthFailed as error:
-            told = {"error": error.message, "address": callback.address}
-            await self._database.write(lambda c: note_failure(c, digest, told))
+            details = {"error": error.message, "address": callback.address}
+            await self._database.write(lambda c: note_failure(c, digest, details))
             raise
 
     async def _finish(self, digest: str, callback: Callback) -> Connected:
@@ -172,8 +172,8 @@ class CodeFlow:
                 hint="nothing was sent; start the login again, and if this repeats, do not trust this source",
             )
         if "error" in query:
-            told = {"error": query["error"], "error_description": query.get("error_description", "")}
-            raise token_endpoint.failure(server.authorization_endpoint, 400, told)
+            details = {"error": query["error"], "error_description": query.get("error_description", "")}
+            raise token_endpoint.failure(server.authorization_endpoint, 400, details)
         if not query.get("code"):
             raise OAuthFailed(f"{display_url(server.issuer)} answered without a code", hint=token_endpoint.AGAIN)
         return query["code"]
@@ -227,11 +227,11 @@ def is_from(server: Server, issuer: str) -> bool:
         return False
 
 
-def note_failure(c: Database_, state_digest: str, told: dict[str, str]) -> None:
+def note_failure(c: Database_, state_digest: str, details: dict[str, str]) -> None:
     """A state that this daemon never issued belongs to no one's audit log."""
     flow = oauth_flows.known_flow(c, state_digest)
     if flow is not None:
-        events.append(c, flow.workspace_id, "login.failed", {**told, "startedBy": flow.actor_id})
+        events.append(c, flow.workspace_id, "login.failed", {**details, "startedBy": flow.actor_id})
 
 
 def cookie_name(state_digest: str) -> str:

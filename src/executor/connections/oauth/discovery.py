@@ -67,18 +67,18 @@ async def discover(wire: Wire, source: Source, way: str, origins: Origins) -> Fo
     )
 
 
-async def protected_resource(wire: Wire, url: str, told: str, origins: Origins) -> Mapping[str, Any] | None:
+async def protected_resource(wire: Wire, url: str, page: str, origins: Origins) -> Mapping[str, Any] | None:
     """RFC 9728. What a challenge names must fit; what merely lies at a well-known place may be of something else."""
-    for where in [told] if told else metadata.resource_addresses(url):
+    for where in [page] if page else metadata.resource_addresses(url):
         document = await wire.document(where, origins)
         if document is None:
             continue
         resource = document.get("resource")
         if isinstance(resource, str) and metadata.covers(resource, url):
             return document
-        if told:
+        if page:
             raise OAuthFailed(
-                f"{display_url(told)} describes {display_url(str(resource))}, which is not where this source was added",
+                f"{display_url(page)} describes {display_url(str(resource))}, which is not where this source was added",
                 hint="the operator of the service must correct this; nothing was sent there",
             )
     return None

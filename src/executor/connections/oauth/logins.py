@@ -86,7 +86,7 @@ class Logins:
         return begun
 
     async def finish(self, callback: Callback) -> Connected:
-        return await self._tell(await self.code.finish(callback))
+        return await self._announce(await self.code.finish(callback))
 
     async def begin_device(self, actor: Actor, wish: Wish) -> Shown:
         terms = await self._terms(actor, wish, "device_code")
@@ -97,7 +97,7 @@ class Logins:
     async def ask_device(self, actor: Actor, flow: str) -> Standing:
         standing = await self._device.ask(actor, flow)
         if standing.connected is not None:
-            await self._tell(standing.connected)
+            await self._announce(standing.connected)
         return standing
 
     async def by_credentials(self, actor: Actor, wish: Wish) -> Connected:
@@ -114,7 +114,7 @@ class Logins:
         done = await self._database.write(
             lambda c: new_connection.save(c, self._sealing, actor.workspace_id, terms, granted, by=actor)
         )
-        return await self._tell(Connected(done.connection, done.source, actor, wish.interaction_id, done.granted))
+        return await self._announce(Connected(done.connection, done.source, actor, wish.interaction_id, done.granted))
 
     async def look(self, ticket: str) -> Asked:
         """What a link is for; nothing is spent."""
@@ -123,7 +123,7 @@ class Logins:
         name, server = source.namespace if source is not None else "", terms.server
         return Asked(who, name, host_of(server.authorization_endpoint), host_of(server.token_endpoint))
 
-    async def _tell(self, connected: Connected) -> Connected:
+    async def _announce(self, connected: Connected) -> Connected:
         for hook in self.on_connected:
             await hook(connected)
         return connected
@@ -201,11 +201,11 @@ class Logins:
         return tuple(dict.fromkeys(granted))
 
     async def _note(self, actor: Actor, terms: Terms, how: str) -> None:
-        told = {"sourceId": terms.source_id, "name": terms.name, "issuer": terms.server.issuer, "how": how}
+        data = {"sourceId": terms.source_id, "name": terms.name, "issuer": terms.server.issuer, "how": how}
         scopes = list(terms.scopes)
 
         def job(c: Database_) -> None:
-            events.append(c, actor.workspace_id, "login.started", {**told, "scopes": scopes}, by=actor)
+            events.append(c, actor.workspace_id, "login.started", {**data, "scopes": scopes}, by=actor)
 
         await self._database.write(job)
 

@@ -132,9 +132,9 @@ def failure(url: str, status: int, answer: Mapping[str, Any], secrets: tuple[str
     if not error:
         transient = status >= 500 or status == 429
         return OAuthFailed(f"{where} answered {status}", hint=AGAIN, upstream_status=status, unreachable=transient)
-    told = f"{error}: {description}" if description else error
+    reason = f"{error}: {description}" if description else error
     return OAuthFailed(
-        f"{where} refused: {told}",
+        f"{where} refused: {reason}",
         hint=HINTS.get(error, AGAIN),
         error=error,
         error_description=description,

@@ -128,5 +128,5 @@ def below(at: str | None, part: str | int) -> str | None:
     copy it once more."""
     if at is None or (isinstance(part, str) and len(part) > LONGEST_POINTER):
         return None
-    told = f"{at}/{part.replace('~', '~0').replace('/', '~1') if isinstance(part, str) else part}"
-    return told if len(told) <= LONGEST_POINTER else None
+    whole = f"{at}/{part.replace('~', '~0').replace('/', '~1') if isinstance(part, str) else part}"
+    return whole if len(whole) <= LONGEST_POINTER else None

@@ -105,8 +105,8 @@ def files_in(value: Any, least: int = FILE_CHARACTERS) -> Iterator[File]:
         except (binascii.Error, ValueError):
             continue
         named = holder.get("filename") or holder.get("name") or holder.get("uri")
-        told = holder.get("contentType") or holder.get("mimeType") or holder.get("mediaType")
-        yield File(below(at, key), data, media_type_of(told), named, holder, key)
+        media_type = holder.get("contentType") or holder.get("mimeType") or holder.get("mediaType")
+        yield File(below(at, key), data, media_type_of(media_type), named, holder, key)
 
 
 def _holders(value: Any, at: str | None, depth: int, least: int) -> Iterator[tuple[str | None, dict[str, Any], str]]:

@@ -95,8 +95,8 @@ class Bearers:
         made = external_subjects.add_agent(
             c, terms.workspace_id, terms.issuer, subject, display_name(claims, subject, terms.issuer)
         )
-        told = {"agentId": made.id, "name": made.name, "issuer": terms.issuer, "subject": subject}
-        events.append(c, terms.workspace_id, "agent.created", told, by=replace(made, via="bearer"))
+        data = {"agentId": made.id, "name": made.name, "issuer": terms.issuer, "subject": subject}
+        events.append(c, terms.workspace_id, "agent.created", data, by=replace(made, via="bearer"))
         return made, False
 
 

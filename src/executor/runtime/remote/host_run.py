@@ -49,19 +49,19 @@ class HostRun:
             return
 
     async def _run(self) -> None:
-        tidings = await self._tell({})
+        tidings = await self._send({})
         sandbox: Sandbox | None = None
         try:
             while "program" not in tidings:
-                tidings = await self._tell({})
+                tidings = await self._send({})
             program = messages.decode_program(tidings["program"])
             sandbox = await self._open(program.language)
             await self._drive(sandbox, await sandbox.start(program))
         except SandboxLost as error:
-            await self._tell({"lost": {"message": error.message, "innocent": bool(error.details.get("innocent"))}})
+            await self._send({"lost": {"message": error.message, "innocent": bool(error.details.get("innocent"))}})
         except ExecutorError as error:
             step = Step(failure=Failure(error.code, error.message, error.hint))
-            await self._tell({"steps": [messages.encode_step(0, step)]})
+            await self._send({"steps": [messages.encode_step(0, step)]})
         finally:
             if sandbox is not None:
                 await sandbox.close()
@@ -70,7 +70,7 @@ class HostRun:
         number, ended = 0, first.has_ended
         steps = [messages.encode_step(0, first)]
         while True:
-            tidings = await self._tell({"steps": steps})
+            tidings = await self._send({"steps": steps})
             if ended:
                 return
             steps = []
@@ -81,10 +81,10 @@ class HostRun:
                 step = await sandbox.answer(answer)
                 number, ended = of, ended or step.has_ended
                 steps.append(messages.encode_step(number, step))
-                if sum(len(told["output"]) for told in steps) > _BATCH:
+                if sum(len(one["output"]) for one in steps) > _BATCH:
                     break  # the rest comes again
 
-    async def _tell(self, message: dict[str, Any]) -> dict[str, Any]:
+    async def _send(self, message: dict[str, Any]) -> dict[str, Any]:
         """What the daemon has to say to this. It may be out of reach for a while, or stopping."""
         body, backoff = orjson.dumps(message), _FIRST_BACKOFF
         last = asyncio.get_running_loop().time() + PATIENCE_SECONDS

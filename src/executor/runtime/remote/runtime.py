@@ -50,16 +50,16 @@ class RemoteRuntime:
 
     async def open(self) -> RemoteSandbox:
         """Waits for the host too: an execution whose host is away continues when it is back, or elsewhere."""
-        backoff, told = _FIRST_BACKOFF, False
+        backoff, reported = _FIRST_BACKOFF, False
         while True:
             if self._closing:
                 raise sandbox_lost("the runtime is closed", innocent=True)
             try:
                 return await self._reserve()
             except (aiohttp.ClientError, OSError) as error:  # a timeout is an OSError
-                if not told:
+                if not reported:
                     logger.warning("the sandbox host %s does not answer: %s", self._url, error)
-                    told = True
+                    reported = True
             await asyncio.sleep(backoff)
             backoff = min(2 * backoff, _LAST_BACKOFF)
 

@@ -217,6 +217,6 @@ def loaded_from(head: dict[str, Any], file: IO[bytes]) -> Loaded:
     )
 
 
-def problem(told: dict[str, Any]) -> ExecutorError:
-    kind = KNOWN.get(told["code"], DocumentInvalid)
-    return kind(told["message"], hint=told["hint"], **told["details"])
+def problem(failure: dict[str, Any]) -> ExecutorError:
+    kind = KNOWN.get(failure["code"], DocumentInvalid)
+    return kind(failure["message"], hint=failure["hint"], **failure["details"])

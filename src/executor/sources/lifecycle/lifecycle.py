@@ -49,7 +49,7 @@ class Lifecycle:
         self._kinds = kinds
         self._forget = forget
         self._locks: dict[str, asyncio.Lock] = {}
-        self._told: set[str] = set()
+        self._noticed: set[str] = set()
         self._tried: dict[str, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         kinds.on_changed = self.source_changed
@@ -167,8 +167,8 @@ class Lifecycle:
 
     def source_changed(self, source_id: str) -> None:
         """A kind noticed it. However often it says so meanwhile, the source is refreshed once more after this."""
-        if source_id not in self._told:
-            self._told.add(source_id)
+        if source_id not in self._noticed:
+            self._noticed.add(source_id)
             self._start(self._read_again(source_id))
 
     async def refresh_due(self, seconds: int, now: int) -> list[str]:
@@ -200,7 +200,7 @@ class Lifecycle:
             await self.refresh_due(seconds, now_ms())
 
     async def _read_again(self, source_id: str) -> None:
-        self._told.discard(source_id)
+        self._noticed.discard(source_id)
         source = await self._database.read(lambda c: sources.by_id(c, source_id))
         if source is not None:
             await self._quietly(source)

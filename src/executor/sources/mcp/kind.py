@@ -239,7 +239,7 @@ class Mcp:
             return False
         gone = all(not isinstance(one, dict) or one.get("name") != binding_of(tool)["operation"] for one in listed)
         if gone:
-            self._changes.tell(source.id)
+            self._changes.notify(source.id)
         return gone
 
     async def _endpoint(self, request: SourceRequest) -> Endpoint:
@@ -287,7 +287,7 @@ class Mcp:
             self._close_later(self._links.pop(next(iter(self._links))))
         unclaimed = self._unclaimed.pop(endpoint.digest) if endpoint.digest in self._unclaimed else None
         link = self._links[key] = unclaimed or self._new_link(endpoint)
-        link.watch(lambda: self._changes.tell(source_id))
+        link.watch(lambda: self._changes.notify(source_id))
         return link
 
     def _close_later(self, link: SessionPool) -> None:

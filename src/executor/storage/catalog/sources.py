@@ -17,7 +17,7 @@ from executor.storage.executions.events import By
 from executor.storage.rows import dump, load
 from executor.storage.tables.core import sources, workspaces
 
-TOLD = 50
+MOST_LISTED = 50
 
 
 def insert(c: Connection, source: Source, *, by: By = None) -> None:
@@ -68,7 +68,7 @@ def relabel(c: Connection, source: Source, differences: Differences, renamed: di
     mine = (sources.c.id == source.id, sources.c.workspace_id == source.workspace_id)
     if not c.execute(sa.update(sources).where(*mine).values(_row(source))).rowcount:
         return False
-    names = {"renamed": dict(list(renamed.items())[:TOLD]), "reworded": list(differences.reworded[:TOLD])}
+    names = {"renamed": dict(list(renamed.items())[:MOST_LISTED]), "reworded": list(differences.reworded[:MOST_LISTED])}
     note_change(c, source, "source.relabelled", names, by=by)
     return True
 
@@ -81,7 +81,7 @@ def rewrite(c: Connection, source: Source) -> None:
 def summarize(differences: Differences) -> dict[str, Any]:
     """For an event: how many, and the first of each."""
     parts = {"added": differences.added, "removed": differences.removed, "changed": differences.changed}
-    return {name: {"count": len(paths), "paths": list(paths[:TOLD])} for name, paths in parts.items()}
+    return {name: {"count": len(paths), "paths": list(paths[:MOST_LISTED])} for name, paths in parts.items()}
 
 
 def delete(c: Connection, workspace_id: str, id_or_namespace: str, *, by: By = None) -> Source | None:
@@ -129,7 +129,7 @@ def host_of(config: KnownConfig) -> str:
 
 
 def everywhere(c: Connection) -> list[Source]:
-    """Of all workspaces: for the daemon's own upkeep, never for an answer to someone."""
+    """Of all workspaces: for the daemon's own maintenance, never for an answer to someone."""
     return [_source(row) for row in c.execute(sa.select(sources).order_by(sources.c.id))]
 
 

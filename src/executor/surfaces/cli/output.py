@@ -88,8 +88,8 @@ def error_object(error: ExecutorError) -> dict[str, Any]:
 
 def program() -> str:
     """How the reader can call us again: the name in hints must be one that can be pasted into a shell."""
-    if told := os.environ.get("EXECUTOR_PROGRAM"):
-        return shlex.quote(told)
+    if program_name := os.environ.get("EXECUTOR_PROGRAM"):
+        return shlex.quote(program_name)
     started = sys.argv[0]
     if started.endswith("__main__.py"):
         return f"{shlex.quote(sys.executable)} -m executor"

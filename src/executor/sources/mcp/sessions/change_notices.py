@@ -19,7 +19,7 @@ class Changes:
         self._last: dict[str, tuple[float, float]] = {}  # when a source was read, and how many readings were left then
         self._waiting: dict[str, asyncio.TimerHandle] = {}
 
-    def tell(self, source_id: str) -> None:
+    def notify(self, source_id: str) -> None:
         loop = asyncio.get_running_loop()
         if source_id in self._waiting:
             return

@@ -275,10 +275,10 @@ class McpSession:
         first = leaves[0]
         if isinstance(first, ExecutorError):
             raise first
-        told = str(first).splitlines()[0][:200] if str(first) else type(first).__name__
-        too_large = "byte limit" in told
+        reason = str(first).splitlines()[0][:200] if str(first) else type(first).__name__
+        too_large = "byte limit" in reason
         return SourceUnreachable(
-            f"can't communicate with {self.endpoint.display_name}: {told}",
+            f"can't communicate with {self.endpoint.display_name}: {reason}",
             hint="check that the address or command belongs to an MCP server",
             reason="too_large" if too_large else "protocol",
             sent=True,

@@ -77,12 +77,12 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
                     await self._wait_for_turn()
                 return await self._exchange(request, exchange)
         except (SourceError, TimeoutError) as error:
-            told = error if isinstance(error, SourceError) else unreachable(self._origin, error, sent=True)
+            failure = error if isinstance(error, SourceError) else unreachable(self._origin, error, sent=True)
             if request.method != "POST":
-                raise told from error
+                raise failure from error
             # An exception here would end the connection for every other call on it: fail only the one concerned.
             if exchange is not None:
-                exchange.fail(told)
+                exchange.fail(failure)
             return httpx2.Response(202, request=request)
 
     def _seconds(self, request: httpx2.Request) -> float:
@@ -371,8 +371,8 @@ def rpc_error(body: bytes) -> dict[str, Any]:
     error = message.get("error") if isinstance(message, dict) else None
     if not isinstance(error, dict) or type(error.get("code")) is not int:
         return {}
-    told = {"code": error["code"], "message": str(error.get("message", "")), "data": error.get("data")}
-    return {"jsonrpc": "2.0", "id": None, "error": told}
+    failure = {"code": error["code"], "message": str(error.get("message", "")), "data": error.get("data")}
+    return {"jsonrpc": "2.0", "id": None, "error": failure}
 
 
 def without_body(headers: httpx2.Headers) -> dict[str, str]:

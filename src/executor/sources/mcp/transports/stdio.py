@@ -153,8 +153,8 @@ class Child(MessageStream):
         return b""
 
     def _lost_error(self, what: str, reason: str) -> SourceUnreachable:
-        told = f"see why in {log}" if (log := self.complaints.log) else "run it in a terminal to see why"
-        hint = "request less: a page, a filter or a smaller range" if reason == "too_large" else told
+        hint = f"see why in {log}" if (log := self.complaints.log) else "run it in a terminal to see why"
+        hint = "request less: a page, a filter or a smaller range" if reason == "too_large" else hint
         return SourceUnreachable(f"{self._where} {what}", hint=hint, reason=reason, sent=True)
 
 
@@ -207,8 +207,8 @@ async def launch(endpoint: Endpoint, limit: int, their_end: socket.socket) -> Pr
             limit=limit,
         )
     except (OSError, ValueError) as error:
-        told = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise not_started(endpoint, told) from error
+        hint = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise not_started(endpoint, hint) from error
 
 
 async def check_start(endpoint: Endpoint, line: socket.socket) -> None:

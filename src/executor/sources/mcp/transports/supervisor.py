@@ -62,9 +62,9 @@ def start(command: list[str]) -> tuple[int, int]:
         finally:
             os._exit(NOT_STARTED)
     os.close(writing)
-    told = os.read(reading, 16)
+    message = os.read(reading, 16)
     os.close(reading)
-    return pid, int(told or b"0")
+    return pid, int(message or b"0")
 
 
 def given_environment() -> dict[str, str]:

@@ -115,8 +115,8 @@ def encodings(document: Document, form: str, fields: Fields, raw: Any) -> dict[s
     found = {}
     given = {key_text(name): one for name, one in raw.items()} if isinstance(raw, dict) else {}
     for name in {**fields.properties, **given}:
-        told = given.get(name)
-        one = encoding(told if isinstance(told, dict) else {})
+        declared = given.get(name)
+        one = encoding(declared if isinstance(declared, dict) else {})
         if form == "multipart" and is_file(document, array_items(document, fields.properties.get(name)), one):
             one["file"] = True
         if one:
@@ -166,9 +166,9 @@ def is_file(document: Document, schema: Any, encoding: EncodingBinding | None = 
         return True
     if "contentMediaType" in schema and "contentEncoding" not in schema and types in (None, "string"):
         return not is_json(str(schema["contentMediaType"]))
-    told = (encoding or {}).get("contentType", "")
+    declared = (encoding or {}).get("contentType", "")
     is_plain = types is None and not any(key in schema for key in ("properties", "$ref", "items", "enum"))
-    return bool(told) and form_of(told) == "binary" and ("string" in named or is_plain)
+    return bool(declared) and form_of(declared) == "binary" and ("string" in named or is_plain)
 
 
 def body_fields(document: Document, schema: Any) -> Fields | None:
