@@ -251,7 +251,7 @@ class Selections:
 class Fragments:
     """Inline fragments of one selection set.
 
-    Two types may give one name to different things, which may not be in one answer: the later one is selected under
+    Two types may use one name for different things, which may not be in one answer: the later one is selected under
     a name of its own.
     """
 
