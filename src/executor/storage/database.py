@@ -44,6 +44,7 @@ Job = Callable[[Connection], Any]
 GROUP = 256
 READERS = 3  # for what is short
 SEARCHES = 1  # for what takes a while and has a bound
+SEARCH_SECONDS = 5.0
 SCANS = 1  # for what reads everything
 QUEUED_SCANS = 8
 # A checkpoint makes one unlucky commit wait; every 16 MB instead of every 4 is rarer and bounds the WAL still.

@@ -18,7 +18,7 @@ from executor.policy.pattern import matches
 from executor.storage.catalog import policy_scope
 from executor.storage.database import Database
 
-SEARCH_SECONDS = 10.0
+SIMULATION_SECONDS = 10.0
 BUILTINS = [(tool.path, tool.effect, tool.source_id) for tool in tools.BUILTINS.values()]
 
 
@@ -74,7 +74,7 @@ async def simulate(
 ) -> Simulation:
     """Decide the newest past calls again by `then`, and compare with `now`."""
     past = await database.search(
-        lambda c: policy_scope.past_calls(c, by.workspace_id, limit=limit, before=before), SEARCH_SECONDS
+        lambda c: policy_scope.past_calls(c, by.workspace_id, limit=limit, before=before), SIMULATION_SECONDS
     )
     judgements = await asyncio.to_thread(changes, map(subject_of, past), now, then)
     changed = [(call, one) for call, one in zip(past, judgements, strict=True) if one.differs]
