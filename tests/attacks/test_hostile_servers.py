@@ -170,11 +170,11 @@ async def test_102_a_flood_of_changes_is_read_a_bounded_number_of_times() -> Non
     heard: list[str] = []
     changes = Changes(heard.append, pause_seconds=0.0)
     for _ in range(1_000):
-        changes.tell("src_flooding")
-        changes.tell("src_other")
+        changes.notify("src_flooding")
+        changes.notify("src_other")
     assert heard.count("src_flooding") == heard.count("src_other") == READINGS
     changes.forget("src_flooding")
-    changes.tell("src_flooding")
+    changes.notify("src_flooding")
     assert heard.count("src_flooding") == READINGS + 1
     changes.close()
 
