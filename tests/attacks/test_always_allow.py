@@ -9,7 +9,7 @@ import pytest
 
 from executor.errors import Conflict, Forbidden, InvalidRequest
 from executor.execution.policies.always import draft_policy
-from executor.model.permissions import MEMBER
+from executor.model.identity.permissions import MEMBER
 from executor.storage.catalog import policies
 from executor.storage.executions import calls
 from tests.execution.conftest import ExecutorHarness, value

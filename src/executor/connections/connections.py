@@ -15,12 +15,12 @@ from executor.connections.resolution import Missing, Use
 from executor.connections.schemes import Auth
 from executor.connections.source_headers import SourceHeaders, values_of
 from executor.errors import CredentialRequired, Forbidden, NotFound
-from executor.model.actor import Actor
-from executor.model.connection import Connection, ConnectionStatus
-from executor.model.credential import Credential
+from executor.model.credentials.connection import Connection, ConnectionStatus
+from executor.model.credentials.credential import Credential
 from executor.model.event import Announcement
+from executor.model.identity.actor import Actor
+from executor.model.identity.permissions import require
 from executor.model.ids import now_ms
-from executor.model.permissions import require
 from executor.model.source import Source
 from executor.model.tool import Tool
 from executor.secrets import in_use

@@ -38,8 +38,8 @@ from executor.execution.quotas import Quotas, narrow_limits
 from executor.execution.runs.run import Run
 from executor.execution.submissions import Submission, Submitted
 from executor.execution.typecheck import Checks, Typecheck
-from executor.model.actor import Actor
 from executor.model.execution import Call, Execution, Limits
+from executor.model.identity.actor import Actor
 from executor.model.ids import new_id, now_ms
 from executor.model.interaction import Interaction, InteractionStatus, Scope
 from executor.storage.database import Database

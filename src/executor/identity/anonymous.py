@@ -10,10 +10,10 @@ from sqlalchemy.engine import Connection
 from executor.errors import Busy, Forbidden, Unauthorized
 from executor.identity.new_token import ANONYMOUS, SESSION, digest, mint
 from executor.identity.rate_limit import RateLimit
-from executor.model.access import AnonymousSession, Key
-from executor.model.actor import Actor
+from executor.model.identity.access import AnonymousSession, Key
+from executor.model.identity.actor import Actor
+from executor.model.identity.permissions import AGENT
 from executor.model.ids import new_id, now_ms
-from executor.model.permissions import AGENT
 from executor.storage.database import Database
 from executor.storage.executions import events
 from executor.storage.identity import anonymous, api_keys, tenancy, workspaces

@@ -14,10 +14,10 @@ from executor.errors import NotFound, Unauthorized
 from executor.identity.new_token import digest
 from executor.identity.presented import Shown
 from executor.identity.rate_limit import RateLimit
-from executor.model import access
-from executor.model.actor import Actor, Via
+from executor.model.identity import access
+from executor.model.identity.actor import Actor, Via
+from executor.model.identity.permissions import KEY, OWNER, ROLES
 from executor.model.ids import now_ms
-from executor.model.permissions import KEY, OWNER, ROLES
 from executor.storage.database import Database
 from executor.storage.identity import api_keys, browser_sessions, tenancy
 from executor.storage.identity.tenancy import Tenancy

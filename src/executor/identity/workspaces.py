@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy.engine import Connection
 
 from executor.errors import Conflict, NotFound
-from executor.model.actor import Actor, Organization, Place, Separation, SeparationChoice, Workspace
+from executor.model.identity.actor import Actor, Organization, Place, Separation, SeparationChoice, Workspace
 from executor.storage.database import Database
 from executor.storage.executions import events
 from executor.storage.executions import separation as separations

@@ -11,11 +11,11 @@ from dataclasses import replace
 from sqlalchemy.engine import Connection
 
 from executor.errors import Conflict, InvalidRequest, NotFound, SecretUnavailable
-from executor.model.actor import Actor
+from executor.model.credentials.secret import Provider as ProviderName
+from executor.model.credentials.secret import Secret
+from executor.model.identity.actor import Actor
+from executor.model.identity.permissions import require
 from executor.model.ids import new_id, now_ms
-from executor.model.permissions import require
-from executor.model.secret import Provider as ProviderName
-from executor.model.secret import Secret
 from executor.secrets import rotation
 from executor.secrets.origins import bind_origin, check_origin
 from executor.secrets.providers.provider import Provider

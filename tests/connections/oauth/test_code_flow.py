@@ -8,9 +8,9 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from executor.errors import Forbidden, InvalidRequest, NotFound, OAuthFailed
-from executor.model.actor import Actor
+from executor.model.identity.actor import Actor
+from executor.model.identity.permissions import MEMBER
 from executor.model.ids import now_ms
-from executor.model.permissions import MEMBER
 from executor.storage.credentials import connections
 from executor.storage.executions import events
 from tests.support.login_harness import BASE, LoginHarness, browse

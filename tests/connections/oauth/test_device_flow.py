@@ -6,7 +6,7 @@ import pytest
 
 from executor.connections.oauth import device_flow
 from executor.errors import OAuthFailed
-from executor.model.actor import Actor
+from executor.model.identity.actor import Actor
 from executor.model.ids import now_ms
 from tests.support.login_harness import LoginHarness
 

@@ -8,7 +8,7 @@ import pytest
 
 from executor.connections.oauth.endpoints import check_origins, confirmed_origins
 from executor.errors import InvalidRequest, OAuthFailed
-from executor.surfaces.cli.commands import connections_login
+from executor.surfaces.cli.commands.credentials import connections_login
 
 ENDPOINTS = {"authorization": "https://accounts.example/auth", "token": "https://tokens.example:443/token"}
 

@@ -17,8 +17,8 @@ from executor.connections.oauth.http import Wire
 from executor.connections.oauth.metadata import address
 from executor.connections.oauth.new_connection import Connected, Terms
 from executor.errors import OAuthFailed
-from executor.model.actor import Actor
 from executor.model.digest import digest_text
+from executor.model.identity.actor import Actor
 from executor.model.ids import now_ms
 from executor.network.addresses import display_url
 from executor.secrets.secrets import Secrets

@@ -8,8 +8,8 @@ from sqlalchemy.engine import Connection
 
 from executor.execution.journal.journal import interaction_event
 from executor.execution.policies.always import Always, add_policy
-from executor.model.actor import Actor
 from executor.model.execution import Execution
+from executor.model.identity.actor import Actor
 from executor.model.interaction import Interaction, InteractionStatus, Scope
 from executor.storage.catalog import policies
 from executor.storage.executions import events, executions, interactions, permits

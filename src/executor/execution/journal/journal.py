@@ -17,11 +17,11 @@ from sqlalchemy.engine import Connection
 from executor.errors import Fenced
 from executor.execution.artifacts.storage import OWN, is_large, keep
 from executor.execution.failures import unknown_outcome
-from executor.model.actor import Actor
 from executor.model.artifact import Artifact
 from executor.model.digest import digest
 from executor.model.event import Event
 from executor.model.execution import Call, Execution, Failure, Status
+from executor.model.identity.actor import Actor
 from executor.model.ids import now_ms
 from executor.model.interaction import Interaction
 from executor.runtime.protocol import Log

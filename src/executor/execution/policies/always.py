@@ -12,10 +12,10 @@ from executor.execution.approvals.prompt import address_of
 from executor.execution.builtins import tools as builtins
 from executor.execution.calls.arguments import parse_arguments
 from executor.execution.calls.pipeline import CallPipeline
-from executor.model.actor import Actor
 from executor.model.execution import Call
+from executor.model.identity.actor import Actor
+from executor.model.identity.permissions import Permission
 from executor.model.interaction import Interaction
-from executor.model.permissions import Permission
 from executor.model.policy import Basis, Decision, Level, MadeFor, Policy
 from executor.model.source import Source
 from executor.model.tool import ALL, Effect

@@ -12,7 +12,7 @@ from executor.execution.approvals.prompt import address_of
 from executor.execution.builtins import tools
 from executor.execution.calls.pipeline import CallPipeline
 from executor.execution.policies.always import Always, add_policy, check_permitted, is_same
-from executor.model.actor import Actor
+from executor.model.identity.actor import Actor
 from executor.model.policy import MadeFor, Policy
 from executor.model.tool import Tool
 from executor.policy.decide import decide

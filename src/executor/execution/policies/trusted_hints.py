@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 from executor.errors import InvalidRequest
 from executor.execution.approvals.prompt import address_of
 from executor.execution.calls.pipeline import CallPipeline
-from executor.model.actor import Actor
+from executor.model.identity.actor import Actor
 from executor.model.policy import MadeFor, Policy
 from executor.model.source import Source
 from executor.policy.drafts import draft

@@ -10,10 +10,10 @@ from typing import Any
 
 from executor.connections.connections import Connections
 from executor.errors import Conflict, ExecutorError
-from executor.model.actor import Actor
-from executor.model.credential import Credential
+from executor.model.credentials.credential import Credential
+from executor.model.identity.actor import Actor
+from executor.model.identity.permissions import require
 from executor.model.ids import now_ms
-from executor.model.permissions import require
 from executor.model.source import Source
 from executor.sources import detection, templates
 from executor.sources.kind import Forgets, Kind, Probe

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from executor.daemon.wiring.executor import Executor
     from executor.execution.outcome import Outcome
     from executor.execution.submissions import Submission, Submitted
-    from executor.model.actor import Actor
+    from executor.model.identity.actor import Actor
 
 T = TypeVar("T")
 GLANCE_SECONDS = 1.0

@@ -25,7 +25,7 @@ from executor.surfaces.http import problems
 if TYPE_CHECKING:
     from executor.identity.authentication import Authenticator
     from executor.identity.presented import Shown
-    from executor.model.actor import Actor
+    from executor.model.identity.actor import Actor
 
 CONFIRM_SECONDS = 15.0
 LONGEST_TIMER = 86_400.0

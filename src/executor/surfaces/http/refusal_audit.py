@@ -15,7 +15,7 @@ from executor.surfaces.http.guard import ACTOR
 
 if TYPE_CHECKING:
     from executor.daemon.wiring.executor import Executor
-    from executor.model.actor import Actor
+    from executor.model.identity.actor import Actor
 
 REFUSED = frozenset({401, 403, 421})
 WINDOW_SECONDS = 60.0

@@ -11,7 +11,7 @@ from executor.errors import TooManyWaits
 from executor.model.fairness import Counts
 
 if TYPE_CHECKING:
-    from executor.model.actor import Actor
+    from executor.model.identity.actor import Actor
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from executor.model.permissions import AGENT, OWNER, Permission, Role
+from executor.model.identity.permissions import AGENT, OWNER, Permission, Role
 
 # Which calls no one approves who asked for them, and what an organization may choose about that.
 Separation = Literal["off", "destructive", "all"]

@@ -8,8 +8,8 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from executor.identity import members, sessions, workspaces
+from executor.model.identity.permissions import Permission
 from executor.model.ids import now_ms
-from executor.model.permissions import Permission
 from executor.surfaces.api.context import Context, EdgeRoute, needs, public
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.schemas import identity

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from executor.errors import Forbidden
 
 if TYPE_CHECKING:
-    from executor.model.actor import Actor
+    from executor.model.identity.actor import Actor
 
 Role = Literal["owner", "admin", "member", "viewer"]
 # discover: find and describe tools · execute: run code and see what came of it · read: look at everything of the

@@ -4,8 +4,8 @@ import click
 
 from executor.settings import Settings
 from executor.surfaces.cli.client import connect, segment
-from executor.surfaces.cli.commands.keys import print_end
-from executor.surfaces.cli.commands.members import ROLES
+from executor.surfaces.cli.commands.identity.keys import print_end
+from executor.surfaces.cli.commands.identity.members import ROLES
 from executor.surfaces.cli.groups import SuggestingGroup
 from executor.surfaces.cli.main import COMMANDS
 from executor.surfaces.cli.options import json_option

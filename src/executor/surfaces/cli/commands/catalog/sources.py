@@ -10,7 +10,7 @@ from executor.settings import Settings
 from executor.sources import placeholders
 from executor.surfaces.cli import exit_codes
 from executor.surfaces.cli.client import Client, connect, segment
-from executor.surfaces.cli.commands import sources_choose, sources_hints, sources_inspect
+from executor.surfaces.cli.commands.catalog import sources_choose, sources_hints, sources_inspect
 from executor.surfaces.cli.filters import chosen_from, filter_options, filters_of
 from executor.surfaces.cli.groups import SuggestingGroup
 from executor.surfaces.cli.main import COMMANDS

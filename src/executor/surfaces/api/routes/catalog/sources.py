@@ -14,8 +14,8 @@ from executor.execution.dependents import check_dropped
 from executor.execution.policies.administration import list_covering
 from executor.execution.policies.trusted_hints import KIND as MCP
 from executor.execution.policies.trusted_hints import Trust, decide_hints, find_hints
-from executor.model.actor import Actor
-from executor.model.permissions import refusal_of
+from executor.model.identity.actor import Actor
+from executor.model.identity.permissions import refusal_of
 from executor.model.source import HOSTED, Choice, Source
 from executor.network.client import check_headers
 from executor.policy.drafts import text

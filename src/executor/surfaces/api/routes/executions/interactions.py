@@ -18,7 +18,7 @@ from executor.policy.drafts import Covers
 from executor.surfaces.api.context import Context, EdgeRoute, needs
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.policy_drafts import existing, match_tools, names, read_policy
-from executor.surfaces.api.routes.connections import offer_of
+from executor.surfaces.api.routes.credentials.connections import offer_of
 from executor.surfaces.api.schemas.requests import Approve, Deny, Provided
 from executor.surfaces.views import interactions as views
 from executor.surfaces.views.policies import AlwaysView, policy_view

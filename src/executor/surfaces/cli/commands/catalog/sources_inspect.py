@@ -11,7 +11,7 @@ import click
 from executor.errors import InvalidRequest
 from executor.settings import Settings
 from executor.surfaces.cli.client import Client, connect, segment
-from executor.surfaces.cli.commands.tools import with_short_description
+from executor.surfaces.cli.commands.catalog.tools import with_short_description
 from executor.surfaces.cli.filters import chosen_from, filter_options, filters_of
 from executor.surfaces.cli.options import json_option
 from executor.surfaces.cli.output import clean, clean_lines, emit, emit_json, say, table

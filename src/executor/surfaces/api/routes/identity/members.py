@@ -10,7 +10,7 @@ from starlette.responses import Response
 from executor.errors import Unauthorized
 from executor.identity import invitations, members
 from executor.identity.presented import Shown
-from executor.model.actor import Actor
+from executor.model.identity.actor import Actor
 from executor.surfaces.api.context import Context, EdgeRoute, needs, public
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.schemas import identity

@@ -8,7 +8,7 @@ from executor.errors import InvalidRequest
 from executor.settings import Settings
 from executor.surfaces.cli import exit_codes
 from executor.surfaces.cli.client import Client, connect, segment
-from executor.surfaces.cli.commands.connections_login import login
+from executor.surfaces.cli.commands.credentials.connections_login import login
 from executor.surfaces.cli.groups import SuggestingGroup
 from executor.surfaces.cli.main import COMMANDS
 from executor.surfaces.cli.options import json_option

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from executor.errors import NotFound
-from executor.model.access import AnonymousSession
+from executor.model.identity.access import AnonymousSession
 from executor.surfaces.api.context import Context, EdgeRoute, needs
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.views import identity as views

@@ -13,7 +13,7 @@ from executor.daemon.wiring.executor import Executor
 from executor.errors import ExecutorError, NotFound, Unauthorized
 from executor.identity.oidc import membership
 from executor.identity.oidc.sign_in import SignIns
-from executor.model.permissions import Role
+from executor.model.identity.permissions import Role
 from executor.surfaces.api.context import Context, EdgeRoute, public
 from executor.surfaces.api.json_response import answer
 from executor.surfaces.api.oauth_pages import page

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from executor.model.permissions import Role
+from executor.model.identity.permissions import Role
 
 InvitationStatus = Literal["open", "accepted", "revoked", "expired"]
 KeyKind = Literal["personal", "agent", "anonymous"]
