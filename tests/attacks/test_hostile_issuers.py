@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
-from executor.connections.oauth import http as wire
+from executor.connections.oauth import http
 from executor.network.client import Bounds
 from tests.support.loopback import Answer
 from tests.support.sign_in_browser import CALLBACK, CLIENT, SECRET, Browser, settings_of
@@ -158,7 +158,7 @@ def test_107_documents_without_end(
 ) -> None:
     """Defence: `BOUNDS` of every request to an authorization server."""
     if how == "drip":
-        monkeypatch.setattr(wire, "BOUNDS", Bounds(seconds=1.0, size=1_000_000))
+        monkeypatch.setattr(http, "BOUNDS", Bounds(seconds=1.0, size=1_000_000))
     setattr(evil, where, lambda handler: getattr(handler, how)())
     expect_refusal(daemon, token)
     assert evil.sent < MOST

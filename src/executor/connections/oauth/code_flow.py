@@ -15,7 +15,7 @@ from sqlalchemy.engine import Connection as Database_
 
 from executor.connections.oauth import new_connection, sealing, token_endpoint
 from executor.connections.oauth.client_registration import Clients
-from executor.connections.oauth.http import Wire
+from executor.connections.oauth.http import HttpClient
 from executor.connections.oauth.metadata import Server, same_issuer
 from executor.connections.oauth.new_connection import Connected, Terms
 from executor.errors import EgressRefused, OAuthFailed
@@ -58,10 +58,10 @@ class Callback:
 
 
 class CodeFlow:
-    def __init__(self, database: Database, secrets: Secrets, wire: Wire, clients: Clients) -> None:
+    def __init__(self, database: Database, secrets: Secrets, http: HttpClient, clients: Clients) -> None:
         self._database = database
         self._sealing = secrets.sealing
-        self._wire = wire
+        self._http = http
         self._clients = clients
 
     async def begin(self, actor: Actor, terms: Terms, *, interaction_id: str, in_browser: bool) -> Begun:
@@ -150,7 +150,7 @@ class CodeFlow:
             **({"resource": terms.resource} if terms.resource else {}),
         }
         try:
-            granted = await token_endpoint.ask(self._wire, terms.endpoint(client), form)
+            granted = await token_endpoint.ask(self._http, terms.endpoint(client), form)
         except OAuthFailed as error:
             if error.details.get("error") == "invalid_client":
                 await self._clients.forget(flow.workspace_id, client)
@@ -191,7 +191,7 @@ class CodeFlow:
                 hint="its operator must list S256 in `code_challenge_methods_supported`; or use a token instead",
             )
         for endpoint in (server.authorization_endpoint, server.token_endpoint):
-            self._wire.check(endpoint, terms.allowed_origins)
+            self._http.check(endpoint, terms.allowed_origins)
 
     def _authorization_url(self, terms: Terms, client_id: str, state: str, verifier: str) -> str:
         """Parameters that the endpoint's own address has are kept, unless they are ours to say."""

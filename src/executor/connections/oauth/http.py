@@ -20,7 +20,7 @@ FORM = "application/x-www-form-urlencoded"
 Origins = frozenset[str]
 
 
-class Wire:
+class HttpClient:
     def __init__(self, egress: Egress) -> None:
         self._egress = egress
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from executor.connections.oauth.http import Origins, Wire
+from executor.connections.oauth.http import HttpClient, Origins
 from executor.connections.oauth.metadata import names_in
 from executor.errors import OAuthFailed
 from executor.model.ids import now_ms
@@ -76,13 +76,13 @@ class Endpoint:
     origins: Origins = frozenset()
 
 
-async def ask(wire: Wire, endpoint: Endpoint, form: Mapping[str, str]) -> Tokens:
+async def ask(http: HttpClient, endpoint: Endpoint, form: Mapping[str, str]) -> Tokens:
     """Raises OAuthFailed with the server's own words; its `details["error"]` is the server's code."""
     asked_at = now_ms()
     secrets = [form[name] for name in ("code", "code_verifier", "refresh_token", "device_code") if name in form]
     in_use.remember([*secrets, *([endpoint.client.secret] if endpoint.client.secret else [])])
     filled, headers = authenticate_client(endpoint.client, form)
-    status, answer = await wire.post_form(endpoint.url, filled, headers, endpoint.origins)
+    status, answer = await http.post_form(endpoint.url, filled, headers, endpoint.origins)
     if status != 200 or "error" in answer:
         raise failure(endpoint.url, status, answer, (*secrets, endpoint.client.secret))
     return read(endpoint.url, answer, asked_at)

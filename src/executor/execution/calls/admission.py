@@ -30,7 +30,7 @@ from executor.model.tool import Tool
 from executor.policy.decide import Subject, decide
 from executor.policy.visibility import Visibility
 from executor.runtime.protocol import Proposal
-from executor.storage.executions.permits import Standing
+from executor.storage.executions.permits import Decisions
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +143,8 @@ class Admissions:
         self, execution: Execution, proposal: Proposal, tool: Tool, arguments: dict[str, Any], decision: Decision
     ) -> Admission:
         """A denial applies to the same call, a permit to the same tool at the same place; all else needs a decision."""
-        standing = await self._permits.of(execution.id)
-        reason = await self._denial_of(execution, standing, tool, arguments) if standing.denials else None
+        decisions = await self._permits.of(execution.id)
+        reason = await self._denial_of(execution, decisions, tool, arguments) if decisions.denials else None
         if reason is not None:
             return Admission(proposal, "refuse", tool, refusal=denied_before(tool.path, reason))
         if await self._is_permitted(execution, tool):
@@ -161,19 +161,19 @@ class Admissions:
         return permit.fits(await self._bindings.bind(execution, call, tool, source))
 
     async def _denial_of(
-        self, execution: Execution, standing: Standing, tool: Tool, arguments: dict[str, Any]
+        self, execution: Execution, decisions: Decisions, tool: Tool, arguments: dict[str, Any]
     ) -> str | None:
         """Why the same call was denied before, however it is written now."""
-        if standing.reasons is None:
+        if decisions.reasons is None:
             reasons: dict[str, str] = {}
-            for denied in standing.denials:
+            for denied in decisions.denials:
                 was = await self.find(execution.workspace_id, denied.path)
                 if was is not None:
                     key, *_ = await keys_of(self._catalog, was, denied.arguments)
                     reasons[key] = denied.reason
-            standing.reasons = reasons
+            decisions.reasons = reasons
         keys = await keys_of(self._catalog, tool, arguments)
-        return next((standing.reasons[key] for key in keys if key in standing.reasons), None)
+        return next((decisions.reasons[key] for key in keys if key in decisions.reasons), None)
 
     async def check(self, tool: Tool, arguments: dict[str, Any], language: str = "typescript") -> None:
         if tool.source_id == builtins.SOURCE:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 
-class Wire(Protocol):
+class HttpClient(Protocol):
     """Through the one outbound client. Raises OAuthFailed when there is no answer."""
 
     async def document(self, url: str, bearer: str = "") -> dict[str, Any] | None:

@@ -30,7 +30,7 @@ FIRST_WAIT = 1
 WAIT = 20
 GRACE = 30.0
 RECONNECTIONS = 5
-STANDING = ("paused", "completed", "failed", "cancelled")
+AT_REST = ("paused", "completed", "failed", "cancelled")
 
 
 class ExecutionFollower:
@@ -62,7 +62,7 @@ class ExecutionFollower:
 
     def finish(self, view: dict[str, Any]) -> int:
         """Show the outcome; the exit code."""
-        if self.interrupted and view["status"] not in STANDING:
+        if self.interrupted and view["status"] not in AT_REST:
             _say_it_goes_on(view)
         if self.as_json:
             emit_json(view)
@@ -72,7 +72,7 @@ class ExecutionFollower:
             emit(as_json(view.get("result")))
         elif view["status"] == "paused":
             say_how_to_go_on(view, self._asked)
-        elif view["status"] in STANDING:
+        elif view["status"] in AT_REST:
             show_failure(view)
         return exit_codes.INTERRUPTED if self.interrupted else exit_codes.of_execution(view)
 
@@ -85,7 +85,7 @@ class ExecutionFollower:
                     self._asked |= {one["id"] for one in pending}
                     if not decide_all(self.client, pending):
                         break
-                elif view["status"] in STANDING:
+                elif view["status"] in AT_REST:
                     break
                 view = self._wait(view["executionId"])
             except KeyboardInterrupt:

@@ -106,7 +106,7 @@ def judgement_view(decision: Decision, policies: Sequence[Policy], known: Names)
     }
 
 
-class StandingView(TypedDict):
+class PolicyStatusView(TypedDict):
     policy: PolicyView
     verdict: Literal["decides", "outdone", "later", "no"]
     why: str
@@ -115,7 +115,7 @@ class StandingView(TypedDict):
 
 class DecisionView(JudgementView):
     effect: Effect
-    rules: list[StandingView]
+    rules: list[PolicyStatusView]
 
 
 class MatchesView(TypedDict):

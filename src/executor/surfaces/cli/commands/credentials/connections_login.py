@@ -148,10 +148,10 @@ def by_device(client: Client, body: dict[str, Any], as_json: bool, *, wait: bool
     until, interval = time.monotonic() + WAIT_SECONDS * 3, shown["interval"]
     while time.monotonic() < until:
         time.sleep(interval)
-        standing = client.post("/v1/connections/oauth/device/ask", {"flow": shown["flow"]})
-        interval = standing["interval"]
-        if standing["status"] == "connected":
-            return print_connection(standing["connection"], as_json)
+        state = client.post("/v1/connections/oauth/device/ask", {"flow": shown["flow"]})
+        interval = state["interval"]
+        if state["status"] == "connected":
+            return print_connection(state["connection"], as_json)
     raise unfinished_error(body)
 
 
