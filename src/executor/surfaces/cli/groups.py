@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import click
 
+from executor.surfaces.cli.options import JSON
+
 
 class SuggestingGroup(click.Group):
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        """Each command takes `--json`, without saying so itself."""
+        cmd.params.append(JSON)
+        super().add_command(cmd, name)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:

@@ -86,6 +86,11 @@ def cli() -> None:
     """
 
 
+def group(name: str) -> SuggestingGroup:
+    """The group that a command's module adds its commands to."""
+    return SuggestingGroup(name, help=COMMANDS[name])
+
+
 def run(arguments: Sequence[str]) -> int:
     machine = "--json" in _before_dashes(arguments)
     for stream in (sys.stdout, sys.stderr):
