@@ -178,7 +178,7 @@ async def test_a_policy_that_denies_meanwhile_overrules_the_approval(harness: Ex
 async def test_a_source_that_moved_meanwhile_is_asked_about_again(harness: ExecutorHarness) -> None:
     outcome = await harness.run(WRITE)
     workspace_id, document = harness.executor.tenancy.workspace.id, f"{harness.ledger.url}/openapi.json"
-    await harness.executor.catalog.remove_source(workspace_id, "ledger")
+    await harness.executor.catalog.lifecycle.remove(workspace_id, "ledger")
     elsewhere = SourceRequest(
         location=document, namespace="ledger", base_url="http://127.0.0.1:9", consented=Consent(private_network=True)
     )
