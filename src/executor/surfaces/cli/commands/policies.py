@@ -125,24 +125,13 @@ def test(path: str, arguments: str | None, actor: str, why: bool, as_json: bool)
 @click.option(
     "--limit", type=click.IntRange(1, 1000), default=200, show_default=True, help="How many past calls to evaluate."
 )
-def simulate(
-    pattern: str | None,
-    action: str | None,
-    position: int | None,
-    order: str,
-    without: tuple[str, ...],
-    limit: int,
-    as_json: bool,
-    **rule: Any,
-) -> None:
+def simulate(pattern: str | None, action: str | None, order: str, as_json: bool, **given: Any) -> None:
     """Show what a policy or a new order would have changed in past executions."""
-    body: dict[str, Any] = {"limit": limit, "without": list(without)}
+    body: dict[str, Any] = {name: given.pop(name) for name in ("limit", "without", "position")}
     if pattern is not None:
         if action is None:
             raise click.UsageError("a policy needs a PATTERN and an ACTION")
-        body["rule"] = rule_body(pattern, action, **rule)
-    if position is not None:
-        body["position"] = position
+        body["rule"] = rule_body(pattern, action, **given)
     if order:
         body["order"] = [one.strip() for one in order.split(",")]
     found = connect().post("/v1/policies/simulate", body)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlencode
 
 import click
 
@@ -40,26 +39,9 @@ command = group("tools")
 @click.option("--depth", type=click.IntRange(0, 2), default=0, help="0: names, 1: with signatures, 2: with schemas.")
 @click.option("--explain", is_flag=True, help="Show the score and which words matched where.")
 @limit_option(10)
-def search(
-    query: tuple[str, ...],
-    namespace: str | None,
-    source: str | None,
-    effect: str | None,
-    depth: int,
-    explain: bool,
-    limit: int,
-    as_json: bool,
-) -> None:
+def search(query: tuple[str, ...], depth: int, explain: bool, as_json: bool, **asked: Any) -> None:
     """Find tools by what you want to do. Without a query, list the groups."""
-    found = connect().get(
-        "/v1/tools/search",
-        query=" ".join(query)[: MAX_QUERY + 1],
-        namespace=namespace,
-        source=source,
-        effect=effect,
-        depth=depth,
-        limit=limit,
-    )
+    found = connect().get("/v1/tools/search", query=" ".join(query)[: MAX_QUERY + 1], depth=depth, **asked)
     if as_json:
         emit_json(found)
         return
@@ -89,26 +71,9 @@ def explain_item(item: dict[str, Any]) -> dict[str, Any]:
 @click.option("--budget", type=click.IntRange(150, 20_000), help="Token budget (default 1500).")
 @click.option("--part", type=click.Choice(["arguments", "result", "description"]), help="Show only this part, in full.")
 @click.option("--type", "types", multiple=True, metavar="NAME", help="Only this type of the signature; repeatable.")
-def describe(
-    path: str,
-    schemas: bool,
-    language: str | None,
-    budget: int | None,
-    part: str | None,
-    types: tuple[str, ...],
-    as_json: bool,
-) -> None:
+def describe(path: str, schemas: bool, as_json: bool, **asked: Any) -> None:
     """Show a tool's signature and an example call."""
-    wanted = [
-        ("includeSchemas", "true" if schemas else None),
-        ("language", language),
-        ("budget", budget),
-        ("part", part),
-    ]
-    query = urlencode(
-        [(name, value) for name, value in wanted if value is not None] + [("types", one) for one in types]
-    )
-    tool = connect().get(f"/v1/tools/{segment(path)}{'?' if query else ''}{query}")
+    tool = connect().get(f"/v1/tools/{segment(path)}", includeSchemas="true" if schemas else None, **asked)
     if as_json:
         emit_json(tool)
         return
