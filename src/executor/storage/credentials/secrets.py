@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from executor.model.credentials.secret import Secret
+from executor.model.credentials import Secret
 from executor.storage.rows import WORDS, RowMapper, dump
 from executor.storage.tables.access import secrets
 
