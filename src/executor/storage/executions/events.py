@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from executor.model.event import REVOKING, SUBJECTS, Announcement, Event, Revocation
+from executor.model.event import REVOKING, SUBJECTS, Announcement, Event, EventFilter, Revocation
 from executor.model.execution import Execution
 from executor.model.identity.actor import Actor
 from executor.model.ids import now_ms
@@ -136,23 +136,16 @@ def warnings(c: Connection, execution_id: str) -> tuple[Event, ...]:
 
 
 def search(
-    c: Connection,
-    workspace_id: str,
-    *,
-    actor_id: str = "",
-    type: str = "",
-    since: int = 0,
-    until: int | None = None,
-    before: int | None = None,
-    limit: int = 100,
+    c: Connection, workspace_id: str, wanted: EventFilter, *, before: int | None = None, limit: int = 100
 ) -> Page[Event]:
-    """Newest first. `type` is a whole type, or ends in `.*`."""
+    """Newest first."""
+    since, until = wanted.since, wanted.until
     first = _place(c, workspace_id, since) if since else 0
     top = min(LAST if before is None else before, LAST if until is None else _place(c, workspace_id, until))
-    rest = [events.c.actor_id == actor_id] if actor_id else []
+    rest = [events.c.actor_id == wanted.actor_id] if wanted.actor_id else []
     rest += [events.c.at >= since] if since else []
     rest += [events.c.at < until] if until is not None else []
-    streams = list(_streams(c, workspace_id, type, first))
+    streams = list(_streams(c, workspace_id, wanted.type, first))
     found = scan.page(streams, top, limit, (lambda ids: _fitting(c, ids, rest)) if rest else None)
     whole = sa.select(events).where(events.c.id.in_(found)).order_by(events.c.id.desc())
     return Page([_rows.noun(row) for row in c.execute(whole)], found.next, partial=found.partial)
