@@ -108,7 +108,7 @@ def grant(c: Database, connection_id: str) -> Grant | None:
 def store_grant(c: Database, grant: Grant) -> None:
     """A new one, from a human's consent: whatever was there is replaced."""
     c.execute(sa.delete(grants).where(grants.c.connection_id == grant.connection_id))
-    c.execute(sa.insert(grants), _unclaimed(grant))
+    c.execute(sa.insert(grants), _without_claim(grant))
 
 
 def claim_refresh(c: Database, connection_id: str, generation: int, owner: str, now: int, until: int) -> bool:
@@ -122,7 +122,7 @@ def claim_refresh(c: Database, connection_id: str, generation: int, owner: str, 
 def finish_refresh(c: Database, grant: Grant, owner: str) -> bool:
     """The next generation, if the claim still stands."""
     mine = (grants.c.connection_id == grant.connection_id, grants.c.generation == grant.generation - 1)
-    values = _unclaimed(grant)
+    values = _without_claim(grant)
     done = c.execute(sa.update(grants).where(*mine, grants.c.refresh_owner == owner).values(**values))
     return done.rowcount == 1
 
@@ -132,7 +132,7 @@ def release_refresh(c: Database, connection_id: str, owner: str) -> None:
     c.execute(sa.update(grants).where(*mine).values(refresh_owner="", refresh_until=0))
 
 
-def _unclaimed(grant: Grant) -> dict[str, Any]:
+def _without_claim(grant: Grant) -> dict[str, Any]:
     return {**_grants.values(grant), "updated_at": now_ms(), "refresh_owner": "", "refresh_until": 0}
 
 

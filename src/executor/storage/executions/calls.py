@@ -28,18 +28,8 @@ _start = Prepared(
     .where(*_key)
     .values(state=sa.literal_column("'started'"), started_at=sa.bindparam("at"), route=sa.bindparam("new_route"))
 )
-_answer = Prepared(
-    sa.update(calls)
-    .where(*_key)
-    .values(
-        state=sa.bindparam("new_state"),
-        result=sa.bindparam("new_result"),
-        failure=sa.bindparam("new_failure"),
-        done_seq=sa.bindparam("new_done_seq"),
-        done_ms=sa.bindparam("new_done_ms"),
-        artifact_id=sa.bindparam("new_artifact_id"),
-    )
-)
+_ANSWERED = ("state", "result", "failure", "done_seq", "done_ms", "artifact_id")
+_answer = Prepared(sa.update(calls).where(*_key).values({name: sa.bindparam(f"new_{name}") for name in _ANSWERED}))
 
 
 def insert(c: Connection, journalled: Sequence[Call]) -> None:
@@ -52,17 +42,10 @@ def start(c: Connection, call: Call) -> None:
 
 def answer(c: Connection, call: Call) -> None:
     """Record the answer and its place in delivery order."""
-    values = {
-        "e": call.execution_id,
-        "s": call.seq,
-        "new_state": call.state,
-        "new_result": call.result,
-        "new_failure": dump(call.failure) if call.failure is not None else None,
-        "new_done_seq": call.done_seq,
-        "new_done_ms": call.done_ms,
-        "new_artifact_id": call.artifact_id or None,
-    }
-    _answer(c, values)
+    values = {f"new_{name}": getattr(call, name) for name in _ANSWERED}
+    values["new_failure"] = dump(call.failure) if call.failure is not None else None
+    values["new_artifact_id"] = call.artifact_id or None
+    _answer(c, {"e": call.execution_id, "s": call.seq, **values})
 
 
 def close(c: Connection, execution_id: str, unknown: dict[str, Any]) -> list[tuple[int, str]]:

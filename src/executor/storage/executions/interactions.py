@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from executor.model.ids import now_ms
-from executor.model.interaction import Binding, Interaction, InteractionStatus
+from executor.model.interaction import Binding, Interaction
 from executor.storage import scan
 from executor.storage.prepared_statements import Prepared
 from executor.storage.rows import FLAG, JSON, RowMapper, Stored, dump, load
@@ -25,18 +25,11 @@ _all = stream_of(interactions, _i.id, _i.workspace_id)
 _of_status = stream_of(interactions, _i.id, _i.workspace_id, _i.status)
 _of_one = stream_of(interactions, _i.id, _i.execution_id, Unindexed(_i.workspace_id))
 _insert = Prepared(sa.insert(interactions), columns=[column.name for column in interactions.c])
+_SETTLED = ("status", "settled_at", "settled_by", "settled_from", "scope", "reason", "result")
 _settle = Prepared(
     sa.update(interactions)
     .where(_id, interactions.c.status == sa.literal_column("'pending'"))
-    .values(
-        status=sa.bindparam("new_status"),
-        settled_at=sa.bindparam("at"),
-        settled_by=sa.bindparam("by"),
-        settled_from=sa.bindparam("origin"),
-        scope=sa.bindparam("covers"),
-        reason=sa.bindparam("why"),
-        result=sa.bindparam("given"),
-    )
+    .values({name: sa.bindparam(f"new_{name}") for name in _SETTLED})
 )
 _use = Prepared(sa.update(interactions).where(_id, interactions.c.used == sa.false()).values(used=sa.true()))
 _get = Prepared(sa.select(interactions).where(_id, interactions.c.workspace_id == sa.bindparam("workspace")))
@@ -51,21 +44,10 @@ def insert(c: Connection, interaction: Interaction) -> None:
     _insert(c, _rows.values(interaction))
 
 
-def settle(
-    c: Connection,
-    interaction_id: str,
-    status: InteractionStatus,
-    *,
-    by: str,
-    reason: str,
-    result: str | None,
-    origin: str = "",
-    scope: str = "",
-) -> int | None:
-    """When it was settled, for the one that settled it; None, and nothing changed, for a second one."""
-    at = now_ms()
-    values = {"key": interaction_id, "new_status": status, "at": at, "by": by, "why": reason, "given": result}
-    return at if _settle(c, {**values, "origin": origin, "covers": scope}).rowcount == 1 else None
+def settle(c: Connection, settled: Interaction) -> bool:
+    """False, and nothing changed, for a second one."""
+    values = {f"new_{name}": getattr(settled, name) for name in _SETTLED}
+    return _settle(c, {"key": settled.id, **values}).rowcount == 1
 
 
 def use(c: Connection, interaction_id: str) -> bool:

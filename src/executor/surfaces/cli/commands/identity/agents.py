@@ -36,8 +36,7 @@ def create(name: str, days: int | None, as_json: bool) -> None:
 @command.command("list")
 def listing(as_json: bool) -> None:
     """List agents. The token of the first one is in a file."""
-    page = connect().get("/v1/agents")
-    emit_page(page, COLUMNS, as_json)
+    emit_page(connect().get("/v1/agents"), COLUMNS, as_json)
 
 
 @command.command("revoke")

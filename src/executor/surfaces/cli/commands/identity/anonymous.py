@@ -24,8 +24,7 @@ command = group("anonymous")
 @command.command("list")
 def listing(as_json: bool) -> None:
     """List anonymous sessions with what each has run and stored."""
-    page = connect().get("/v1/anonymous")
-    emit_page(page, COLUMNS, as_json)
+    emit_page(connect().get("/v1/anonymous"), COLUMNS, as_json)
 
 
 @command.command("clear")

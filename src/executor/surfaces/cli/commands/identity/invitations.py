@@ -32,8 +32,7 @@ def create(role: str, email: str, days: int, as_json: bool) -> None:
 @command.command("list")
 def listing(as_json: bool) -> None:
     """List invitations and their status."""
-    page = connect().get("/v1/invitations")
-    emit_page(page, COLUMNS, as_json, empty="no invitations")
+    emit_page(connect().get("/v1/invitations"), COLUMNS, as_json, empty="no invitations")
 
 
 @command.command("revoke")
