@@ -16,6 +16,7 @@ from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.executions import calls, events, interactions
 from tests.execution.conftest import ExecutorHarness, value
 from tests.support.conditions import until
+from tests.support.submission import submit
 
 WRITE = 'return await tools.ledger.entries.addEntry({key: "a", amount: 5})'
 
@@ -252,7 +253,7 @@ async def test_a_run_with_work_left_takes_a_decision_without_parking(harness: Ex
         await slow;
         return [entry.key, after.key];
     """
-    execution = await harness.executor.engine.submit(agent, code)
+    execution = await submit(harness.executor.engine, agent, code)
     pending: list[Interaction] = []
     async with asyncio.timeout(120):
         while not pending:
