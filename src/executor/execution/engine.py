@@ -171,7 +171,7 @@ class Engine:
             if status == "paused":
                 await wait_until(self._decision(execution_id), min(left, GLANCE_SECONDS * 50))
             elif waiting := self._dispatch.backlog.get(execution_id):
-                await wait_until(waiting.gone, left)
+                await wait_until(waiting.drop_event, left)
             elif execution_id not in self._dispatch.runs:
                 await asyncio.sleep(min(left, GLANCE_SECONDS))
 
@@ -229,7 +229,7 @@ class Engine:
             lambda c: artifacts.filled_calls(c, calls.of_execution(c, actor.workspace_id, execution_id))
         )
         check_kept(outcome, journalled)
-        return await replay_journal(self._dispatch.runtimes.named(execution.runtime), execution, journalled)
+        return await replay_journal(self._dispatch.runtimes.get(execution.runtime), execution, journalled)
 
     # -- interactions -----------------------------------------------------------------------------------------------
 
@@ -255,7 +255,7 @@ class Engine:
                 f"{decision} can't have the scope {scope}", hint="approve with the scope once, execution or always"
             )
         if always is not None:
-            check_permitted(actor, always.rule)
+            check_permitted(actor, always.policy)
 
         def job(c: Connection) -> tuple[Interaction, Execution | None]:
             asked = interactions.get(c, actor.workspace_id, interaction_id)

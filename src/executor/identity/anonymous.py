@@ -52,7 +52,7 @@ class Anonymous:
     async def token(self, session_id: str, client_id: str, address: str) -> tuple[str, int]:
         """A bearer token and when it expires. The one before it ends."""
         self._refuse_unwanted()
-        with self.failures.counted(address):
+        with self.failures.limit_failures(address):
             since = now_ms() - UNUSED_MS
             known = await self._database.read(lambda c: anonymous.by_digest(c, digest(session_id), since))
             if known is not None and client_id in ("", known.client_id):

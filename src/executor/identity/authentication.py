@@ -84,7 +84,7 @@ class Authenticator:
         seen = digest(shown.bearer or shown.session)
         is_known = seen in self._known
         try:
-            with nullcontext() if is_known else self.attempts.counted(shown.address):
+            with nullcontext() if is_known else self.attempts.limit_failures(shown.address):
                 actor = await self._look_up(shown, nullcontext() if is_known else self._lookups)
                 if actor is None:
                     raise Unauthorized("this credential is unknown, has expired or was revoked", hint=HINT)
@@ -97,7 +97,7 @@ class Authenticator:
     @asynccontextmanager
     async def trying(self, address: str) -> AsyncIterator[None]:
         """Someone shows a link or an invitation. Raises what is wrong with it, or that there were too many."""
-        with self.attempts.counted(address):
+        with self.attempts.limit_failures(address):
             async with self._lookups:
                 yield
 

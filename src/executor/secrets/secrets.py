@@ -85,13 +85,6 @@ class Secrets:
         rows.insert(c, secret, sealed.key_id, sealed.data)
         return secret
 
-    def kept(self, c: Connection, workspace_id: str, secret_id: str) -> str:
-        """In a job: the value of what the store keeps."""
-        found = rows.get(c, workspace_id, secret_id)
-        if found is None or found.provider != "store":
-            raise SecretUnavailable("a stored value is missing", hint="enter it again")
-        return self._unseal(c, found)
-
     async def rotate(
         self, workspace_id: str, id_or_name: str, value: str = "", *, by: Actor, reference: str = ""
     ) -> Secret:

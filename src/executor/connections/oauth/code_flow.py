@@ -73,7 +73,7 @@ class CodeFlow:
         url = self._authorization_url(terms, client.client_id, state, verifier)
         digest, at = digest_text(state), now_ms()
         bound = digest_text(shown_once) if in_browser else TICKET + digest_text(shown_once)
-        kept = {"terms": terms.packed(), "verifier": verifier, "url": url, "actor": actor.name}
+        kept = {"terms": terms.pack(), "verifier": verifier, "url": url, "actor": actor.name}
 
         def job(c: Database_) -> None:
             context = sealing.flow_context(actor.workspace_id, digest)
@@ -191,7 +191,7 @@ class CodeFlow:
                 hint="its operator must list S256 in `code_challenge_methods_supported`; or use a token instead",
             )
         for endpoint in (server.authorization_endpoint, server.token_endpoint):
-            self._wire.check(endpoint, terms.allowed)
+            self._wire.check(endpoint, terms.allowed_origins)
 
     def _authorization_url(self, terms: Terms, client_id: str, state: str, verifier: str) -> str:
         """Parameters that the endpoint's own address has are kept, unless they are ours to say."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from sqlalchemy.engine import Connection
 
 from executor.execution.journal.journal import interaction_event
-from executor.execution.policies.always import Always, keep_rule
+from executor.execution.policies.always import Always, add_policy
 from executor.model.execution import Execution
 from executor.model.identity.actor import Actor
 from executor.model.ids import now_ms
@@ -45,7 +45,7 @@ def settle(
 
 def save_policy(c: Connection, asked: Interaction, always: Always, *, by: Actor) -> Interaction:
     """The decision holds under the policies it makes, and under no others."""
-    keep_rule(c, asked.workspace_id, always, by=by)
+    add_policy(c, asked.workspace_id, always, by=by)
     binding = asked.binding
     if binding.policy_revision == always.revision:
         binding = replace(binding, policy_revision=policies.revision(c, asked.workspace_id))

@@ -160,7 +160,7 @@ class Lifecycle:
         kind = await self._kinds.get(source.kind)
         if source.kind not in TELLING:
             return False
-        opened = (await self._connections.opened(source))[0] if self._connections is not None else source
+        opened = (await self._connections.unseal(source))[0] if self._connections is not None else source
         request = reader.without_validators(kind.reload_request(opened))
         await kind.load(reader.with_credential(request, credential))
         return True

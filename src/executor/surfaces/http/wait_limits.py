@@ -40,7 +40,7 @@ class WaitLimits:
         self._of: Counts[str] = Counts()
 
     @contextmanager
-    def taken(self, actor: Actor) -> Iterator[None]:
+    def take_place(self, actor: Actor) -> Iterator[None]:
         is_stranger = actor.via == "anonymous"
         self._check(actor, is_stranger=is_stranger)
         self.count += 1

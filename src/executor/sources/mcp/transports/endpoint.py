@@ -38,7 +38,7 @@ class Endpoint:
     origins: tuple[str, ...] = ()
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """Fit for messages: arguments of a command may be secrets, so that only its first word is told."""
         return f"the command `{printable(self.command[0])}`" if self.command else display_url(self.url)
 

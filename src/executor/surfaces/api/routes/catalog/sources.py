@@ -170,10 +170,10 @@ async def choose(here: Context, source: str, body: ToolChoice) -> Answer[views.R
     return with_progress(work) if wants_stream(here) else answer(await work(lambda text: None))
 
 
-async def covering(here: Context, source: Source) -> list[views.CoveringRule]:
+async def covering(here: Context, source: Source) -> list[views.CoveringPolicy]:
     """Policies that allow calls in the namespace of a source, and whether they apply to it."""
-    rules = await list_covering(here.executor.database, source)
-    return [{"id": one.id, "text": text(one), "holds": source.id not in one.excluded} for one in rules]
+    policies = await list_covering(here.executor.database, source)
+    return [{"id": one.id, "text": text(one), "holds": source.id not in one.excluded} for one in policies]
 
 
 def wish(body: NewSource, by: Actor) -> SourceRequest:

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from executor.errors import NotFound
-from executor.execution.policies.renamed_tools import check_renames, ended_rules
-from executor.execution.policies.treat_as_read import make_read_rule
+from executor.execution.policies.renamed_tools import check_renames, find_ended
+from executor.execution.policies.treat_as_read import add_read_policy
 from executor.model.tool import Effect
 from executor.policy.drafts import text
 from executor.sources.lifecycle.renames import Rename, described_as, renamed_to
@@ -109,8 +109,8 @@ async def change(here: Context, path: str, body: ToolLabels) -> Answer[views.Lab
     if source is None:
         raise NotFound(f"there is no tool {path[:200]}", hint="see `executor tools list`")
     upkeep, given = here.executor.catalog.lifecycle, body.model_fields_set
-    rules = (await here.executor.policies.of(here.workspace_id)).policies
-    check = partial(check_renames, inherit_rules=body.inherit_rules)
+    policies = (await here.executor.policies.of(here.workspace_id)).policies
+    check = partial(check_renames, inherit_policies=body.inherit_rules)
     reworded: tuple[str, ...] = ()
     if "description" in given:
         told = await upkeep.relabel(source, described_as(path, body.description), check, by=here.actor)
@@ -118,7 +118,7 @@ async def change(here: Context, path: str, body: ToolLabels) -> Answer[views.Lab
     renames: tuple[Rename, ...] = ()
     if "path" in given:
         renames = (await upkeep.relabel(source, renamed_to(path, body.path), check, by=here.actor)).renames
-    ended = ended_rules(rules, source, renames)
+    ended = find_ended(policies, source, renames)
     renamed: list[views.RenameView] = [{"was": one.old, "path": one.new} for one in renames]
     return answer({"renamed": renamed, "reworded": list(reworded), "rules": [text(one) for one in ended]})
 
@@ -128,7 +128,7 @@ async def change(here: Context, path: str, body: ToolLabels) -> Answer[views.Lab
 async def treat_as_read(here: Context, path: str) -> Answer[PolicyView]:
     """Create the policy that allows a tool, in its current form, like a read. All other policies come first."""
     tool = await existing(here, path)
-    made = await make_read_rule(here.executor.pipeline, tool, by=here.actor)
+    made = await add_read_policy(here.executor.pipeline, tool, by=here.actor)
     return answer(policy_view(made, await names(here)), 201)
 
 

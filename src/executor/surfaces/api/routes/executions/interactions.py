@@ -11,13 +11,13 @@ from fastapi import APIRouter, Query
 from executor.errors import Forbidden, InvalidRequest
 from executor.execution.approvals import interactions
 from executor.execution.approvals.credentials import provide
-from executor.execution.policies.always import Always, check_breadth, check_permitted, check_scope, draft_rule
-from executor.execution.policies.treat_as_read import draft_read_rule
+from executor.execution.policies.always import Always, check_breadth, check_permitted, check_scope, draft_policy
+from executor.execution.policies.treat_as_read import draft_read_policy
 from executor.model.interaction import Interaction, InteractionStatus
 from executor.policy.drafts import Covers
 from executor.surfaces.api.context import Context, EdgeRoute, needs
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
-from executor.surfaces.api.policy_drafts import existing, match_tools, names, read_rule
+from executor.surfaces.api.policy_drafts import existing, match_tools, names, read_policy
 from executor.surfaces.api.routes.credentials.connections import offer_of
 from executor.surfaces.api.schemas.requests import Approve, Deny, Provided
 from executor.surfaces.views import interactions as views
@@ -67,7 +67,7 @@ async def show(here: Context, interaction_id: str) -> Answer[views.InteractionVi
 
 @router.get("/{interaction_id}/rule")
 @needs("decide")
-async def rule(
+async def draft(
     here: Context,
     interaction_id: str,
     covers: Covers = "tool",
@@ -81,15 +81,15 @@ async def rule(
     """
     asked, call = await interactions.find_open(here.executor.database, here.actor, interaction_id)
     always = await (
-        _read_rule(here, asked)
+        _draft_read(here, asked)
         if treat_as_read
-        else draft_rule(here.executor.pipeline, asked, call, pin, covers=covers)
+        else draft_policy(here.executor.pipeline, asked, call, pin, covers=covers)
     )
     return answer(
         {
-            "rule": policy_view(always.rule, await names(here)),
+            "rule": policy_view(always.policy, await names(here)),
             "position": always.position,
-            "matches": await match_tools(here, always.rule),
+            "matches": await match_tools(here, always.policy),
         }
     )
 
@@ -140,18 +140,18 @@ async def _always(here: Context, interaction_id: str, body: Approve) -> Always:
         raise Forbidden("`always` creates a policy, which needs the permission `administer`", hint=hint)
     asked, call = await interactions.find_open(here.executor.database, here.actor, interaction_id)
     if body.treat_as_read:
-        return await _read_rule(here, asked)
-    narrow = await draft_rule(here.executor.pipeline, asked, call)
+        return await _draft_read(here, asked)
+    narrow = await draft_policy(here.executor.pipeline, asked, call)
     if body.rule is None:
-        check_permitted(here.actor, narrow.rule)
+        check_permitted(here.actor, narrow.policy)
         return narrow
-    given = await read_rule(here, body.rule)
+    given = await read_policy(here, body.rule)
     check_permitted(here.actor, given)
-    check_breadth(given, narrow.rule, broader=body.broader)
-    return await draft_rule(here.executor.pipeline, asked, call, given=given)
+    check_breadth(given, narrow.policy, broader=body.broader)
+    return await draft_policy(here.executor.pipeline, asked, call, given=given)
 
 
-async def _read_rule(here: Context, asked: Interaction) -> Always:
+async def _draft_read(here: Context, asked: Interaction) -> Always:
     check_scope(asked)
     tool = await existing(here, asked.binding.path)
-    return await draft_read_rule(here.executor.pipeline, here.workspace_id, tool, asked.binding.actor_id)
+    return await draft_read_policy(here.executor.pipeline, here.workspace_id, tool, asked.binding.actor_id)

@@ -49,7 +49,7 @@ async def remove(here: Context, account_id: str) -> Response:
 
 @router.get("/invitations")
 @needs("manage")
-async def invited(here: Context) -> Answer[views.InvitationPage]:
+async def list_invitations(here: Context) -> Answer[views.InvitationPage]:
     found = await invitations.listing(here.executor.database, here.actor)
     return answer({"items": [views.invitation_view(one) for one in found]})
 

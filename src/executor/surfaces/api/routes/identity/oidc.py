@@ -28,7 +28,7 @@ COOKIE_SECONDS = 600
 
 @router.get("/offered")
 @public
-async def offered(here: Context) -> Response:
+async def show_provider(here: Context) -> Response:
     """Get the identity provider, if there is one, for the sign-in page."""
     there = here.executor.issuers.sign_ins is not None
     return answer({"offered": there, "issuer": here.executor.settings.oidc_issuer if there else None})
@@ -65,7 +65,7 @@ async def callback(here: Context) -> Response:
     address, header = client_address(here), here.headers.get("cookie", "")
     try:
         query, sign_ins = single(here), sign_ins_of(executor)
-        with executor.authenticator.attempts.counted(address):
+        with executor.authenticator.attempts.limit_failures(address):
             person, return_to = await sign_ins.finish(query, lambda name: cookie(header, name))
         default = cast("Role | None", executor.settings.oidc_default_role or None)
         came = await membership.sign_in(

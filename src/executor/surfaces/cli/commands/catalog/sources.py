@@ -261,7 +261,7 @@ def _print_added(source: dict[str, Any], as_json: bool) -> None:
     _show_skipped(source)
     if address := placeholders.note(source.get("baseUrl") or ""):
         say(f"note: {clean(address)}")
-    _show_rules(source)
+    _show_policies(source)
     needed = source.get("auth") or () if not source.get("headers") else ()
     for auth in needed:
         say(f"calls will need {_auth(auth)}")
@@ -272,14 +272,14 @@ def _print_added(source: dict[str, Any], as_json: bool) -> None:
         say("or call a tool: the call waits until you add one")
 
 
-def _show_rules(source: dict[str, Any]) -> None:
+def _show_policies(source: dict[str, Any]) -> None:
     """Policies that allow calls in its namespace: those that apply to it, and those that don't without consent."""
-    for rule in source.get("rules") or ():
-        if rule["holds"]:
-            say(f"this policy applies to it: {clean(rule['text'])}")
+    for policy in source.get("rules") or ():
+        if policy["holds"]:
+            say(f"this policy applies to it: {clean(policy['text'])}")
         else:
-            say(f"this policy covers its namespace but does not apply to it: {clean(rule['text'])}")
-            say(f"  to apply it:\n  {program()} policies renew {clean(rule['id'])}")
+            say(f"this policy covers its namespace but does not apply to it: {clean(policy['text'])}")
+            say(f"  to apply it:\n  {program()} policies renew {clean(policy['id'])}")
 
 
 def count_of(number: int, what: str) -> str:

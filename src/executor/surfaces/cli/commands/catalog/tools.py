@@ -112,8 +112,8 @@ def rename(path: str, new_path: str | None, reset: bool, inherit_rules: bool, as
         return
     for one in told["renamed"]:
         emit(f"{clean(one['was'])} is now {clean(one['path'])}")
-    for rule in told["rules"]:
-        say(f"this policy allowed the tool and does not match its new path: {clean(rule)}")
+    for policy in told["rules"]:
+        say(f"this policy allowed the tool and does not match its new path: {clean(policy)}")
     if not told["renamed"]:
         say("no name has changed")
 

@@ -127,10 +127,10 @@ def approve(
         raise click.UsageError("--treat-as-read creates its own policy: leave out --for")
     details: dict[str, Any] = {} if result is None else {"result": _parse(result)}
     if treat_as_read:
-        drafted_rule(client, ids[0], [("treatAsRead", "true")], yes=yes)
+        confirm_draft(client, ids[0], [("treatAsRead", "true")], yes=yes)
         details["treatAsRead"] = True
     if scope == "always":
-        details["rule"] = confirmed_rule(client, ids[0], pin, covers or "tool", yes=yes)
+        details["rule"] = confirm_policy(client, ids[0], pin, covers or "tool", yes=yes)
         details |= {"broader": True} if covers == "source" else {}
     elif pin or covers:
         raise click.UsageError("--pin and --covers are only for --for always")
@@ -181,23 +181,23 @@ def check_length(interaction: dict[str, Any]) -> None:
         )
 
 
-def confirmed_rule(
+def confirm_policy(
     client: Client, interaction_id: str, pins: tuple[str, ...], covers: str, *, yes: bool
 ) -> dict[str, Any]:
     """The policy exactly as it is shown; whatever is not clearly a yes is no yes."""
-    rule = drafted_rule(client, interaction_id, [("covers", covers), *(("pin", pin) for pin in pins)], yes=yes)
-    kept = {name: rule[name] for name in ("pattern", "action", "conditions", "note", "level", "effect")}
-    named = {"actor": rule["actorId"], "source": rule["sourceId"]}
+    policy = confirm_draft(client, interaction_id, [("covers", covers), *(("pin", pin) for pin in pins)], yes=yes)
+    kept = {name: policy[name] for name in ("pattern", "action", "conditions", "note", "level", "effect")}
+    named = {"actor": policy["actorId"], "source": policy["sourceId"]}
     return {name: value for name, value in {**kept, **named}.items() if value not in (None, "")}
 
 
-def drafted_rule(client: Client, interaction_id: str, query: list[tuple[str, str]], *, yes: bool) -> dict[str, Any]:
+def confirm_draft(client: Client, interaction_id: str, query: list[tuple[str, str]], *, yes: bool) -> dict[str, Any]:
     drafted = client.get(f"/v1/interactions/{segment(interaction_id)}/rule?{urlencode(query)}")
-    rule: dict[str, Any] = drafted["rule"]
-    say(f"this policy will be created:\n  {clean(rule['text'])}\n{describe_matches(drafted['matches'])}")
+    policy: dict[str, Any] = drafted["rule"]
+    say(f"this policy will be created:\n  {clean(policy['text'])}\n{describe_matches(drafted['matches'])}")
     if not yes and not (interactive() and click.confirm("create it and approve the call?", err=True)):
         raise InvalidRequest("the policy was not confirmed; nothing was decided", hint="answer y, or pass --yes")
-    return rule
+    return policy
 
 
 def _decide_each(ids: tuple[str, ...], decide: Callable[[str], dict[str, Any]], as_json: bool) -> None:
