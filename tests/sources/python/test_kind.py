@@ -152,7 +152,7 @@ async def test_a_refresh_sees_the_code_as_it_is_now(catalog: tuple[Catalog, str]
     module = tmp_path / "office" / "letters.py"
     module.write_text(LETTERS + "\ndef burn(letter: str) -> bool:\n    return True\n")
     os.utime(module, (1, 1))
-    refreshed = await catalog[0].refresh(catalog[1], "office_letters")
+    refreshed = await catalog[0].lifecycle.refresh(catalog[1], "office_letters")
     assert refreshed.differences.added == ("office_letters.burn",)
 
 
