@@ -15,7 +15,7 @@ from executor.connections.oauth.code_flow import Begun, Callback
 from executor.connections.oauth.logins import Logins, Wish
 from executor.connections.oauth.new_connection import Connected
 from executor.daemon.wiring.oauth import reseal
-from executor.model.credentials.connection import Connection
+from executor.model.credentials import Connection
 from executor.model.identity.actor import Actor
 from executor.model.source import Source
 from executor.network.client import Egress
@@ -95,7 +95,7 @@ def visit(url: str) -> http.client.HTTPResponse:
 
 
 @asynccontextmanager
-async def opened(path: Path) -> AsyncIterator[LoginHarness]:
+async def open_harness(path: Path) -> AsyncIterator[LoginHarness]:
     database = Database(migrate.ready(path / "data" / "executor.db"))
     local = await database.write(tenancy.provision)
     with ExitStack() as stack:

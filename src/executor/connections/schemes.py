@@ -1,4 +1,4 @@
-"""From what a source's document says about credentials to what a human is asked for, and where it will go."""
+"""From a document's description of credentials to the inputs that a human enters, and where each will go."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from executor.connections.placement import Placement, inputs_of
-from executor.model.credentials.connection import Scheme
+from executor.model.credentials import Scheme
 
 Auth = Mapping[str, Any]  # `{"name", "type", "description", "details"}` of a source's config
 USERNAME = "username"

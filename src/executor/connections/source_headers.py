@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 from sqlalchemy.engine import Connection
 
-from executor.model.credentials.credential import PLAIN_HEADER, SECRET_VARIABLE
+from executor.model.credentials import PLAIN_HEADER, SECRET_VARIABLE
 from executor.model.known_keys import KnownConfig
 from executor.model.source import Source
 from executor.secrets.secrets import Secrets
@@ -93,7 +93,7 @@ def blank_values(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def as_before(source: Source, fresh: Source) -> Source:
-    """A source that was read again: its values are the ones that are sealed already."""
+    """After a refresh: the source keeps the values that are sealed already."""
     if MARK not in source.config:
         return fresh
     return replace(fresh, config={**blank_values(fresh.config), MARK: source.config[MARK]})

@@ -19,8 +19,7 @@ from executor.errors import DocumentInvalid, ExecutorError, ToolError
 from executor.execution.calls.credential import REFUSED, replace_hint
 from executor.execution.calls.pipeline import CallPipeline
 from executor.execution.calls.subjects import check_following
-from executor.model.credentials.connection import Connection
-from executor.model.credentials.credential import Credential
+from executor.model.credentials import Connection, Credential
 from executor.model.identity.actor import Actor
 from executor.model.source import Source
 from executor.model.tool import Tool
@@ -67,9 +66,9 @@ class ConnectionCheck:
             await self.connections.note_success(self.connection)
 
         def record(c: Database) -> None:
-            told = {"id": self.connection.id, "name": self.connection.name, "source": self.source.namespace}
-            told |= {"outcome": found.outcome, "checked": found.checked}
-            events.append(c, self.connection.workspace_id, "connection.tested", told, by=self.actor)
+            data = {"id": self.connection.id, "name": self.connection.name, "source": self.source.namespace}
+            data |= {"outcome": found.outcome, "checked": found.checked}
+            events.append(c, self.connection.workspace_id, "connection.tested", data, by=self.actor)
 
         await self.pipeline.database.write(record)
         return found

@@ -9,7 +9,7 @@ from sqlalchemy.engine import Connection
 
 from executor.connections.connections import may_see
 from executor.errors import Conflict
-from executor.model.credentials.connection import Connection as Credential
+from executor.model.credentials import Connection as Credential
 from executor.model.identity.actor import Actor
 from executor.model.policy import Policy
 from executor.model.source import Source
@@ -36,7 +36,7 @@ class Dependents:
 
 
 async def find_dependents(database: Database, by: Actor, source: Source) -> Dependents:
-    """Of others' own connections only an administrator is told, as everywhere."""
+    """Only an administrator sees connections that belong to others, as everywhere."""
 
     def job(c: Connection) -> Dependents:
         count, last = source_dependents.recent(c, source)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from urllib.parse import quote, unquote_plus
 
-from executor.model.credentials.credential import Credential, Pairs
+from executor.model.credentials import Credential, Pairs
 from executor.model.digest import digest
 from executor.network.addresses import parse
 from executor.network.client import Outgoing
@@ -57,5 +57,5 @@ def bare(name: str) -> str:
 
 
 def command_origin(command: Sequence[str]) -> str:
-    """Stands for an origin where a command is run here: another command is another place."""
+    """Takes the place of an origin where a command is run here: another command is another place."""
     return f"command:{digest(list(command))[:32]}"

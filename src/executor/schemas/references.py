@@ -16,6 +16,12 @@ _MARK = b'"$ref":"#/$defs/'
 _NAME = re.compile(rb'((?:[^"\\]|\\.)*)"')
 
 
+def target_name(schema: Any) -> str:
+    """The name of the definition that a schema refers to; empty if it refers to none."""
+    ref = schema.get("$ref") if isinstance(schema, dict) else None
+    return ref[len(PREFIX) :] if isinstance(ref, str) and ref.startswith(PREFIX) else ""
+
+
 def names_in(*values: Any) -> set[str]:
     """Names of the definitions that schemas point at directly."""
     found: set[str] = set()
@@ -37,7 +43,7 @@ def named_in(written: bytes) -> set[str]:
     found: set[str] = set()
     for before, after in pairwise(written.split(_MARK)):
         name = _NAME.match(after)
-        if name is not None and not before.endswith(b"\\"):  # else its first quote stands inside of a longer key
+        if name is not None and not before.endswith(b"\\"):  # else its first quote is inside a longer key
             found.add(orjson.loads(b'"%b"' % name[1]) if b"\\" in name[1] else name[1].decode())
     return found
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 from sqlalchemy.engine import Connection
 
 from executor.errors import Conflict, InvalidRequest, NotFound, SecretUnavailable
-from executor.model.credentials.secret import Provider as ProviderName
-from executor.model.credentials.secret import Secret
+from executor.model.credentials import Provider as ProviderName
+from executor.model.credentials import Secret
 from executor.model.identity.actor import Actor
 from executor.model.identity.permissions import require
 from executor.model.ids import new_id, now_ms
@@ -88,7 +88,7 @@ class Secrets:
     async def rotate(
         self, workspace_id: str, id_or_name: str, value: str = "", *, by: Actor, reference: str = ""
     ) -> Secret:
-        """A new value under the same name, used from now on; what was approved with the old one is asked again."""
+        """A new value under the same name, used from now on; approvals with the old one are requested again."""
         check_reference(by, reference)
         found = await self.get(workspace_id, id_or_name)
         kept = found.reference if found.provider == "keyring" else reference or found.reference

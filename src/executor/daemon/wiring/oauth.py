@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection as Database_
 from executor.catalog.catalog import Catalog
 from executor.execution.approvals.credentials import resume_waiting
 from executor.execution.engine import Engine
-from executor.model.credentials.connection import Connection
+from executor.model.credentials import Connection
 
 if TYPE_CHECKING:
     from executor.connections.oauth.logins import Logins, OnConnected
@@ -38,6 +38,6 @@ class LateGrants:
 
 def reseal(c: Database_, sealing: Sealing) -> None:
     """Part of the rotation of keys, whether or not anyone has logged in since the start."""
-    from executor.connections.oauth import sealing as keeping
+    from executor.connections.oauth import sealing as grant_sealing
 
-    keeping.reseal(c, sealing)
+    grant_sealing.reseal(c, sealing)

@@ -6,8 +6,7 @@ from executor.connections.connections import Connections
 from executor.connections.resolution import Missing
 from executor.errors import CredentialRequired, ToolError
 from executor.execution.failures import tool_changed
-from executor.model.credentials.connection import DEFAULT_NAME, Connection
-from executor.model.credentials.credential import Credential
+from executor.model.credentials import DEFAULT_NAME, Connection, Credential
 from executor.model.source import Source
 from executor.model.tool import Tool
 from executor.secrets.redaction import redact, redact_json, redact_value
@@ -80,7 +79,7 @@ class CallCredential:
     async def handle_failure(self, tool: Tool, error: ToolError, *, given: bool = False) -> ToolError:
         """The error as the code may see it; a service that refuses the credential is remembered, and never retried.
 
-        One that was `given` for this call is asked for again, by CredentialMissing.
+        One that was `given` for this call is requested again, by CredentialMissing.
         """
         status = error.http_status
         if status in REFUSED and self._connections is not None and self.source is not None:
@@ -95,7 +94,7 @@ class CallCredential:
         return self.redact_error(error)
 
     def _missing(self, tool: Tool, error: ToolError, reason: str, connection: str = "") -> ToolError:
-        """No one is asked for a credential that can't be sent."""
+        """Only credentials that can be sent are requested."""
         assert self._connections is not None and self.source is not None  # noqa: S101 - asked before
         missing = self._connections.missing(self.source, tool, reason, connection, error.asks)
         if missing.ways or not error.asks:

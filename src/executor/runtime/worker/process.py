@@ -113,6 +113,7 @@ class Place:
         self.waiting: deque[asyncio.Future[bytes]] = deque()
         self.stream = Stream(self._on_frame, lambda reason: worker.broken(reason, self), _LARGEST_READY)
         self.since = 0.0
+        self.idle_looks = 0  # in a row, at a worker that owes a reply
         self.hog_since: float | None = None
         self.is_settled = False  # a hog that has waited for its turn, and keeps its place
 
@@ -234,15 +235,15 @@ class Worker:
             self._on_hog(place)
 
     def broken(self, reason: str, culprit: Place | None = None) -> None:
-        """Any disorder ends the whole worker: nothing it says can be believed any more.
+        """Any disorder ends the whole worker: nothing it says can be believed from then on.
 
-        When it ended by itself, any program that was running may have done it.
+        If it was not stopped from here, any program that was running may have ended it.
         """
         if self.is_dead:
             return
         self.is_dead, self.reason = True, reason
         self.culprit = culprit if reason != ENDED else None
-        if reason != ENDED:  # then it is ending by itself, with an exit code that says why
+        if reason != ENDED:  # then it is ending anyway, with an exit code that says why
             self.kill()
         self.free.clear()
         if not self.ready.done():
@@ -254,12 +255,21 @@ class Worker:
                 stream.transport.abort()
         self._on_end(self)
 
+    @property
+    def is_running(self) -> bool:
+        """A thread of it wants a processor: it is at work, however long it has been silent."""
+        try:
+            tasks = Path(f"/proc/{self.pid}/task").iterdir()
+            return any((task / "stat").read_bytes().rpartition(b") ")[2][:1] == b"R" for task in tasks)
+        except OSError:
+            return False
+
     def kill(self) -> None:
         if self._process is not None and self._process.poll() is None:
             self._process.kill()
 
     async def reap(self) -> int:
-        """The exit code. A process that does not end by itself is killed."""
+        """The exit code. A process that does not exit is killed."""
         process = self._process
         if process is None or process.stderr is None:
             return 0

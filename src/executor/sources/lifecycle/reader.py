@@ -1,4 +1,4 @@
-"""How a source is read: with which credential, and without any echo of it in what is kept or told."""
+"""How a source is read: with which credential, and without any echo of it in what is kept or shown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import orjson
 from executor.connections.connections import Connections
 from executor.connections.source_headers import values_of
 from executor.errors import SourceError
-from executor.model.credentials.credential import Credential
+from executor.model.credentials import Credential
 from executor.model.source import Loaded, Source
 from executor.secrets.redaction import redact
 from executor.sources.kind import Kind

@@ -1,4 +1,4 @@
-"""A document and the way along its `$ref`s, into the other documents it is made of."""
+"""A document and the way along its `$ref`s, into the other documents that belong to it."""
 
 from __future__ import annotations
 
@@ -78,6 +78,14 @@ class Document:
                 return node
             node = self.resolve(node["$ref"])
         raise UnresolvedRef("$refs that only refer to each other")
+
+    def object_at(self, node: Any) -> dict[str, Any] | None:
+        """The same, if it is an object; None where a reference leads nowhere."""
+        try:
+            found = self.follow(node)
+        except UnresolvedRef:
+            return None
+        return found if isinstance(found, dict) else None
 
     def end_of(self, node: Any) -> Any:
         """The same, or the reference itself where it leads nowhere."""

@@ -51,7 +51,7 @@ class Fields:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """`form` is how it is written (see `media.form_of`); `encoding` tells of fields that are not written as usual."""
+    """`form` is how it is written (see `media.form_of`); `encoding` describes fields that are not written as usual."""
 
     media_type: str
     form: str
@@ -74,11 +74,8 @@ def body_of(document: Document, operation: dict[str, Any]) -> Body | None:
         return None
     by_type = {key_text(key): media for key, media in content.items()}
     media_type = preferred_media_type(by_type)
-    try:
-        media = document.follow(by_type[media_type])
-    except UnresolvedRef:
-        media = None
-    return of_media(document, media_type, media if isinstance(media, dict) else {}, body.get("required") is True)
+    media = document.object_at(by_type[media_type]) or {}
+    return of_media(document, media_type, media, body.get("required") is True)
 
 
 def of_media(document: Document, media_type: str, media: dict[str, Any], required: bool) -> Body:
@@ -97,7 +94,7 @@ def of_media(document: Document, media_type: str, media: dict[str, Any], require
     fields = body_fields(document, schema)
     if fields is None and form == "form" and isinstance(schema, dict) and schema.get("type") == "string":
         return Body(media_type, "text", {}, required, None)  # a form that is written out already
-    if fields is None:  # a form is made of fields, also where its schema says something else
+    if fields is None:  # a form consists of fields, also where its schema says something else
         fields, schema = Fields(open=True), {"type": "object"}
     return Body(media_type, form, schema, required, fields, encodings(document, form, fields, media.get("encoding")))
 
@@ -115,8 +112,8 @@ def encodings(document: Document, form: str, fields: Fields, raw: Any) -> dict[s
     found = {}
     given = {key_text(name): one for name, one in raw.items()} if isinstance(raw, dict) else {}
     for name in {**fields.properties, **given}:
-        told = given.get(name)
-        one = encoding(told if isinstance(told, dict) else {})
+        declared = given.get(name)
+        one = encoding(declared if isinstance(declared, dict) else {})
         if form == "multipart" and is_file(document, array_items(document, fields.properties.get(name)), one):
             one["file"] = True
         if one:
@@ -141,21 +138,15 @@ def encoding(raw: dict[str, Any]) -> EncodingBinding:
 
 def array_items(document: Document, schema: Any) -> Any:
     """What an array holds, else the schema itself."""
-    try:
-        target = document.follow(schema)
-    except UnresolvedRef:
-        return schema
+    target = document.end_of(schema)
     if isinstance(target, dict) and target.get("type") == "array" and isinstance(target.get("items"), dict):
         return target["items"]
     return target
 
 
 def is_file(document: Document, schema: Any, encoding: EncodingBinding | None = None) -> bool:
-    try:
-        schema = document.follow(schema)
-    except UnresolvedRef:
-        return False
-    if not isinstance(schema, dict):
+    schema = document.object_at(schema)
+    if schema is None:
         return False
     for part in parts(schema, "allOf") + parts(schema, "anyOf") + parts(schema, "oneOf"):
         if isinstance(part, dict) and part.get("format") == "binary":
@@ -166,9 +157,9 @@ def is_file(document: Document, schema: Any, encoding: EncodingBinding | None = 
         return True
     if "contentMediaType" in schema and "contentEncoding" not in schema and types in (None, "string"):
         return not is_json(str(schema["contentMediaType"]))
-    told = (encoding or {}).get("contentType", "")
+    declared = (encoding or {}).get("contentType", "")
     is_plain = types is None and not any(key in schema for key in ("properties", "$ref", "items", "enum"))
-    return bool(told) and form_of(told) == "binary" and ("string" in named or is_plain)
+    return bool(declared) and form_of(declared) == "binary" and ("string" in named or is_plain)
 
 
 def body_fields(document: Document, schema: Any) -> Fields | None:
@@ -186,11 +177,8 @@ def body_fields(document: Document, schema: Any) -> Fields | None:
 @remember
 def fields_of(document: Document, schema: Any, depth: int = 0) -> Fields | None:
     """None when the body need not be an object."""
-    try:
-        schema = document.follow(schema)
-    except UnresolvedRef:
-        return None
-    if not isinstance(schema, dict) or depth > MAX_DEPTH:
+    schema = document.object_at(schema)
+    if schema is None or depth > MAX_DEPTH:
         return None
     types = schema.get("type")
     if types is not None and "object" not in (types if isinstance(types, list) else [types]):
@@ -261,7 +249,7 @@ class Choice(dict[str, Any]):
 
 
 def add_choices(found: list[Any], schema: Any) -> None:
-    """Beyond the limit nothing is compared any more: any value will do."""
+    """Beyond the limit nothing is compared: any value will do."""
     for one in schema["anyOf"] if isinstance(schema, Choice) and schema else [schema]:
         if len(found) <= MAX_CHOICES and one not in found:
             found.append(one)

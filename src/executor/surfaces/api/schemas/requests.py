@@ -12,7 +12,7 @@ DEFAULT_WAIT = 30
 MAX_TIMEOUT_MS = 3_600_000
 Wait = Annotated[float, Field(ge=0, le=MAX_WAIT, allow_inf_nan=False, description="seconds to wait for an outcome")]
 
-Told = Literal["whole", "preview"]  # of a result that is kept as an artifact
+ResultForm = Literal["whole", "preview"]  # of a result that is kept as an artifact
 
 
 class Body(BaseModel):
@@ -26,7 +26,7 @@ class NewExecution(Body):
     timeout_ms: Annotated[int, Field(ge=1, le=MAX_TIMEOUT_MS)] | None = None
     typecheck: Literal["error", "warn", "off"] | None = None
     wait: Wait = DEFAULT_WAIT
-    result: Told = "whole"
+    result: ResultForm = "whole"
 
 
 class CheckedCode(Body):
@@ -44,7 +44,7 @@ class CompletedCode(CheckedCode):
 
 class Resume(Body):
     wait: Wait = DEFAULT_WAIT
-    result: Told = "whole"
+    result: ResultForm = "whole"
 
 
 class Condition(Body):
@@ -68,17 +68,11 @@ class PolicyDraft(Body):
     level: Literal["organization", "workspace"] = "workspace"
 
 
-class PolicyChange(Body):
+class PolicyChange(PolicyDraft):
     """Fields that are left out do not change; an empty `actor` or `source` removes that filter."""
 
     pattern: Annotated[str, Field(min_length=1, max_length=500)] = ""
     action: Literal["allow", "require_approval", "deny"] = "deny"
-    conditions: Annotated[list[Condition], Field(max_length=20)] = []
-    actor: Annotated[str, Field(max_length=200)] = ""
-    source: Annotated[str, Field(max_length=200)] = ""
-    effect: Literal["read", "write", "destructive"] | None = None
-    note: Annotated[str, Field(max_length=1000)] = ""
-    level: Literal["organization", "workspace"] = "workspace"
 
 
 class Approve(Body):

@@ -48,8 +48,8 @@ async def add(here: Context, body: NewSource) -> Answer[views.AddedView] | Strea
     async def work(progress: Progress) -> views.AddedView:
         asked = replace(wanted, context=ReadContext(progress))
         added = await here.executor.catalog.add_source(here.workspace_id, asked, by=here.actor)
-        told = await first_hints(here, added, body.hints)
-        return {**views.source_view(added, secrets=True), "rules": await covering(here, added), "hints": told}
+        decided = await first_hints(here, added, body.hints)
+        return {**views.source_view(added, secrets=True), "rules": await covering(here, added), "hints": decided}
 
     if wants_stream(here):
         return with_progress(work)
@@ -61,7 +61,7 @@ async def add(here: Context, body: NewSource) -> Answer[views.AddedView] | Strea
 @needs("administer")
 async def probe(here: Context, body: NewSource) -> Answer[views.ProbeView]:
     """Detect what is at an address, without connecting it."""
-    return answer(views.probe_view(await here.executor.catalog.probe(wish(body, here.actor))))
+    return answer(views.probe_view(await here.executor.catalog.lifecycle.probe(wish(body, here.actor))))
 
 
 @router.post("/preview")
@@ -109,7 +109,7 @@ async def change(here: Context, source: str, body: SourceChange) -> Answer[views
 @needs("administer")
 async def remove(here: Context, source: str) -> Answer[views.SourceView]:
     """Disconnect a source. Its pending approvals are denied."""
-    removed = await here.executor.catalog.remove_source(here.workspace_id, source, by=here.actor)
+    removed = await here.executor.catalog.lifecycle.remove(here.workspace_id, source, by=here.actor)
     await deny_orphans(here.executor.engine, removed, by=here.actor)
     return answer(views.source_view(removed))
 
@@ -121,7 +121,7 @@ async def refresh(here: Context, source: str) -> Answer[views.RefreshedView] | S
 
     Only the operator of this installation can run a command or a Python module again.
     """
-    refreshing = here.executor.catalog.refresh
+    refreshing = here.executor.catalog.lifecycle.refresh
 
     async def work(progress: Progress) -> views.RefreshedView:
         return views.refreshed_view(await refreshing(here.workspace_id, source, progress, by=here.actor))
@@ -164,8 +164,8 @@ async def choose(here: Context, source: str, body: ToolChoice) -> Answer[views.R
     new = NewChoice(Choice(tuple(body.include), tuple(body.exclude)), body.preview, check, here.actor)
 
     async def work(progress: Progress) -> views.RefreshedView:
-        upkeep = here.executor.catalog.lifecycle
-        return views.refreshed_view(await upkeep.choose(here.workspace_id, source, new, progress, by=here.actor))
+        lifecycle = here.executor.catalog.lifecycle
+        return views.refreshed_view(await lifecycle.choose(here.workspace_id, source, new, progress, by=here.actor))
 
     return with_progress(work) if wants_stream(here) else answer(await work(lambda text: None))
 
