@@ -207,10 +207,10 @@ async def test_an_act_whose_record_can_not_be_written_does_not_happen(harness: E
             and None
         )
     )
-    rule = draft("**", "allow", owner_id=local.workspace.id)
+    policy = draft("**", "allow", owner_id=local.workspace.id)
 
     def add(c: Connection) -> Policy:
-        return policies.add(c, local.workspace.id, rule, by=local.operator)
+        return policies.add(c, local.workspace.id, policy, by=local.operator)
 
     with pytest.raises(ExecutorError):
         await database.write(add)

@@ -82,7 +82,7 @@ WAYS: list[tuple[str, str, dict[str, str]]] = [
 
 @pytest.mark.parametrize(("tool", "way", "values"), WAYS)
 async def test_echoing_upstream(harness: ConnectionHarness, tool: str, way: str, values: dict[str, str]) -> None:
-    """18, 22: a service that echoes the credential, plain or encoded. Defence: `errand.clean` in `CallSender.send`."""
+    """18, 22: a service that echoes the credential, plain or encoded. Defence: `CallCredential.clean`."""
     await harness.connect(way, values)
     done = await harness.run(f"return await tools.guarded.use.{tool}({{}})")
     assert MARK in json.dumps(value(done))
@@ -90,7 +90,7 @@ async def test_echoing_upstream(harness: ConnectionHarness, tool: str, way: str,
 
 
 async def test_echo_in_an_error(harness: ConnectionHarness) -> None:
-    """19: the echo is in a failure. Defence: `errand.told` in `CallSender.send`."""
+    """19: the echo is in a failure. Defence: `CallCredential.handle_failure` in `CallSender.send`."""
     await harness.connect("token", {"token": CANARY})
     code = "try { await tools.guarded.use.fails({}) } catch (e) { return [e.message, e.hint, e.details] }"
     done = await harness.run(code)
@@ -206,7 +206,7 @@ async def test_secret_in_a_query_string(harness: ConnectionHarness, caplog: pyte
 
 
 async def test_plaintext_in_database_wal_or_backup(harness: ConnectionHarness, tmp_path: Path) -> None:
-    """24: nothing that is stored holds a value in the clear. Defence: `Secrets.keep` seals; `Statics.hidden`."""
+    """24: nothing that is stored holds a value in the clear. Defence: `Secrets.keep` seals; `SourceHeaders.seal`."""
     secrets, by = harness.executor.secrets, harness.executor.tenancy.operator
     await secrets.set(harness.workspace_id, "mail", CANARY, by=by)
     await harness.connect("token", {"token": CANARY})
@@ -226,7 +226,7 @@ async def test_plaintext_in_database_wal_or_backup(harness: ConnectionHarness, t
 async def test_a_static_header_of_an_older_version_is_sealed_and_leaves_no_trace(
     settings: Settings, service: ProtectedService, tmp_path: Path
 ) -> None:
-    """24: what was written in the clear once. Defence: `Statics.migrate`, and `Database.compact` after it."""
+    """24: what was written in the clear once. Defence: `SourceHeaders.migrate`, and `Database.compact` after it."""
     executor = await Executor.open(settings)
     harness = ConnectionHarness(executor, service)
     source = await harness.add_source()

@@ -23,12 +23,12 @@ WRITE = 'return await tools.ledger.entries.addEntry({key: "a", amount: 5})'
 async def test_a_write_pauses_and_shows_exactly_what_it_would_do(harness: ExecutorHarness) -> None:
     outcome = await harness.run(WRITE)
     assert outcome.execution.status == "paused"
-    [question] = outcome.interactions
-    assert question.kind == "approval"
-    assert question.prompt["tool"] == "ledger.entries.addEntry"
-    assert question.prompt["arguments"] == {"key": "a", "amount": 5}
-    assert question.prompt["effect"] == "write"
-    assert question.prompt["host"] == harness.ledger.url
+    [approval] = outcome.interactions
+    assert approval.kind == "approval"
+    assert approval.prompt["tool"] == "ledger.entries.addEntry"
+    assert approval.prompt["arguments"] == {"key": "a", "amount": 5}
+    assert approval.prompt["effect"] == "write"
+    assert approval.prompt["host"] == harness.ledger.url
     assert harness.effects() == []
 
 
@@ -103,7 +103,7 @@ async def test_a_decision_is_made_once_even_when_two_race(harness: ExecutorHarne
         await harness.settle(outcome, "deny")
 
 
-async def test_another_workspace_does_not_see_the_question(harness: ExecutorHarness) -> None:
+async def test_another_workspace_does_not_see_the_approval(harness: ExecutorHarness) -> None:
     outcome = await harness.run(WRITE)
     stranger = replace(harness.executor.tenancy.operator, workspace_id="ws_other")
     with pytest.raises(NotFound):
@@ -122,7 +122,7 @@ async def test_nothing_can_be_approved_after_a_cancel(harness: ExecutorHarness) 
     assert harness.effects() == []
 
 
-async def test_a_question_that_nobody_answers_expires_and_the_code_is_told(harness: ExecutorHarness) -> None:
+async def test_an_approval_that_nobody_answers_expires_and_the_code_is_told(harness: ExecutorHarness) -> None:
     outcome = await harness.run("try { " + WRITE + " } catch (e) { return e.code }")
     in_ten_days = now_ms() + 10 * 86_400_000
     assert await expire(harness.executor.database, harness.executor.engine.settle_by, in_ten_days) == 1
@@ -135,12 +135,12 @@ async def test_a_question_that_nobody_answers_expires_and_the_code_is_told(harne
 async def test_an_approval_that_is_used_too_late_is_asked_again(harness: ExecutorHarness) -> None:
     outcome = await harness.run(WRITE)
     asked = outcome.interactions[0]
-    questions = ApprovalRequests(outcome.execution, harness.executor.pipeline, 1000)
+    approvals = ApprovalRequests(outcome.execution, harness.executor.pipeline, 1000)
     late = replace(asked, status="approved", expires_at=now_ms() - 1)
     workspace_id = harness.executor.tenancy.workspace.id
     [call] = await harness.executor.database.read(lambda c: calls.of_execution(c, workspace_id, outcome.execution.id))
-    assert isinstance(await questions.judge(call, replace(asked, status="approved")), Tool)
-    again = await questions.judge(call, late)
+    assert isinstance(await approvals.judge(call, replace(asked, status="approved")), Tool)
+    again = await approvals.judge(call, late)
     assert isinstance(again, Interaction)
     assert "expired" in again.prompt["reason"]
 

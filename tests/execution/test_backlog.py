@@ -23,7 +23,7 @@ def test_only_a_few_of_an_actor_are_in_memory_and_each_that_leaves_makes_room_fo
     assert taken == [str(n) for n in range(STANDBY)] and not backlog.admits(LANE)
     assert backlog.admits(("other", "typescript")) and backlog.admits(("actor", "python"))
     for _ in range(10):
-        backlog.left(LANE)
+        backlog.leave(LANE)
     assert taken == [str(n) for n in range(STANDBY + 10)]
 
 
@@ -35,7 +35,7 @@ def test_what_was_cancelled_is_passed_over() -> None:
         backlog.put(one)
     for one in waiting[STANDBY : STANDBY + 2]:
         backlog.forget(one)
-    backlog.left(LANE)
+    backlog.leave(LANE)
     assert taken[STANDBY:] == [str(STANDBY + 2)] and backlog.get(str(STANDBY)) is None
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from executor.model.credential import Credential
+from executor.model.credentials.credential import Credential
 from executor.model.source import Source
 from executor.model.tool import Tool
 from executor.schemas.digests import with_digests

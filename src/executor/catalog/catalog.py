@@ -25,8 +25,8 @@ from executor.catalog.signatures.compact import flatten, without_result
 from executor.catalog.signatures.signature import COMPACT, FULL, signature
 from executor.connections.connections import Connections
 from executor.errors import InvalidRequest, NotFound, ToolError
-from executor.model.actor import Actor
-from executor.model.credential import Credential
+from executor.model.credentials.credential import Credential
+from executor.model.identity.actor import Actor
 from executor.model.language import LANGUAGES, Language
 from executor.model.source import Source, choice_of, is_described, own_path
 from executor.model.tool import ALL, Effect, Tool

@@ -11,14 +11,14 @@ import logging
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from executor.catalog.cache import Recent
 from executor.catalog.catalog import Catalog
 from executor.catalog.declarations.loader import Declared
 from executor.checking import completion
 from executor.checking.checkers.python import PythonChecker
+from executor.checking.checkers.server_checker import ServerChecker
 from executor.checking.checkers.typescript import TypeScriptChecker
 from executor.checking.completion import Item
 from executor.checking.diagnostics import PASSED, Diagnostic, Finding, Lines, Verdict, order_diagnostics, truncate
@@ -48,14 +48,6 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 
-class Finder(Protocol):
-    """One language's checker."""
-
-    async def check(self, code: str, declarations: str, *, loose: bool = False) -> list[Finding]: ...
-
-    async def close(self) -> None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Kept:
     verdict: Verdict
@@ -66,11 +58,11 @@ class Kept:
 class Checker:
     """`builtins` are the tools of Executor itself; `library` knows them too."""
 
-    def __init__(self, catalog: Catalog, library: Library, builtins: Sequence[Tool], folder: Path) -> None:
+    def __init__(self, catalog: Catalog, library: Library, builtins: Sequence[Tool]) -> None:
         self._catalog, self._library, self._builtins = catalog, library, tuple(builtins)
         self.typescript = TypeScriptChecker()
-        self.python = PythonChecker(folder)
-        self._finders: dict[str, Finder] = {"typescript": self.typescript, "python": self.python}
+        self.python = PythonChecker()
+        self._finders: dict[str, ServerChecker] = {"typescript": self.typescript, "python": self.python}
         self._revisions: dict[str, int] = {}
         self._names: dict[str, tuple[int, asyncio.Task[Names]]] = {}
         self._visible: Recent[tuple[str, Hashable], tuple[Names, Names]] = Recent(KEPT_VISIBLE)
@@ -88,7 +80,7 @@ class Checker:
     def _change(self, workspace_id: str) -> None:
         self._revisions[workspace_id] = self._revision(workspace_id) + 1
 
-    def known(self, workspace_id: str, language: str, code: str, actor_id: str = "") -> Verdict | None:
+    def find_known(self, workspace_id: str, language: str, code: str, actor_id: str = "") -> Verdict | None:
         """The verdict if it costs nothing: no tool is named, or it was checked before."""
         if ROOT not in code or language not in self._finders:
             return PASSED
@@ -99,7 +91,7 @@ class Checker:
 
     async def verdict(self, workspace_id: str, language: str, code: str, actor_id: str = "") -> Verdict:
         """For an actor: nothing is said of tools that are denied to it."""
-        known = self.known(workspace_id, language, code, actor_id)
+        known = self.find_known(workspace_id, language, code, actor_id)
         if known is not None:
             return known
         key = (workspace_id, actor_id, language, digest_text(code))
@@ -130,9 +122,7 @@ class Checker:
             names = await self._visible_names(workspace_id, visibility)
             return await completion.paths(at, offset, names, self._library, workspace_id)
         if at.kind == "other":
-            return (
-                await self._properties(workspace_id, visibility, code, offset, at) if language == "typescript" else []
-            )
+            return await self._properties(workspace_id, visibility, language, code, offset, at)
         tool = await self._library.find(workspace_id, at.prefix)
         if tool is None or (visibility is not None and visibility.hides(tool.path, tool.effect)):
             return []
@@ -141,12 +131,12 @@ class Checker:
         return offer(at, offset, schema, language)
 
     async def _properties(
-        self, workspace_id: str, visibility: Visibility | None, code: str, offset: int, at: Cursor
+        self, workspace_id: str, visibility: Visibility | None, language: Language, code: str, offset: int, at: Cursor
     ) -> list[Item]:
         """Of results and of the program's own values, which only the checker knows."""
-        declared = await self._declare(workspace_id, visibility, "typescript", code)
+        declared = await self._declare(workspace_id, visibility, language, code)
         try:
-            return await self.typescript.complete(code, declared.text, offset, at.typed)
+            return await self._finders[language].complete(code, declared.text, offset, at.typed)
         except Unavailable as error:
             logger.warning("no completion: %s", error)
             return []
@@ -180,7 +170,7 @@ class Checker:
     ) -> Declared:
         """Of the tools that the code names, those that may be described."""
         names = await self._visible_names(workspace_id, visibility)
-        meant = names.named(await aside(len(code), lambda: words(code)))
+        meant = names.match(await aside(len(code), lambda: words(code)))
         own = [one for one in self._builtins if visibility is None or not visibility.hides(one.path, one.effect)]
         return await self._catalog.declarations(workspace_id, language, meant, others=own)
 
@@ -202,14 +192,14 @@ class Checker:
     async def _check(self, workspace_id: str, actor_id: str, language: Language, code: str) -> Verdict:
         revision, until = self._revision(workspace_id), float("inf")
         try:
-            verdict = await self._checked(workspace_id, actor_id, language, code)
+            verdict = await self._run(workspace_id, actor_id, language, code)
         except Unavailable as error:
             logger.warning("code was not checked: %s", error, extra={"language": language})
             verdict, until = Verdict(unavailable=str(error)), time.monotonic() + FORGET_SECONDS
         self._verdicts.put((workspace_id, actor_id, language, digest_text(code)), Kept(verdict, revision, until))
         return verdict
 
-    async def _checked(self, workspace_id: str, actor_id: str, language: Language, code: str) -> Verdict:
+    async def _run(self, workspace_id: str, actor_id: str, language: Language, code: str) -> Verdict:
         code, visibility = remove_fence(code), await self._library.visibility(workspace_id, actor_id)
         names = await self.names(workspace_id)
         declared = await self._declare(workspace_id, visibility, language, code)

@@ -9,8 +9,8 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from executor.model.actor import Actor
 from executor.model.event import Event
+from executor.model.identity.actor import Actor
 from executor.storage.catalog import policy_scope
 from executor.storage.database import Database
 from executor.storage.executions import event_chain, events

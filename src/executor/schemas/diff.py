@@ -49,7 +49,7 @@ class Sides:
         self._after = after.get("$defs") or {}
         self._seen: set[tuple[str, str]] = set()
 
-    def resolved(self, before: Any, after: Any) -> tuple[Any, Any] | None:
+    def resolve(self, before: Any, after: Any) -> tuple[Any, Any] | None:
         """None if this pair was compared already."""
         names = (reference(before), reference(after))
         if all(names):
@@ -74,7 +74,7 @@ def walk(at: str, before: Any, after: Any, sides: Sides, into: Comparison, depth
     if depth > DEEPEST:
         into.cut = True
         return
-    pair = sides.resolved(before, after)
+    pair = sides.resolve(before, after)
     if pair is None:
         return
     old, new = pair

@@ -122,7 +122,7 @@ async def test_calls_start_when_they_are_written_and_are_awaited_later(runtime: 
             program("first = tools.a.b(n=1)\nsecond = tools.a.b(n=2)\n[await second, await first]")
         )
         assert [proposal.seq for proposal in step.proposals] == [1, 2]
-        assert not (await sandbox.answer(Answer(1, CLOCK, value='"one"'))).ended
+        assert not (await sandbox.answer(Answer(1, CLOCK, value='"one"'))).has_ended
         assert (await sandbox.answer(Answer(2, CLOCK, value='"two"'))).value == '["two","one"]'
     finally:
         await sandbox.close()
@@ -157,7 +157,7 @@ async def test_answers_that_come_during_a_blocking_sleep_are_delivered_after_it(
         step = await sandbox.start(program(code))
         assert [(proposal.kind, proposal.arguments) for proposal in step.proposals][1] == ("timer", "1500")
         early = await sandbox.answer(Answer(1, CLOCK, value='"early"'))
-        assert (early.ended, early.logs) == (False, ())
+        assert (early.has_ended, early.logs) == (False, ())
         last = await sandbox.answer(Answer(2, CLOCK + 1500, value="null"))
         assert json.loads(last.value or "") == ["early", (CLOCK + 1500) / 1000]
     finally:
@@ -170,7 +170,7 @@ async def test_of_many_timeouts_only_the_next_is_asked_of_the_host(runtime: Pyth
     try:
         step = await sandbox.start(program(code))
         kinds = [proposal.kind for proposal in step.proposals]
-        while not step.ended:
+        while not step.has_ended:
             call = next(proposal for proposal in step.proposals if proposal.kind == "tool")
             step = await sandbox.answer(Answer(call.seq, CLOCK + 1, value="1"))
             kinds += [proposal.kind for proposal in step.proposals]

@@ -1,4 +1,4 @@
-"""Tools as Python stubs: what Monty's type checker holds code against."""
+"""Tools as Python stubs: what the type checker holds code against."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from executor.schemas.shapes.shape import ANYTHING, Field, Fields, Shape, either
 
 HEAD = """from __future__ import annotations
 from collections.abc import Mapping, Sequence
+from executor_sandbox import Call, Group
 from typing import Any, Literal, Required, TypeAlias, TypedDict, overload
 """
 TAKEN = frozenset(
     {
-        *keyword.kwlist, *keyword.softkwlist, *dir(builtins), "Any", "Literal", "Mapping", "Required", "Sequence",
-        "Tools", "TypeAlias", "TypedDict", "annotations", "overload", "tools",
+        *keyword.kwlist, *keyword.softkwlist, *dir(builtins), "Any", "Call", "Group", "Literal", "Mapping", "Required",
+        "Sequence", "Tools", "TypeAlias", "TypedDict", "annotations", "overload", "tools",
     }
 )  # fmt: skip
 
@@ -44,7 +45,7 @@ class Declarations:
 
     def text(self, root: Node) -> str:
         nodes = [line for node in root.walk() if not node.anything for line in self._node(node)]
-        types = [line for _, one, _ in self._readers.values() for line in one.written()]
+        types = [line for _, one, _ in self._readers.values() for line in one.write_definitions()]
         return "\n".join([HEAD, *types, *nodes, f"tools: {'Any' if root.anything else 'Tools'}", ""])
 
     def _node(self, node: Node) -> list[str]:
@@ -59,7 +60,7 @@ class Declarations:
             if is_word(segment)
         ]
         lines = self._call(node.tool, call) if node.tool is not None else []
-        return [*lines, f"class {name}{f'({call})' if call else ''}:", *(members or ["    pass"])]
+        return [*lines, f"class {name}({f'{call}, ' if call else ''}Group):", *(members or ["    pass"])]
 
     def _name(self, node: Node) -> str:
         return self._names.of(("node", node.path), f"tools_{node.path.replace('.', '_')}") if node.path else "Tools"
@@ -71,7 +72,7 @@ class Declarations:
         lines = [f"class {name}:"]
         for way in ways:
             lines += ["    @overload"] if len(ways) > 1 else []
-            lines.append(f"    async def __call__(_self, {way}) -> {given}: ...")
+            lines.append(f"    def __call__(_self, {way}) -> Call[{given}]: ...")
         return lines
 
     def _of(self, tool: Tool) -> tuple[ArgumentShapes, Types, ResultShapes]:

@@ -17,7 +17,7 @@ from executor.catalog.search.candidates import SURELY, Gathered, Placed, gather
 from executor.catalog.search.features import MEASURES
 from executor.catalog.search.index.index import Index
 from executor.catalog.search.index.segment import FIELDS, SAID, SOURCE, Array
-from executor.catalog.search.query.query import Question, question
+from executor.catalog.search.query.query import Query, parse_query
 
 CANDIDATES = 400
 SHORT = 8.0
@@ -105,7 +105,7 @@ def search(
 
     `near` says for each tool how near in meaning it is to a text.
     """
-    asked = question(text, index.spoken, index.knows, index.nearest_words)
+    asked = parse_query(text, index.spoken, index.knows, index.nearest_words)
     gathered = gather(index, asked)
     if not gathered.slots:
         return Found([], 0, understood=False)
@@ -134,14 +134,14 @@ def search(
     return Found(hits, int(np.count_nonzero(gathered.scores > 0)), True, is_fit, strength)
 
 
-def score(index: Index, asked: Question, gathered: Gathered, candidates: Array) -> Array:
+def score(index: Index, asked: Query, gathered: Gathered, candidates: Array) -> Array:
     short = shortness(asked)
     weights = np.array([short * WEIGHTS[name][0] + (1 - short) * WEIGHTS[name][1] for name in MEASURES])
     values: Array = np.round(features.measure(index, asked, gathered, candidates) @ weights, 4)
     return values
 
 
-def shortness(asked: Question) -> float:
+def shortness(asked: Query) -> float:
     objects = sum(not slot.verb for slot in asked.slots)
     return 1 / (1 + (objects / SHORT) ** 2)
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from sqlalchemy.engine import Connection
 
 from executor.execution.journal.journal import interaction_event
-from executor.execution.policies.always import Always, keep_rule
-from executor.model.actor import Actor
+from executor.execution.policies.always import Always, add_policy
 from executor.model.execution import Execution
+from executor.model.identity.actor import Actor
 from executor.model.interaction import Interaction, InteractionStatus, Scope
 from executor.storage.catalog import policies
 from executor.storage.executions import events, executions, interactions, permits
@@ -43,7 +43,7 @@ def settle(
 
 def save_policy(c: Connection, asked: Interaction, always: Always, *, by: Actor) -> Interaction:
     """The decision holds under the policies it makes, and under no others."""
-    keep_rule(c, asked.workspace_id, always, by=by)
+    add_policy(c, asked.workspace_id, always, by=by)
     binding = asked.binding
     if binding.policy_revision == always.revision:
         binding = replace(binding, policy_revision=policies.revision(c, asked.workspace_id))

@@ -153,6 +153,9 @@ class Linker:
         check(lib.wasmtime_component_linker_define_unknown_imports_as_traps(self.pointer, self._component.pointer))
 
 
+_OCTETS = [bytes(Value(U8, (octet, 0, 0))) for octet in range(256)]
+
+
 def host_function(work: Callable[[int, object, object], None]) -> object:
     """`work` gets the store's context, the arguments and the results. An exception ends the program."""
 
@@ -186,9 +189,8 @@ def put_octets(value: Value, octets: bytes) -> None:
     """A list of numbers."""
     value.kind = LIST
     lib.wasmtime_component_vallist_new_uninit(ctypes.addressof(value) + _OF, len(octets))
-    items = ctypes.cast(c_void_p(value.of[1]), POINTER(Value))
-    for index, octet in enumerate(octets):
-        put_number(items[index], octet, U8)
+    items = b"".join([_OCTETS[octet] for octet in octets])
+    ctypes.memmove(value.of[1], items, len(items))
 
 
 def put_record(value: Value, fields: tuple[tuple[bytes, int, int], ...]) -> None:

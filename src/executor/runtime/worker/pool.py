@@ -145,7 +145,7 @@ class WorkerPool(ABC):
 
     def _give_back(self, place: Place) -> None:
         if not place.worker.is_dead and not self._closing:
-            self.turns.left(place)
+            self.turns.forget(place)
             place.worker.free.append(place)
             self.turns.serve()
             if self._rest is None and place.worker.most_at_once > _FEW:

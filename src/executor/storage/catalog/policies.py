@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from executor.model.actor import Actor
+from executor.model.identity.actor import Actor
 from executor.model.ids import new_id, now_ms
 from executor.model.policy import Condition, Level, MadeFor, Policy
 from executor.model.source import Source

@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection as Database
 
-from executor.model.connection import Connection, ConnectionStatus
+from executor.model.credentials.connection import Connection, ConnectionStatus
 from executor.model.event import Announcement
 from executor.model.ids import now_ms
 from executor.storage.rows import dump, load

@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from executor.model.secret import Secret
+from executor.model.credentials.secret import Secret
 from executor.storage.rows import dump, load
 from executor.storage.tables.access import secrets
 

@@ -8,9 +8,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from executor.model.actor import Actor
 from executor.model.event import REVOKING, SUBJECTS, Announcement, Event, Revocation
 from executor.model.execution import Execution
+from executor.model.identity.actor import Actor
 from executor.model.ids import now_ms
 from executor.storage import scan
 from executor.storage.executions import event_chain

@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from executor.model.access import AnonymousSession
+from executor.model.identity.access import AnonymousSession
 from executor.storage.tables.access import anonymous_sessions
 from executor.storage.tables.core import artifacts, calls, events, executions, metadata, organizations, workspaces
 

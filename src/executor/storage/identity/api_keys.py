@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from executor.model.access import Key, KeyKind
+from executor.model.identity.access import Key, KeyKind
 from executor.storage.rows import dump, load
 from executor.storage.tables.access import api_keys
 

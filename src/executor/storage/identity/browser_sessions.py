@@ -7,7 +7,7 @@ from typing import Any, Literal
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from executor.model.access import BrowserSession
+from executor.model.identity.access import BrowserSession
 from executor.model.ids import new_id
 from executor.storage.tables.access import browser_sessions, sign_in_links
 

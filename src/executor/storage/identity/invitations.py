@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from executor.model.access import Invitation
+from executor.model.identity.access import Invitation
 from executor.storage.tables.access import invitations
 
 

@@ -16,7 +16,7 @@ from executor.connections.oauth.new_connection import Connected
 from executor.errors import ExecutorError, NotFound, OAuthFailed
 from executor.surfaces.api.context import Context, EdgeRoute, public
 from executor.surfaces.api.json_response import answer
-from executor.surfaces.api.routes.oauth import set_cookie
+from executor.surfaces.api.routes.credentials.oauth import set_cookie
 from executor.surfaces.api.session_cookie import client_address
 from executor.surfaces.http.guard import cookie
 

@@ -81,9 +81,9 @@ class ExecutionFollower:
             try:
                 self._show_logs(view)
                 if view["status"] == "paused" and self.ask:
-                    questions = view.get("interactions") or []
-                    self._asked |= {one["id"] for one in questions}
-                    if not decide_all(self.client, questions):
+                    pending = view.get("interactions") or []
+                    self._asked |= {one["id"] for one in pending}
+                    if not decide_all(self.client, pending):
                         break
                 elif view["status"] in STANDING:
                     break

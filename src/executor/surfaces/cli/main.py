@@ -50,6 +50,14 @@ COMMANDS = {
     "mcp": "Serve MCP over standard input and output.",
     "version": "Print the version.",
 }
+# The folder that a command's module is in. The others are beside these folders.
+FOLDERS = {
+    "daemon": ("up", "down", "status", "doctor", "runtime"),
+    "executions": ("call", "check", "resume", "approvals", "executions", "artifacts"),
+    "catalog": ("sources", "tools"),
+    "credentials": ("connections", "secrets"),
+    "identity": ("login", "keys", "agents", "anonymous", "workspaces", "organizations", "members", "invitations"),
+}
 CALL_SHAPED = ("call", "resume")
 
 
@@ -60,7 +68,8 @@ class LazyGroup(SuggestingGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"executor.surfaces.cli.commands.{cmd_name}").command
+        folder = next((f".{name}" for name, commands in FOLDERS.items() if cmd_name in commands), "")
+        command: click.Command = import_module(f"executor.surfaces.cli.commands{folder}.{cmd_name}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

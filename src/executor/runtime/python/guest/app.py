@@ -18,6 +18,7 @@ surroundings.prepare()
 library.seal()
 rehearsal.rehearse()
 library.freeze()
+surroundings.withhold_seed()
 fillers = rehearsal.fill_gaps()
 
 

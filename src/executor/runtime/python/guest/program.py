@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-import random
 import sys
 import types
 from asyncio import events
@@ -25,12 +24,11 @@ def run(message: str) -> str:
     head, _, text = message.partition("\n")
     seed, clock_ms, calls, output_bytes, log_bytes = head.split(" ")
     host = Host(int(clock_ms), int(calls), int(output_bytes), int(log_bytes))
-    random.seed(b"random" + bytes.fromhex(seed))
     loop = Loop(host)
     bridge = Bridge(host, loop)
     loop.deliver = bridge.deliver
     sys.stdout, sys.stderr = host.console.stdout, host.console.stderr
-    surroundings.enter(host)
+    surroundings.enter(host, b"random" + bytes.fromhex(seed))
     events._set_running_loop(loop)
     main = _module(bridge, text)
     last = _last_line(host, loop, bridge, main, text)

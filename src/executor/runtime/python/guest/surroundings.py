@@ -7,6 +7,7 @@ import builtins
 import csv
 import logging
 import os
+import random
 import socket
 import sys
 import threading
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _hosts: list[Host] = []
 _MOST_FIELD = 2**31 - 1  # of a CSV, where programs say `sys.maxsize`
+_seed = random.seed
 
 
 def prepare() -> None:
@@ -49,8 +51,16 @@ def prepare() -> None:
         del os.environ[name]
 
 
-def enter(host: Host) -> None:
+def withhold_seed() -> None:
+    """When the image is complete. Before a program begins, `componentize-py` seeds `random` with 2,496 random bytes,
+    which is dear and of no use: `enter` seeds it again."""
+    random.seed = lambda *_: None
+
+
+def enter(host: Host, seed: bytes) -> None:
     _hosts[:] = [host]
+    random.seed = _seed
+    random.seed(seed)
     sys.argv[:] = ["main.py"]
 
 

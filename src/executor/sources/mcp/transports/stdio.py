@@ -99,7 +99,7 @@ class Child(MessageStream):
         self.complaints = complaints
         self.failure: SourceError | None = None
         self.noise = 0
-        self._where = endpoint.shown
+        self._where = endpoint.display_name
         self._limit = limit
         self._allowance = allowance
         self._turn = asyncio.Lock()
@@ -222,7 +222,7 @@ async def check_start(endpoint: Endpoint, line: socket.socket) -> None:
 
 def not_started(endpoint: Endpoint, why: str) -> SourceUnreachable:
     return SourceUnreachable(
-        f"{endpoint.shown} can't be started: {why}",
+        f"{endpoint.display_name} can't be started: {why}",
         hint="check that the daemon can find it, or use its full path",
         reason="command",
         sent=False,

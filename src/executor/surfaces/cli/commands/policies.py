@@ -14,9 +14,9 @@ from executor.surfaces.cli.policy_options import (
     ACTIONS,
     describe_matches,
     parse_option,
-    rule_body,
-    rule_options,
-    rule_table,
+    policy_body,
+    policy_options,
+    policy_table,
 )
 
 position_option = click.option(
@@ -36,7 +36,7 @@ def listing(as_json: bool) -> None:
     if as_json:
         emit_json(page)
     elif page["items"]:
-        emit(rule_table(page["items"]))
+        emit(policy_table(page["items"]))
     else:
         say("no policies: reads are allowed, everything else needs approval")
 
@@ -44,12 +44,12 @@ def listing(as_json: bool) -> None:
 @command.command("add")
 @click.argument("pattern")
 @click.argument("action", type=click.Choice(ACTIONS))
-@rule_options
+@policy_options
 @position_option
 @json_option
-def add(pattern: str, action: str, position: int | None, as_json: bool, **rule: Any) -> None:
+def add(pattern: str, action: str, position: int | None, as_json: bool, **policy: Any) -> None:
     """Add a policy. PATTERN is a path; `*` matches one part, `.**` everything below."""
-    client, body = connect(Settings.load()), rule_body(pattern, action, **rule)
+    client, body = connect(Settings.load()), policy_body(pattern, action, **policy)
     place = {} if position is None else {"position": position}
     policy = client.post("/v1/policies", {**body, **place})
     if as_json:
@@ -64,11 +64,11 @@ def add(pattern: str, action: str, position: int | None, as_json: bool, **rule: 
 @click.option("--pattern", help="New pattern.")
 @click.option("--action", type=click.Choice(ACTIONS), help="New action.")
 @click.option("--unconditional", is_flag=True, help="Remove all conditions.")
-@rule_options
+@policy_options
 @json_option
 def change(policy_id: str, unconditional: bool, as_json: bool, **given: Any) -> None:
     """Change a policy. Options you leave out stay as they are; --when replaces all conditions."""
-    body = {name: value for name, value in rule_body(**given).items() if value not in (None, "", [])}
+    body = {name: value for name, value in policy_body(**given).items() if value not in (None, "", [])}
     if unconditional:
         body["conditions"] = []
     policy = connect(Settings.load()).patch(f"/v1/policies/{segment(policy_id)}", body)
@@ -139,7 +139,7 @@ def test(path: str, arguments: str | None, actor: str, why: bool, as_json: bool)
 @command.command("simulate")
 @click.argument("pattern", required=False)
 @click.argument("action", type=click.Choice(ACTIONS), required=False)
-@rule_options
+@policy_options
 @position_option
 @click.option(
     "--order", metavar="ID,ID", help="Simulate a new order of one level. Policies you leave out count as removed."
@@ -157,14 +157,14 @@ def simulate(
     without: tuple[str, ...],
     limit: int,
     as_json: bool,
-    **rule: Any,
+    **policy: Any,
 ) -> None:
     """Show what a policy or a new order would have changed in past executions."""
     body: dict[str, Any] = {"limit": limit, "without": list(without)}
     if pattern is not None:
         if action is None:
             raise click.UsageError("a policy needs a PATTERN and an ACTION")
-        body["rule"] = rule_body(pattern, action, **rule)
+        body["rule"] = policy_body(pattern, action, **policy)
     if position is not None:
         body["position"] = position
     if order:
@@ -181,6 +181,6 @@ def simulate(
 
 
 def _describe(decision: dict[str, Any]) -> str:
-    rule = decision.get("policy")
-    by = f"\nby policy {clean(rule['id'])} of the {clean(rule['level'])}: {clean(rule['text'])}" if rule else ""
+    policy = decision.get("policy")
+    by = f"\nby policy {clean(policy['id'])} of the {clean(policy['level'])}: {clean(policy['text'])}" if policy else ""
     return f"{clean(decision['action'])}: {clean(decision.get('reason', ''))}{by}"
