@@ -84,7 +84,7 @@ IDIOMS: Final[dict[str, Any]] = {
     "import string\nstring.ascii_lowercase": "abcdefghijklmnopqrstuvwxyz",
     "import html\nhtml.escape('<')": "&lt;",
     "from urllib.parse import quote\nquote('a b')": "a%20b",
-    "import uuid\nstr(uuid.uuid4())": "d694591e-4e89-4f9f-8f66-e8e74285a233",
+    "import uuid\nstr(uuid.uuid4())": "c74d6186-6b1f-4233-90a5-8a8c3bd36b6a",
     "'a\\nb'.splitlines(), 'abc'[::-1], 'a' * 3": [["a", "b"], "cba", "aaa"],
     "'é'.encode('utf-8').decode('utf-8')": "é",
     "b'bytes'": "bytes",

@@ -63,7 +63,6 @@ lacking
             "    task = asyncio.create_task(asyncio.sleep(0.01, 2))\n    return [inner(), await task]\nasyncio.run(outer())",
             [1, 2],
         ),
-        ("import queue\ntry:\n    queue.Queue().get(timeout=2)\nexcept queue.Empty:\n    r = 'empty'\nr", "empty"),
         ("import threading\nthreading.Event().wait(0.5)", False),
     ],
 )

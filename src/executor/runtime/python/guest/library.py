@@ -100,7 +100,7 @@ class Archive(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
 
         wanted = Prepared.normalize(context.name) if context is not None and context.name else None
         for folder in sorted({path.partition("/")[0] for path in _data if path.endswith(_METADATA)}):
-            if wanted in (None, Prepared.normalize(folder.partition("-")[0])):
+            if wanted in (None, Prepared.normalize(folder.rsplit("-", 2)[0])):
                 yield Installed(folder)
 
     def exec_module(self, module: ModuleType) -> None:
