@@ -55,6 +55,26 @@ TOOLS = {"a.b": echo, "a.b.c": echo, "a.import": echo, "a._hidden": echo, "bad.o
         ("{'b', 'a'}, frozenset([2, 1]), b'text', range(2)", [["a", "b"], [1, 2], "text", [0, 1]]),
         ("import datetime as d\n[d.date(2026, 1, 2), d.timedelta(minutes=1)]", ["2026-01-02", 60.0]),
         ("ValueError('no')", {"name": "ValueError", "message": "no"}),
+        (
+            "ExceptionGroup('all', [ValueError('no')])",
+            {"name": "ExceptionGroup", "message": "all", "errors": [{"name": "ValueError", "message": "no"}]},
+        ),
+        ("import itertools as i\n[i.chain([1], 'a'), iter({2: 3}), i.islice(i.count(), 2)]", [[1, "a"], [2], [0, 1]]),
+        ("import csv, io\ncsv.DictReader(io.StringIO('a,b\\n1,2'))", [{"a": "1", "b": "2"}]),
+        (
+            "import sqlite3\nc = sqlite3.connect(':memory:')\nc.row_factory = sqlite3.Row\n"
+            "c.execute('select 1 a, 2 b').fetchall()",
+            [{"a": 1, "b": 2}],
+        ),
+        ("import array\n[array.array('d', [1.5]), memoryview(b'a')]", [[1.5], [97]]),
+        ("import sys, csv\n[sys.maxsize > 10**12, csv.field_size_limit(sys.maxsize)]", [True, 131072]),
+        ("import sys\ndef f():\n    return min([10**15, 10**12], key=lambda n: min(n, sys.maxsize))\nf()", 10**12),
+        ("import importlib, json\nimportlib.reload(json).dumps(1)", "1"),
+        (
+            "from importlib.metadata import version\n[version(n)[0] for n in ('jinja2', 'PyYAML', 'more_itertools')]",
+            ["3", "6", "1"],
+        ),
+        ("import time\n[time.tzset(), time.process_time(), time.thread_time()]", [None, 0, 0]),
     ],
 )
 async def test_every_usual_shape_of_a_program_gives_its_value(runtime: PythonRuntime, code: str, value: Any) -> None:
@@ -200,6 +220,13 @@ async def test_printed_lines_are_whole_and_warnings_and_logging_are_lines_too(ru
         ("class A: pass\nA()", "an object of the class A", "vars(value)"),
         ("{'a': [{(1, 2): 3}]}", "$.a[0] is a dict whose key is a tuple", "text as keys"),
         ("10 ** 20000", "digits", "round it"),
+        ("{'x': {1: 'a', '1': 'b'}}", '$.x is a dict with two keys that are "1"', "all different"),
+        ("{'true': 1, True: 2}", 'two keys that are "true"', "all different"),
+        ("1 + 2j", "a complex", "value.real"),
+        ("import re\nre.match('a', 'a')", "a Match", "value.group()"),
+        ("import io\nio.StringIO('a')", "a StringIO", "getvalue()"),
+        ("class A:\n    __slots__ = ()\nA()", "an object of the class A", "dataclass"),
+        ("import xml.etree.ElementTree as E\nE.fromstring('<a/>')", "an Element", "plain data"),
         ("import json\njson", "the module json", "what it gives"),
         ("x = []\nx.append(x)\nx", "nested", "plain data"),
     ],

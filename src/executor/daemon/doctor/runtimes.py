@@ -27,7 +27,8 @@ def _python(settings: Settings) -> Check:
     if not python_image.COMPONENT.exists():
         return Check("runtime: python", "warning", "not built", BUILD_PYTHON)
     places = f"{settings.workers} workers of {settings.slots} programs"
-    return Check("runtime: python", "ok", f"CPython in WebAssembly, {places}, sealed as above")
+    inside = ", ".join(python_image.packages()) or "no packages"
+    return Check("runtime: python", "ok", f"CPython in WebAssembly with {inside}; {places}, sealed as above")
 
 
 def _deno() -> Check:

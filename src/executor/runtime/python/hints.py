@@ -20,13 +20,84 @@ class Hint(NamedTuple):
 
 HINTS: Final[tuple[Hint, ...]] = (
     Hint(
-        "No module named '(?:requests|httpx|aiohttp|urllib3|boto3|openai|anthropic|github|slack_sdk|googleapiclient)",
+        "No module named '(?:requests|httpx|aiohttp|urllib3|websockets|boto3|botocore|openai|anthropic|github|slack|"
+        "slack_sdk|google|googleapiclient|stripe|twilio|psycopg2?|pymysql|pymongo|redis|paramiko|selenium|playwright|_ssl)\\b",
         "there is no network here: call a connected tool; `await tools.discover(query=\"...\")` finds one",
         "import requests\n",
         "tools.discover\n1\n",
     ),
     Hint(
-        "No module named '(?:numpy|pandas|polars|scipy|matplotlib|sklearn|PIL|lxml|pydantic|sqlalchemy)",
+        "No module named 'nest_asyncio'",
+        "leave it out: asyncio.run works here inside a running loop, and so does await at the top level",
+        "import nest_asyncio\nnest_asyncio.apply()\n",
+        "import asyncio\nasyncio.run(asyncio.sleep(0))\n",
+    ),
+    Hint(
+        "No module named '(?:uvloop|anyio|trio|curio|gevent|eventlet)",
+        "use asyncio: gather, TaskGroup, Semaphore, Queue and timeout are all there",
+        "import trio\n",
+        "import asyncio\nasync with asyncio.TaskGroup() as group:\n    group.create_task(asyncio.sleep(0))\n",
+    ),
+    Hint(
+        "No module named '(?:multiprocessing|_multiprocessing|_posixsubprocess|joblib|ray|dask)",
+        "there are no other processes here: `await asyncio.gather(first(), second())` runs calls at the same time, "
+        "and a loop does the rest",
+        "import multiprocessing\n",
+        "[n * n for n in range(3)]\n",
+    ),
+    Hint(
+        "No module named '(?:_bz2|_lzma|_zstd|zstandard|brotli|lz4|snappy)",
+        "of the ways to compress there are gzip, zlib and zipfile",
+        "import bz2\n",
+        "import gzip\ngzip.decompress(gzip.compress(b'a')).decode()\n",
+    ),
+    Hint(
+        "No module named '(?:arrow|pendulum|moment|maya)",
+        "use datetime, zoneinfo and dateutil: `from dateutil.relativedelta import relativedelta`",
+        "import pendulum\n",
+        "from datetime import date\nfrom dateutil.relativedelta import relativedelta\n"
+        "date(2026, 1, 31) + relativedelta(months=1)\n",
+    ),
+    Hint(
+        "No module named '(?:orjson|ujson|simplejson|rapidjson)",
+        "use json of the standard library",
+        "import orjson\n",
+        "import json\njson.dumps({'a': 1})\n",
+    ),
+    Hint(
+        "No module named '(?:toml|tomli|pytoml)'",
+        "use tomllib of the standard library: `tomllib.loads(text)`",
+        "import toml\n",
+        "import tomllib\ntomllib.loads('a = 1')\n",
+    ),
+    Hint(
+        "No module named '(?:lxml|xmltodict|defusedxml|html5lib|feedparser)",
+        "use xml.etree.ElementTree, or bs4 with 'html.parser'",
+        "import xmltodict\n",
+        "import xml.etree.ElementTree as ET\nET.fromstring('<a>1</a>').text\n",
+    ),
+    Hint(
+        "No module named '(?:pydantic|attrs?|marshmallow|msgspec|cattrs)",
+        "use dataclasses or typing.NamedTuple: `from dataclasses import dataclass`",
+        "from pydantic import BaseModel\n",
+        "from dataclasses import dataclass\n@dataclass\nclass User:\n    name: str\nUser('Ada')\n",
+    ),
+    Hint(
+        "No module named '(?:tqdm|rich|colorama|termcolor|prettytable|click|typer)",
+        "leave it out: print what matters, and use tabulate for tables",
+        "from tqdm import tqdm\n",
+        "from tabulate import tabulate\nprint(tabulate([[1, 2]]))\n",
+    ),
+    Hint(
+        "No module named '(?:_?ctypes|_?curses|termios|tty|pty|fcntl|mmap|resource|readline|pwd|grp|syslog|_?tkinter|"
+        "turtle|turtledemo|msvcrt|winreg|winsound|_winapi|_interpreters|_dbm|_gdbm|venv|ensurepip|pip|idlelib|psutil)\\b",
+        "there is no operating system here, only Python: leave it out, or do it through tools.*",
+        "import resource\n",
+        "sorted([2, 1])\n",
+    ),
+    Hint(
+        "No module named '(?:numpy|pandas|polars|scipy|matplotlib|seaborn|plotly|sklearn|networkx|sympy|PIL|sqlalchemy|"
+        "openpyxl|xlsxwriter)",
         "that package is not here: use the standard library (statistics, collections, csv, itertools, json), "
         "or compute it through tools.*",
         "import pandas as pd\n",
@@ -65,16 +136,66 @@ HINTS: Final[tuple[Hint, ...]] = (
         "import asyncio\nasync def f():\n    return 1\nawait asyncio.gather(f(), f())\n",
     ),
     Hint(
-        "does not support processes|no processes here|module 'os' has no attribute '(?:fork|system|popen|spawn\\w+)'",
+        "does not support processes|no processes here|"
+        "module 'os' has no attribute '(?:fork|kill|system|popen|exec\\w+|spawn\\w+)'",
         "there are no other programs here: do it in Python, or through tools.*",
         "import subprocess\nsubprocess.run(['ls'])\n",
         "sorted(['b', 'a'])\n",
     ),
     Hint(
-        "URLError|gaierror|socket|Connection\\w*Error|no network|asked the operating system",
+        "URLError|gaierror|socket|Connection\\w*Error|no network|module 'http.client'|asked the operating system",
         "there is no network here: call a connected tool; `await tools.discover(query=\"...\")` finds one",
         "import urllib.request\nurllib.request.urlopen('http://x.example')\n",
         "tools.discover\n1\n",
+    ),
+    Hint(
+        "unable to open database file",
+        "there are no files here: `sqlite3.connect(':memory:')` keeps the database in memory",
+        "import sqlite3\nsqlite3.connect('data.db').execute('select 1')\n",
+        "import sqlite3\nsqlite3.connect(':memory:').execute('select 1').fetchall()\n",
+    ),
+    Hint(
+        "no signals here|module 'signal' has no attribute",
+        "there are no signals here: `async with asyncio.timeout(seconds):` ends what takes too long",
+        "import signal\nsignal.alarm(1)\n",
+        "import asyncio\nasync with asyncio.timeout(5):\n    await asyncio.sleep(0)\n",
+    ),
+    Hint(
+        "No username set|No home directory|Could not determine home",
+        "there is no user and no home here: write what you need into the code",
+        "import getpass\ngetpass.getuser()\n",
+        "name = 'Ada'\nname\n",
+    ),
+    Hint(
+        "the loop ends when the program has its result",
+        "await what you need: `await main()`, or `asyncio.run(main())`",
+        "import asyncio\nasyncio.get_event_loop().run_forever()\n",
+        "import asyncio\nasyncio.run(asyncio.sleep(0))\n",
+    ),
+    Hint(
+        "too large to convert to C|cannot fit 'int' into an index|Stop argument for islice",
+        "lengths and indexes are at most 2**31 - 1 here; leave the bound out, or use a smaller one",
+        "len(range(3_000_000_000))\n",
+        "r = range(3_000_000_000)\nr.stop - r.start\n",
+    ),
+    Hint(
+        "has no attribute '__annotations__'",
+        "ask the class: type(self).__annotations__, or typing.get_type_hints(type(self))",
+        "class A:\n    x: int\nA().__annotations__\n",
+        "class A:\n    x: int\nlist(type(A()).__annotations__)\n",
+    ),
+    Hint(
+        "^RecursionError",
+        "recurse less deeply: keep what is left to do in a list, and loop until it is empty",
+        "def f(n):\n    return f(n + 1)\nf(0)\n",
+        "waiting, seen = [3], []\nwhile waiting:\n    n = waiting.pop()\n    seen.append(n)\n"
+        "    waiting += [n - 1] if n else []\nseen\n",
+    ),
+    Hint(
+        "^TimeoutError",
+        "it took longer than the code allows: give it more time, or catch TimeoutError",
+        "import asyncio\nawait asyncio.wait_for(asyncio.sleep(60), 1)\n",
+        "import asyncio\nawait asyncio.wait_for(asyncio.sleep(0), 1)\n",
     ),
     Hint(
         "EOFError",

@@ -17,6 +17,7 @@ from executor.errors import EngineMissing
 from executor.runtime.worker.compiled_image import CompiledImage
 
 COMPONENT = Path(__file__).with_name("python.wasm")
+STAMP = Path(__file__).with_name("python.txt")
 BESIDE = Path(__file__).with_name("image")
 _OWN = ("component_ffi.py", "../worker/wasmtime_ffi.py")
 
@@ -33,6 +34,14 @@ def key() -> str:
         digest.update((COMPONENT.parent / name).read_bytes())
     digest.update(f"{importlib.metadata.version('wasmtime')} {sys.platform} {platform.machine()}".encode())
     return digest.hexdigest()[:16]
+
+
+def packages() -> list[str]:
+    """Inside the component beside the standard library, each with its version: as the build has written them."""
+    try:
+        return STAMP.read_text(encoding="utf-8").splitlines()[2:]
+    except OSError:
+        return []
 
 
 def home(otherwise: Path) -> Path:

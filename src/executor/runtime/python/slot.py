@@ -20,7 +20,22 @@ from executor.runtime.worker.wasmtime_ffi import WasmError
 
 _LEAST_MEMORY = 4 << 20
 _TAMPERED = "the code tampered with what runs it"
-_DEEP = "RecursionError: the code went too deep and ran out of stack"
+# By what the engine shows of the stack, the first that is found.
+_TRAPS = {
+    "call stack exhausted": Fault(
+        "code_error", "RecursionError: the code went too deep and ran out of stack", "recurse less deeply"
+    ),
+    "!pthread_cond_wait": Fault(
+        "code_error",
+        "RuntimeError: the code waits for a lock that nothing releases",
+        "there are no threads here: no lock is needed; asyncio.Lock works between tasks",
+    ),
+    "!os_abort": Fault("code_error", "the code ended the interpreter by os.abort()", "end a program with sys.exit()"),
+    "!fatal_error": Fault("code_error", "the code broke the interpreter", "leave bytecode and frames as they are"),
+    "unreachable": Fault(
+        "memory_limit", "the interpreter gave up, most likely for want of memory", "keep less in memory"
+    ),
+}
 
 
 class Left(Exception):
@@ -42,7 +57,10 @@ class Slot(MeteredSlot):
         self._replied_ns = 0
         self._next: bytes | None = None
         self._lines = Lines(0)
-        self._most_output = 0
+        self._most_output = self._most_logs = 0
+        self._logs: list[bytes] = []  # that came ahead of their step
+        self._logs_size = 0
+        self._answers = 0
 
     def serve(self) -> None:
         while True:
@@ -75,7 +93,9 @@ class Slot(MeteredSlot):
         self._used_ns = self._replied_ns = 0
         self._limit_ns, self._overdue, self._told = start.cpu_ms * 1_000_000, False, False
         self._most_output = frames.largest_output(start.calls, start.output_bytes, start.log_bytes)
-        self._lines = Lines(start.calls)
+        self._most_logs = frames.largest_output(0, 0, start.log_bytes)
+        self._lines, self._answers = Lines(start.calls), 0
+        self._logs, self._logs_size = [], 0
         try:
             if machine is not None:
                 self._finish(*self._run(machine, start))
@@ -108,22 +128,40 @@ class Slot(MeteredSlot):
         return output, None
 
     def _step(self, machine: Machine, output: bytes) -> bytes:
+        if output.startswith(b"p"):
+            self._keep_logs(output[1:])
+            return b""
         self._pause()
         self._check(output, last=False)
-        self._send(Reply(frames.STEP, self._cpu_us(), None, output))
+        if self._lines.proposals <= self._answers:
+            raise Forged  # it would wait for ever
+        self._send(Reply(frames.STEP, self._cpu_us(), None, self._with_logs(output)))
         body = self._take()
         if body[0] != frames.ANSWER:
             self._next = body
             raise Left
         clock_ms, seq, succeeded, text = frames.decode_answer(body)
         machine.clock_ms = clock_ms
+        self._answers += 1
         self._go_on(machine)
         return b"%d %d %d\n" % (clock_ms, seq, succeeded) + text
 
     def _check(self, output: bytes, *, last: bool) -> None:
-        if len(output) > self._most_output:
+        if len(output) + self._logs_size > self._most_output:
             raise Forged
         self._lines.check(output, last=last)
+
+    def _keep_logs(self, logs: bytes) -> None:
+        self._lines.check_logs(logs)
+        self._logs.append(logs)
+        self._logs_size += len(logs)
+        if self._logs_size > self._most_logs:
+            raise Forged
+
+    def _with_logs(self, output: bytes) -> bytes:
+        """What came ahead of the step, and what came with it."""
+        whole, self._logs, self._logs_size = b"".join([*self._logs, output]), [], 0
+        return whole
 
     def _go_on(self, machine: Machine) -> None:
         self._began_ns = time.thread_time_ns()
@@ -142,22 +180,19 @@ class Slot(MeteredSlot):
 
     def _finish(self, output: bytes, fault: Fault | None) -> None:
         self._pause()
-        self._send(Reply(frames.STEP, self._cpu_us(), fault, output))
+        self._send(Reply(frames.STEP, self._cpu_us(), fault, self._with_logs(output)))
 
     def _fault(self, error: Exception) -> Fault:
         said = str(error)
         if self._overdue:
             return self._cpu_limit()
-        if "call stack exhausted" in said:
-            return Fault("code_error", _DEEP, "recurse less deeply")
+        for sign, fault in _TRAPS.items():
+            if sign in said:
+                return fault
         if "unknown import" in said:
             what = said.partition("`")[2].partition("`")[0]
             hint = "there are no files, sockets and processes here: use tools.*"
             return Fault("code_error", f"the code asked the operating system for {what or 'something'}", hint)
-        if "unreachable" in said:
-            return Fault(
-                "memory_limit", "the interpreter gave up, most likely for want of memory", "keep less in memory"
-            )
         return Fault("code_error", f"the sandbox stopped the code: {said.splitlines()[-1] if said else ''}"[:500])
 
 

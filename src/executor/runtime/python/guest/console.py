@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from json.encoder import encode_basestring as quote
 
 LOG, WARN, ERROR = 1, 3, 4
+_MOST_KEPT = 64
 _LONGEST = 1 << 20  # of a line that has not ended yet
 
 
 class Console:
-    """`room` is what may still be logged, in characters. A line counts when it has ended."""
+    """`room` is what may still be logged, in characters. A line counts when it has ended.
 
-    def __init__(self, room: int) -> None:
-        self._room = room
+    `send` gets lines ahead of the step, so that they are there if the program is stopped: the first at once, then ever
+    more at a time.
+    """
+
+    def __init__(self, room: int, send: Callable[[str], object]) -> None:
+        self._room, self._send, self._batch = room, send, 1
         self._streams = (Stream(self, LOG), Stream(self, ERROR))
         self.stdout, self.stderr = self._streams
         self._lines: list[str] = []
@@ -27,6 +33,9 @@ class Console:
             self._full = True
             level, text = WARN, "log limit reached: further lines are dropped"
         self._lines.append(f"l{level}{quote(text)}\n")
+        if len(self._lines) >= self._batch:
+            self._batch = min(self._batch * 2, _MOST_KEPT)
+            self._send(self.take(ended=False))
 
     def take(self, *, ended: bool) -> str:
         if ended:

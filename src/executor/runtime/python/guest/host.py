@@ -30,7 +30,7 @@ class Host:
     def __init__(self, clock_ms: int, calls: int, output_bytes: int, log_bytes: int) -> None:
         self.now_ms = self.began_ms = clock_ms
         self.calls, self.output_bytes = calls, output_bytes
-        self.console = Console(log_bytes)
+        self.console = Console(log_bytes, lambda lines: wit_world.step("p" + _whole(lines)))
         self.room = output_bytes
         self.end: str | None = None
         self.seq = self.answered = 0

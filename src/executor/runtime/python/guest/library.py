@@ -34,27 +34,19 @@ COMMON = """
     encodings.ascii encodings.utf_16 encodings.utf_8_sig encodings.cp1252 encodings.punycode encodings.hex_codec
     encodings.base64_codec encodings.raw_unicode_escape encodings.unicode_escape importlib.resources
 """.split()  # noqa: SIM905
-# What is rarely used: compiled, and imported when a program asks for it. Packages are all kept in this way.
-RARE = """
-    _colorize _compat_pickle _markupbase _pydatetime _pydecimal _pyio aifc bz2 cmd code codeop compression.zlib
-    compression.gzip compression._common._streams dis email.charset email.contentmanager email.encoders email.generator
-    email.headerregistry email.iterators email.mime.application email.mime.audio email.mime.base email.mime.image
-    email.mime.message email.mime.nonmultipart filecmp fileinput ftplib getopt gettext html.parser http.client
-    http.cookies http.cookiejar imaplib importlib.metadata importlib.resources json.tool lzma mailbox modulefinder
-    netrc nntplib opcode optparse pickletools plistlib poplib pkgutil pyclbr rlcompleter runpy sched selectors shelve
-    smtplib socketserver sqlite3 ssl statistics stringprep subprocess sysconfig tabnanny tarfile trace tracemalloc
-    tty urllib.robotparser xml.dom xml.sax xml.sax.handler xml.sax.saxutils xml.sax.expatreader xml.sax.xmlreader
-    zipapp zipimport encodings.cp437 encodings.cp850 encodings.cp1250 encodings.cp1251 encodings.iso8859_1
-    encodings.iso8859_2 encodings.iso8859_15 encodings.koi8_r encodings.gbk encodings.gb18030 encodings.big5
-    encodings.shift_jis encodings.euc_jp encodings.euc_kr encodings.utf_7 encodings.utf_16_le encodings.utf_16_be
-    encodings.utf_32 encodings.rot_13 encodings.quopri_codec encodings.zlib_codec encodings.mac_roman
-""".split()  # noqa: SIM905
+# Folders of the library that need an operating system, or are of no use to a program.
+_LEFT_OUT = frozenset(
+    """
+    __phello__ __pycache__ ctypes curses ensurepip idlelib lib2to3 multiprocessing pydoc_data site-packages test tests
+    tkinter turtledemo venv
+    """.split()  # noqa: SIM905
+)
 _OWN = frozenset(
-    ("app", "console", "failures", "host", "library", "loop", "program", "rehearsal", "source", "surroundings", "tools")
+    "app console failures host library loop program rehearsal source surroundings tools values".split()  # noqa: SIM905
 )
 _archive: dict[str, tuple[bool, bytes]] = {}
 _data: dict[str, bytes] = {}  # other files of the packages, by their path
-_ZONES = "tzdata/zoneinfo/"
+_ZONES, _METADATA = "tzdata/zoneinfo/", ".dist-info/METADATA"
 
 
 class Archive(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
@@ -90,6 +82,26 @@ class Archive(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
 
     def get_resource_reader(self, fullname: str) -> Resources:
         return Resources(fullname.replace(".", "/"))
+
+    def find_distributions(self, context: Any = None) -> Iterator[Any]:
+        """Of the packages, for `importlib.metadata`."""
+        from importlib.metadata import Distribution, Prepared
+
+        class Installed(Distribution):
+            def __init__(self, folder: str) -> None:
+                self._folder = folder
+
+            def read_text(self, filename: str) -> str | None:
+                content = _data.get(f"{self._folder}/{filename}")
+                return None if content is None else content.decode()
+
+            def locate_file(self, path: Any) -> Any:
+                return path
+
+        wanted = Prepared.normalize(context.name) if context is not None and context.name else None
+        for folder in sorted({path.partition("/")[0] for path in _data if path.endswith(_METADATA)}):
+            if wanted in (None, Prepared.normalize(folder.rsplit("-", 2)[0])):
+                yield Installed(folder)
 
     def exec_module(self, module: ModuleType) -> None:
         exec(self.get_code(module.__name__), module.__dict__)  # noqa: S102 - it is the library
@@ -144,24 +156,11 @@ def collect() -> None:
     """Imports what is common, and keeps the rest of the library and the packages beside this file."""
     for name in COMMON:
         importlib.import_module(name)
-    for name in RARE:
-        _add_module(name)
-    own = __file__.rpartition("/")[0]
-    for folder, _, names in os.walk(own):
-        for name in sorted(names):
-            _add_file(f"{folder}/{name}", f"{folder}/{name}".removeprefix(f"{own}/"))
-
-
-def _add_module(name: str) -> None:
-    """Of the standard library; not every one is there."""
-    root = linecache.__file__.rpartition("/")[0]
-    for is_package in (False, True):
-        path = f"{root}/{_origin(name, is_package)}"
-        if os.path.exists(path):  # noqa: PTH110 - pathlib is far slower here
-            _add(path, name, is_package)
-            for part in sorted(os.listdir(path.rpartition("/")[0])) if is_package else ():  # noqa: PTH208
-                if part.endswith(".py") and not part.startswith("__"):
-                    _add(f"{path.rpartition('/')[0]}/{part}", f"{name}.{part.removesuffix('.py')}", False)
+    for root in (linecache.__file__.rpartition("/")[0], __file__.rpartition("/")[0]):
+        for folder, inner, names in os.walk(root):
+            inner[:] = sorted(set(inner) - _LEFT_OUT)
+            for name in sorted(names):
+                _add_file(f"{folder}/{name}", f"{folder}/{name}".removeprefix(f"{root}/"))
 
 
 def _add_file(path: str, short: str) -> None:
@@ -170,7 +169,7 @@ def _add_file(path: str, short: str) -> None:
             _data[short] = file.read()
         return
     name = short.removesuffix(".py").replace("/", ".")
-    if name not in _OWN and name != "values":
+    if name not in _OWN:
         _add(path, name.removesuffix(".__init__"), name.endswith(".__init__"))
 
 

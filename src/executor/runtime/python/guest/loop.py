@@ -17,7 +17,16 @@ from typing import Any
 from console import ERROR
 from host import Ended, Host, milliseconds
 
-_LOOP_CALLS = ("create_connection", "create_server", "subprocess_exec", "subprocess_shell", "getaddrinfo")
+# What there is none of, and the calls of a loop that would need it.
+_LACKING = {
+    "there is no network here": (
+        "create_connection", "create_server", "create_datagram_endpoint", "create_unix_connection",
+        "create_unix_server", "getaddrinfo", "getnameinfo", "sock_connect", "sock_recv", "sock_sendall",
+    ),
+    "there are no processes here": ("subprocess_exec", "subprocess_shell"),
+    "there are no signals here": ("add_signal_handler", "remove_signal_handler"),
+    "there are no files here": ("connect_read_pipe", "connect_write_pipe", "add_reader", "add_writer", "sendfile"),
+}  # fmt: skip
 
 
 class Deadlock(RuntimeError):
@@ -35,6 +44,8 @@ class Loop(asyncio.AbstractEventLoop):
         self._ready: deque[events.Handle] = deque()
         self._timers: list[events.TimerHandle] = []
         self._pending: dict[int, float] = {}  # timers of the host: when each is due
+        self._on_error: Any = None
+        self._new_task: Any = None
 
     # -- running -----------------------------------------------------------------------------------------------------
 
@@ -126,8 +137,7 @@ class Loop(asyncio.AbstractEventLoop):
             if not hasattr(coro, "__await__"):
                 raise TypeError(f"a coroutine was expected, got {coro!r}")
             coro = _await(coro)
-        options.pop("eager_start", None)
-        return asyncio.Task(coro, loop=self, **options)
+        return (self._new_task or _new_task)(self, coro, **options)
 
     def run_in_executor(self, executor: object, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:
         """There are no threads: it runs at once."""
@@ -141,18 +151,28 @@ class Loop(asyncio.AbstractEventLoop):
         return future
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
+        if self._on_error is None:
+            self.default_exception_handler(context)
+            return
+        try:
+            self._on_error(self, context)
+        except Exception as error:  # noqa: BLE001 - of the code's own handler
+            self.default_exception_handler({"message": "the exception handler failed", "exception": error})
+
+    def default_exception_handler(self, context: dict[str, Any]) -> None:
         error = context.get("exception")
         told = f"{context.get('message', 'error')}: {type(error).__name__}: {error}" if error else context["message"]
         self._host.console.line(ERROR, told)
-
-    def default_exception_handler(self, context: dict[str, Any]) -> None:
-        self.call_exception_handler(context)
 
     def get_debug(self) -> bool:
         return False
 
     def set_debug(self, enabled: bool) -> None:
         pass
+
+    @property
+    def has_ended(self) -> bool:
+        return self._host.end is not None
 
     def is_running(self) -> bool:
         return True
@@ -167,16 +187,24 @@ class Loop(asyncio.AbstractEventLoop):
         pass
 
     def set_exception_handler(self, handler: Any) -> None:
-        pass
+        self._on_error = handler
 
-    def get_exception_handler(self) -> None:
-        return None
+    def get_exception_handler(self) -> Any:
+        return self._on_error
 
     def set_task_factory(self, factory: Any) -> None:
-        pass
+        self._new_task = factory
 
-    def get_task_factory(self) -> None:
-        return None
+    def get_task_factory(self) -> Any:
+        return self._new_task
+
+    def cancel_tasks(self) -> None:
+        """All that are left, as `asyncio.run` does it at its end."""
+        left = list(asyncio.all_tasks(self))
+        for task in left:
+            task.cancel()
+        if left:
+            self.run_until_complete(asyncio.gather(*left, return_exceptions=True))
 
     def _asyncgen_firstiter_hook(self, generator: Any) -> None:
         pass
@@ -189,6 +217,10 @@ class Loop(asyncio.AbstractEventLoop):
 
     def run_forever(self) -> None:
         raise RuntimeError("the loop ends when the program has its result: await what you need")
+
+
+def _new_task(loop: Loop, coro: Any, **options: Any) -> asyncio.Task[Any]:
+    return asyncio.Task(coro, loop=loop, **options)
 
 
 async def _await(awaitable: Any) -> Any:
@@ -222,7 +254,12 @@ def run(main: Any, **_: Any) -> Any:
     loop = events._get_running_loop()
     if not hasattr(main, "__await__"):
         raise ValueError(f"a coroutine was expected, got {main!r}")
-    return loop.run_until_complete(main if asyncio.isfuture(main) else loop.create_task(main))
+    is_first = not asyncio.all_tasks(loop)
+    try:
+        return loop.run_until_complete(main if asyncio.isfuture(main) else loop.create_task(main))
+    finally:
+        if is_first and not loop.has_ended:
+            loop.cancel_tasks()
 
 
 def adopt() -> None:
@@ -234,9 +271,13 @@ def adopt() -> None:
         module.set_event_loop = lambda loop: None
 
 
-def _refuse(self: Any, *args: Any, **options: Any) -> Any:
-    raise NotImplementedError("there is no network and there are no processes here")
+def _refuse(why: str) -> Callable[..., Any]:
+    def refuse(self: Any, *args: Any, **options: Any) -> Any:
+        raise NotImplementedError(why)
+
+    return refuse
 
 
-for _name in _LOOP_CALLS:
-    setattr(Loop, _name, _refuse)
+for _why, _names in _LACKING.items():
+    for _name in _names:
+        setattr(Loop, _name, _refuse(_why))

@@ -49,7 +49,9 @@ def _module(bridge: Bridge, text: str) -> types.ModuleType:
 def _last_line(host: Host, loop: Loop, bridge: Bridge, main: types.ModuleType, text: str) -> str:
     try:
         code = compile_program(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except MemoryError as error:
+        return failures.of_syntax(error) if error.args else failures.out_of_memory()
+    except (SyntaxError, ValueError, RecursionError) as error:
         return failures.of_syntax(error)
     try:
         value = _result(loop, main, code)

@@ -35,6 +35,8 @@ class _Host:
         self._seq = 0
 
     def step(self, output: str) -> str:
+        if output.startswith("p"):
+            return ""
         self._seq += 1
         return f"1 {self._seq} 1\n{{}}"
 

@@ -14,10 +14,22 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 def compile_program(text: str) -> CodeType:
     """Its result is left in the global `RESULT`. Raises SyntaxError as the compiler does."""
     tree = ast.parse(text, FILE)
+    if "maxsize" in text:
+        tree = _Wide().visit(tree)
     _keep_result(tree)
     if _returns(tree.body):
         tree = _as_function(tree)
     return compile(tree, FILE, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+
+
+class _Wide(ast.NodeTransformer):
+    """`sys.maxsize` is used as a number that all others are below: with that of 32 bits, many are not."""
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        match node:
+            case ast.Attribute(ast.Name("sys"), "maxsize", ast.Load()):
+                return ast.copy_location(ast.Constant(2**63 - 1), node)
+        return self.generic_visit(node)
 
 
 def _keep_result(tree: ast.Module) -> None:

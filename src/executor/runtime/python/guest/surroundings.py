@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import _csv
 import builtins
+import csv
 import logging
 import os
 import random
 import socket
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from host import Host
 
 _hosts: list[Host] = []
+_MOST_FIELD = 2**31 - 1  # of a CSV, where programs say `sys.maxsize`
 _seed = random.seed
 
 
@@ -31,9 +35,15 @@ def prepare() -> None:
     time.sleep = lambda seconds: _hosts[-1].sleep(seconds)
     builtins.input = _no_input
     builtins.exit = builtins.quit = sys.exit
+    sys.breakpointhook = lambda *_, **__: warnings.warn("breakpoint() does nothing here", stacklevel=2)
+    time.tzset = lambda: None  # there is one time zone
+    time.process_time = time.thread_time = time.perf_counter
+    time.process_time_ns = time.thread_time_ns = time.perf_counter_ns
+    csv.field_size_limit = lambda *most: _csv.field_size_limit(*(min(one, _MOST_FIELD) for one in most))
     warnings.showwarning = _show_warning
     logging.raiseExceptions = False
     ThreadPoolExecutor.submit = _submit  # type: ignore[method-assign]
+    threading.Condition.wait = _wait  # type: ignore[method-assign]
     socket.socket.__init__ = _no_network  # type: ignore[method-assign]
     for name in ("create_connection", "create_server", "getaddrinfo", "gethostbyname", "socketpair"):
         setattr(socket, name, _no_network)
@@ -62,6 +72,16 @@ def _submit(self: ThreadPoolExecutor, work: Callable[..., Any], /, *args: Any, *
     except Exception as error:  # noqa: BLE001 - it is for the code that takes the result
         future.set_exception(error)
     return future
+
+
+def _wait(self: threading.Condition, timeout: float | None = None) -> bool:
+    """There are no threads that could notify: what waits, waits in vain."""
+    if not self._is_owned():  # type: ignore[attr-defined]
+        raise RuntimeError("cannot wait on un-acquired lock")
+    if timeout is None:
+        raise loop.Deadlock("the code waits for something that never comes")
+    _hosts[-1].sleep(timeout)
+    return False
 
 
 def _no_network(*_: Any, **__: Any) -> Any:

@@ -11,6 +11,7 @@ import decimal
 import enum
 import fractions
 import inspect
+import io
 import ipaddress
 import json
 import math
@@ -25,6 +26,7 @@ DEPTH = 200
 _DIGITS = 4000
 _SHALLOW = 200
 _LONG_NUMBER = re.compile(r"\d{19}")
+_CONVERTED_KEY = re.compile(r'[{,]"(?:-?\d[\d.e+-]*|true|false|null)":')
 _PLAIN = re.compile(r"[A-Za-z_]\w*")
 _LEAST_INTEGER, _MOST_INTEGER = -(2**63), 2**64 - 1  # what readers of JSON here keep exactly
 _AS_TEXT = (
@@ -32,11 +34,18 @@ _AS_TEXT = (
     ipaddress.IPv4Address, ipaddress.IPv6Address, ipaddress.IPv4Network, ipaddress.IPv6Network,
 )  # fmt: skip
 _AS_LIST = (
-    range, map, filter, zip, enumerate, reversed, array.array, memoryview, collections.deque, collections.UserList,
-    collections.abc.KeysView, collections.abc.ValuesView, collections.abc.ItemsView, types.GeneratorType,
+    range, array.array, memoryview, collections.deque, collections.UserList, collections.abc.KeysView,
+    collections.abc.ValuesView, collections.abc.ItemsView, collections.abc.Iterator,
 )  # fmt: skip
 _PLAIN_DATA = "use plain data: dicts, lists, strings, numbers, booleans, None"
 _BYTES = "convert it with value.decode(errors='replace') or base64.b64encode(value).decode()"
+_HINTS: dict[type, str] = {
+    complex: "use [value.real, value.imag], or str(value)",
+    re.Match: "use value.group(), value.groups() or value.groupdict()",
+    io.StringIO: "use value.getvalue()",
+    io.BytesIO: "use value.getvalue()",
+    datetime.tzinfo: "use str(value)",
+}
 _FINITE = "check it with math.isfinite(value), and leave it out or use None"
 
 
@@ -83,7 +92,8 @@ def _write_fast(value: Any, room: int) -> str | None:
         return None
     if len(text) > room:
         raise TooLarge
-    return None if text.count("[") + text.count("{") > _SHALLOW or _LONG_NUMBER.search(text) else text
+    is_plain = text.count("[") + text.count("{") <= _SHALLOW
+    return text if is_plain and not _LONG_NUMBER.search(text) and not _CONVERTED_KEY.search(text) else None
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -110,7 +120,7 @@ class Writer:
         elif isinstance(value, enum.Enum):
             self._value(value.value, depth + 1)
         elif isinstance(value, str):
-            self._put(quote(str(value)))
+            self._put(quote(value))
         elif isinstance(value, (int, float)):
             self._put(self._number(value))
         elif depth >= DEPTH:
@@ -139,15 +149,20 @@ class Writer:
             self._dict(vars(value), depth)
         elif isinstance(value, re.Pattern):
             self._value(value.pattern, depth)
-        elif isinstance(value, _AS_LIST):
+        elif isinstance(value, _AS_LIST) and not isinstance(value, io.IOBase):
             self._list(value, depth)
+        elif (type(value).__module__, type(value).__name__) == ("sqlite3", "Row"):
+            self._dict(dict(value), depth)
         else:
             raise _refuse(value)
 
     def _dict(self, value: Any, depth: int) -> None:
-        separator = "{"
+        separator, names = "{", set[str]()
         for key, item in value.items():
             name = self._key(key)
+            if name in names:
+                raise Flaw(f"a dict with two keys that are {quote(name)} in JSON", "use text as keys, all different")
+            names.add(name)
             self._put(separator + quote(name) + ":")
             try:
                 self._value(item, depth + 1)
@@ -225,6 +240,8 @@ def describe_error(error: BaseException) -> dict[str, Any]:
     for name in ("code", "status", "details", "retryable", "hint"):
         if hasattr(error, name) and type(error).__name__ == "ToolError":
             described[name] = getattr(error, name)
+    if isinstance(error, BaseExceptionGroup):
+        described |= {"message": error.message, "errors": error.exceptions}
     return described
 
 
@@ -242,9 +259,11 @@ def _refuse(value: Any) -> Flaw:
         return Flaw(f"the module {value.__name__}", "return what it gives, not the module")
     if isinstance(value, collections.abc.AsyncIterable):
         return Flaw("an asynchronous iterator", "collect it: `[item async for item in value]`")
-    if hasattr(value, "__dict__") and kind.__module__ == "__main__":
-        return Flaw(f"an object of the class {kind_name(kind)}", "return vars(value), or make the class a dataclass")
-    return Flaw(_article(kind.__name__))
+    if kind.__module__ == "__main__":
+        way = "use vars(value), or make" if hasattr(value, "__dict__") else "make"
+        return Flaw(f"an object of the class {kind_name(kind)}", f"{way} the class a dataclass")
+    hint = next((hint for known, hint in _HINTS.items() if isinstance(value, known)), _PLAIN_DATA)
+    return Flaw(_article(kind.__name__), hint)
 
 
 def kind_name(kind: type) -> str:
