@@ -193,7 +193,7 @@ HINTS: Final[tuple[Hint, ...]] = (
     ),
     Hint(
         "^TimeoutError",
-        "it took longer than the code allows: give it more time, or catch TimeoutError",
+        "it took longer than the code allows: allow more time, or catch TimeoutError",
         "import asyncio\nawait asyncio.wait_for(asyncio.sleep(60), 1)\n",
         "import asyncio\nawait asyncio.wait_for(asyncio.sleep(0), 1)\n",
     ),

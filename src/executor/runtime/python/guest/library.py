@@ -1,4 +1,4 @@
-"""The standard library and the packages, in memory: there are no files once the image is made.
+"""The standard library and the packages, in memory: there are no files once the image is complete.
 
 Runs when the image is built. What most programs use is imported then, so that importing it costs nothing. The rest is
 kept as compiled code, which an importer of our own finds.
@@ -217,7 +217,7 @@ def freeze() -> None:
 
 
 def _detach(name: str, module: ModuleType, archive: Archive) -> None:
-    """What was imported from a file says so no longer: there is none."""
+    """Removes the file names of modules: the files are gone."""
     spec = getattr(module, "__spec__", None)
     if spec is None or not isinstance(spec.loader, importlib.machinery.SourceFileLoader):
         return

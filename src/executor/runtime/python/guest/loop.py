@@ -17,7 +17,7 @@ from typing import Any
 from console import ERROR
 from host import Ended, Host, milliseconds
 
-# What there is none of, and the calls of a loop that would need it.
+# What is not available here, and the calls of a loop that would need it.
 _LACKING = {
     "there is no network here": (
         "create_connection", "create_server", "create_datagram_endpoint", "create_unix_connection",
