@@ -1,6 +1,6 @@
 """Other trades than those of the shared sets: where their documents come from, and the tools made of them.
 
-`python -m search_eval.trades CLONES FILE [trades|blind2]` reads the documents from clones of the repositories named here
+`python -m search_eval.trades CLONES FILE [blind2]` reads the documents from clones of the repositories named here
 (`CLONES/<owner>/<repository>`) and writes the tools as the product would name them. `trades.jsonl` and `blind2.jsonl`
 beside this file have the tasks: an operation of one of these documents, as an agent and as a user would ask for it. The
 halves of `trades` were split by a hash of the API's name before anything was measured, so that every API is wholly in
